@@ -1,5 +1,35 @@
-"""``python -m reidsim``: the command line."""
+"""The command line: ``reidsim``, and ``python -m reidsim``."""
 
-from reidsim.cli import main
+from __future__ import annotations
 
-main()
+import os
+import sys
+
+from reidsim.memory import address_limit, memory_text
+
+# Addresses that the program takes up once it has imported what commands and figures need.
+_PROGRAM_ADDRESSES = 800 * 10**6
+# OpenBLAS reserves addresses for each of its threads as it is imported, and tries for ever where none are left; Arrow's
+# own pool reserves a gigabyte.
+_FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+
+
+def main() -> None:
+    """Run the command line, unless a limit of addresses (``ulimit -v``) leaves no room for the program itself."""
+    limit = address_limit()
+    if limit is not None:
+        os.environ.update(_FRUGAL)
+        if limit < _PROGRAM_ADDRESSES:
+            print(
+                f"reidsim: not enough memory: the program itself takes up {memory_text(_PROGRAM_ADDRESSES)} of "
+                f"addresses; found a limit of {memory_text(limit)} (ulimit -v)",
+                file=sys.stderr,
+            )
+            sys.exit(2)
+    from reidsim.cli import main as command_line
+
+    command_line()
+
+
+if __name__ == "__main__":
+    main()

@@ -44,8 +44,8 @@ class _Grouped(TyperGroup):
 
 
 _NO_MEMORY = "not enough memory; reidsim check SCENARIO says how large it is"
-# How Python says that there is no memory for another thread.
-_NO_THREAD = "can't start new thread"
+# How Python says that there is no memory for another thread, and the system that there is none for a library.
+_NO_ROOM = ("can't start new thread", "failed to map segment from shared object", "annot allocate memory")
 
 app = typer.Typer(
     name="reidsim",
@@ -137,11 +137,15 @@ def main() -> None:
         _end(_NO_MEMORY, 2)
     except BrokenPipeError:
         _end_unread()
+    except ImportError as error:
+        if not _tells_of_memory(error):
+            raise
+        _end(_NO_MEMORY, 2)
     except OSError as error:
         _discard_output()
         _end(f"output cannot be written: {error.strerror or error}", 2)
     except (RuntimeError, ValueError) as error:
-        if _NO_THREAD in str(error):
+        if _tells_of_memory(error):
             _end(_NO_MEMORY, 2)
         # What a library makes of an interrupt that it swallowed.
         if not interrupts.came():
@@ -149,6 +153,10 @@ def main() -> None:
         _end(interrupts.message(), interrupts.exit_code())
     finally:
         interrupts.forget()
+
+
+def _tells_of_memory(error: Exception) -> bool:
+    return any(text in str(error) for text in _NO_ROOM)
 
 
 def _report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:

@@ -30,6 +30,18 @@ def free_memory(root: Path = Path("/")) -> int | None:
     return min(_told(root), default=None)
 
 
+def address_limit(root: Path = Path("/")) -> int | None:
+    """Return the bytes of addresses that this process may use (``ulimit -v``); None without a limit.
+
+    Parameters
+    ----------
+    root : Path
+        Where the system's files are.
+    """
+    allowed = re.search(r"^Max address space +(\d+)", _text(root / "proc/self/limits"), re.MULTILINE)
+    return None if allowed is None else int(allowed[1])
+
+
 def require_memory(
     needed: int,
     problem: str,
@@ -82,10 +94,9 @@ def _told(root: Path) -> Iterator[int]:
     """Yield what the system tells of free memory: of the whole computer, and what limits leave of this process."""
     lines = _text(root / "proc/meminfo").splitlines()
     yield from (int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-    allowed = re.search(r"^Max address space +(\d+)", _text(root / "proc/self/limits"), re.MULTILINE)
-    pages = _text(root / "proc/self/statm").split()
-    if allowed and pages:
-        yield max(int(allowed[1]) - int(pages[0]) * _PAGE, 0)
+    allowed, pages = address_limit(root), _text(root / "proc/self/statm").split()
+    if allowed is not None and pages:
+        yield max(allowed - int(pages[0]) * _PAGE, 0)
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":

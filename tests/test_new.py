@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from tiers import examples
 
 import reidsim
+from reidsim.audit.identifier_names import words_of
 from reidsim.cli import main
 from reidsim.drafts.choice import MOST_NAMED, MOST_TAKEN, choose
 from reidsim.drafts.draft import draft_scenario, name_of
 from reidsim.drafts.hierarchies import draft_hierarchy, levels_wanted
-from reidsim.drafts.names import hint_of, words_of
+from reidsim.drafts.names import hint_of
 from reidsim.drafts.population_match import match_columns
 from reidsim.drafts.profile import ColumnProfile, kind_of, profile_table
 from reidsim.drafts.scenario_text import Prices, toml_key, toml_text, toml_value

@@ -17,6 +17,7 @@ from reidsim.populations.population import Population
 from reidsim.populations.proportional_fitting import Margin, fit_margins
 from reidsim.populations.recipe import RecipeHead
 from reidsim.populations.value_groups import values_in_order
+from reidsim.random_counts import draw_multinomial
 from reidsim.tables import numbers, read_table, require_columns
 from reidsim.validation import Section
 
@@ -140,8 +141,7 @@ def fitted_population(
         return Population.from_dense(domain, fitted.table, name=name, source=source)
     people = round(float(fitted.table.sum()))
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=tuple(b"fitted")))
-    shares = fitted.table.ravel() / fitted.table.sum()
-    drawn = rng.multinomial(people, shares).reshape(domain.shape)
+    drawn = draw_multinomial(rng, people, fitted.table.ravel()).reshape(domain.shape)
     return Population.from_dense(domain, drawn, name=name, source=source)
 
 

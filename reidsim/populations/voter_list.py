@@ -17,6 +17,7 @@ from reidsim.populations.population import Counts, Population
 from reidsim.populations.recipe import RecipeHead, Share
 from reidsim.populations.value_groups import Combinations, GroupedAttribute, Groups
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile
+from reidsim.random_counts import draw_binomial
 from reidsim.tables import numbers, read_table, require_columns
 from reidsim.validation import Section
 from reidsim.wording import whole_number
@@ -242,7 +243,7 @@ def _listed(counts: Counts, shares: Floats, expected: bool, name: str, seed: int
             "a voter list cannot be drawn from expected counts", where=name, expected="counts of whole people"
         )
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=tuple(b"voter-list")))
-    return np.asarray(rng.binomial(counts.astype(np.int64), shares), dtype=np.int64)
+    return draw_binomial(rng, counts, shares)
 
 
 def _coverage_shares(coverage: Coverage, population: Population, cells: Codes, folder: Path) -> Floats:

@@ -325,15 +325,13 @@ class Kind(Faces, RecordSharing, ABC):
         return study, opponents_by_planner(study, knowledge=knowledge, stages=stages, rate=rate, draw=draw)
 
     def opponent_types(self, study: Any, draw: int = 0) -> TypeOpponents:
-        """Return the types of adversary that the scenario's agents may meet, and what may be planned on of several."""
+        """Return adversaries with what they hold and may buy in rounds, and what may be planned on of several."""
         from reidsim.scenarios.agents import are_equipped
         from reidsim.scenarios.opponent_types import ideas_of_several, types_of_setting
 
-        agents, named = getattr(study.scenario, "agents", None), are_equipped(study.scenario)
-        if agents is None or not (agents.types or named):
+        if not are_equipped(study.scenario):
             return ideas_of_several(study, draw)
-        first = self.policies_of(study.scenario)[0]
-        return types_of_setting(self.settings(study)(first, draw, 0), agents.together, named=named)
+        return types_of_setting(self.settings(study)(self.policies_of(study.scenario)[0], draw, 0))
 
     def cross_play_policies(self, study: Any) -> tuple[str, ...]:
         """Return the policies that play against every adversary: those of the kind, and those of the scenario."""

@@ -9,6 +9,7 @@ import pytest
 import reidsim
 from reidsim.adversaries.knowledge.network import Network
 from reidsim.engine.run import describe
+from reidsim.kinds.assessment.figures import run_figures
 from reidsim.scenarios.load import load_scenario
 
 SETTINGS = {"p_m": [0.2, 0.8], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.3, 0.6]}
@@ -147,6 +148,24 @@ def test_a_worst_case_is_not_drawn():
     assert (worst["overall_standard_error"] == 0).all()
     assert drawn.manifest["knowledge"]["worst-case"]["method"] == "exact"
     assert not any(warning.startswith("worst-case") for warning in drawn.warnings)
+
+
+def test_a_risk_that_nobody_is_at_in_the_worst_case_is_left_out_of_figures(tmp_path):
+    pd.DataFrame({"a": ["x", "y"] * 20}).to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "gossip.toml").write_text(
+        'title = "Gossip"\nsource = "made up"\n[[sources]]\nkind = "groups"\nname = "gossip"\n'
+        '[[sources.profile]]\ngroups = [{ attributes = ["a"], probability = 0.5 }]\n'
+    )
+    (tmp_path / "risk.toml").write_text(
+        'game = "risk"\n[release]\npath = "people.csv"\nattributes = ["a"]\n[knowledge]\ngossip = "gossip.toml"\n'
+        '[uniqueness]\nmethod = "fixed"\nvalue = 0.3\n'
+        "[figures.settings]\np_m = [0.0]\np_fm = [0.0]\np_cu = [0.0]\np_c = [0.0]\n"
+    )
+    found = reidsim.run(tmp_path / "risk.toml")
+    reductions = found.analysis.reductions.set_index("risk")["persons"]
+    assert reductions.to_dict() == {"journalist": 0, "prosecutor": 0, "marketer": 40, "overall": 40}
+    assert found.analysis.settings["median"].isna().all()
+    assert [name for name, _ in run_figures(found)] == ["risk-maps", "risk-reductions"]
 
 
 @pytest.mark.deep

@@ -13,7 +13,6 @@ from reidsim.linkage.surname_inference.inference import (
     SurnameInference,
     compare_target,
     genealogy_arrays,
-    infer_surnames,
     nearest_surname,
     pack_bits,
     workspace,
@@ -23,6 +22,10 @@ from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbou
 from reidsim.linkage.surname_inference.tmrca import Ancestry, distance_cache, posterior
 
 RATES = (0.002381, 0.002081, 0.000425, 0.005762, 0.002081, 0.0)
+
+
+def infer_surnames(ancestry, men, surnames, targets, shared, **options):
+    return SurnameInference(ancestry, men, surnames, **options).infer(targets, shared)
 
 
 @st.composite

@@ -867,11 +867,11 @@ def test_rounds_of_agents_are_shown_in_their_main_columns(tmp_path):
         "detections", "breaches",
     )  # fmt: skip
     rounds = pd.DataFrame({"policy": ["basic"], "round": [1], **{key: [0.5] for key in columns}, "joined": [0.375]})
-    content = {"agents": {"rounds": 4, "types": {"marketer": {"weight": 0.6}, "fraudster": {}}}}
+    content = {"agents": {"rounds": 4}, "adversaries": {"marketer": {"weight": 0.6}, "fraudster": {"weight": 0.4}}}
     folder = folder_of(
         tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), content=content, tables={"rounds": rounds}
     )
     text = answer_of(folder)
-    assert "meet in 4 rounds.Types of adversary, with their weights: marketer 0.6, fraudster 1." in text
+    assert "meet in 4 rounds." in text
     assert "What happens round by round" in text
     assert "0.375" not in text

@@ -151,8 +151,13 @@ def basic_payoffs(
         if utility == 0.0:
             continue
         size = max(people[i], 1.0)
-        safe = np.searchsorted(attacked_below, size, side="right")
-        borne = np.searchsorted(ruinous_at, utility * size, side="left")
+        safe = points if size >= attacked_below[-1] else np.searchsorted(attacked_below, size, side="right")
+        # Where it is never attacked, no point asks what an attack would lead to.
+        borne = 0
+        if safe < points:
+            borne = (
+                points if utility * size > ruinous_at[-1] else np.searchsorted(ruinous_at, utility * size, side="left")
+            )
         worth[safe, borne] += count * utility
         odds[safe, borne] += count / size
         records[safe, borne] += count
@@ -197,7 +202,8 @@ def no_attack_payoffs(
         if count == 0:
             continue
         total += count
-        safe = np.searchsorted(attacked_below, max(people[i], 1.0), side="left")
+        size = max(people[i], 1.0)
+        safe = points if size > attacked_below[-1] else np.searchsorted(attacked_below, size, side="left")
         worth[safe] += count * utility_of(loss[i])
         records[safe] += count
     for safe in range(points - 1, -1, -1):
@@ -209,6 +215,28 @@ def no_attack_payoffs(
         outcomes[point, SUPPRESSED] = total - records[first]
         outcomes[point, ATTACKED] = 0.0
         outcomes[point, ADVERSARY] = 0.0
+
+
+@numba.njit(cache=True)
+def may_be_kept(
+    released: NDArray[np.int64],
+    people: Floats,
+    loss: Floats,
+    attacked_below: float,
+    ruinous_at: float,
+    no_attack: bool,
+) -> NDArray[np.bool_]:
+    """Tell which classes keep records at some point, given the lowest thresholds of all; shape (n_classes,)."""
+    kept = np.empty(len(released), dtype=np.bool_)
+    for i in range(len(released)):
+        size = max(people[i], 1.0)
+        utility = utility_of(loss[i])
+        if no_attack:
+            kept[i] = size > attacked_below
+        else:
+            kept[i] = utility > 0.0 and (size >= attacked_below or utility * size > ruinous_at)
+        kept[i] &= released[i] > 0
+    return kept
 
 
 @numba.njit(cache=True)

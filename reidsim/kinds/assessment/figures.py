@@ -37,9 +37,11 @@ def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
     # Maps are of one release; the smallest shows the risks best.
     smallest = result.records["records"].min()
     yield "risk-maps", risk_maps(result.records[result.records["records"] == smallest])
-    yield "risk-reductions", risk_reductions(tables["reductions"])
-    if "settings" in tables:
-        yield "capability-reductions", capability_reductions(tables["settings"])
+    # Where nobody is at risk in the worst case, nothing is less than that.
+    told = {name: tables[name].dropna(subset=["median"]) for name in ("reductions", "settings") if name in tables}
+    yield "risk-reductions", risk_reductions(told["reductions"])
+    if "settings" in told and (told["settings"]["knowledge"] != WORST_CASE).any():
+        yield "capability-reductions", capability_reductions(told["settings"])
 
 
 def risk_maps(records: pd.DataFrame) -> Figure:

@@ -16,6 +16,7 @@ from reidsim.kinds.assessment.release import Release
 from reidsim.kinds.assessment.schema import WORST_CASE, SettingsSection
 from reidsim.kinds.assessment.study import RiskStudy
 from reidsim.linkage.people import largest_in_groups
+from reidsim.random_counts import draw_binomial
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 
 Floats = NDArray[np.float64]
@@ -120,7 +121,7 @@ def settings_table(
         network = Network(p_m=p_m, p_fm=p_fm, p_cu=p_cu, p_c=p_c)
         risks = {name: release.of_people(assessment.risks.overall(network)) for name, assessment in found.items()}
         if section.trials is not None:
-            risks = {name: rng.binomial(section.trials, risk) / section.trials for name, risk in risks.items()}
+            risks = {name: draw_binomial(rng, section.trials, risk) / section.trials for name, risk in risks.items()}
         for name, risk in risks.items():
             of_risk = {f"risk_{quartile}": value for quartile, value in quartiles(risk).items()}
             less = quartiles(reduction(risks[WORST_CASE], risk))

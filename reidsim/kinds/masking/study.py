@@ -23,7 +23,8 @@ from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.kinds.masking.knowledge import KnowledgeOfSubjects
 from reidsim.kinds.masking.policies import MaskingPolicy, policy_named
 from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
-from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_stages, masking_tables, named_loci
+from reidsim.kinds.masking.table_sources import linked_in_stages, masking_tables, named_loci
+from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables
 from reidsim.random_streams import replication_stream
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
 from reidsim.scenarios.agents import OWN_ADVERSARY, meeting_of

@@ -26,6 +26,7 @@ from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
 from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import Keys
 from reidsim.tables import numbers, read_table
@@ -167,7 +168,7 @@ def _households(records: ReleasedRecords) -> Keys | None:
 
 def data_content(loaded: LoadedScenario[TablesScenario]) -> dict[str, Any]:
     """Return that part of a scenario's content of which cells, hierarchies and people are made."""
-    content = {key: value for key, value in loaded.content.items() if key not in _NOT_OF_THE_STUDY}
+    content = {key: value for key, value in spelled_out(loaded.content).items() if key not in _NOT_OF_THE_STUDY}
     scenario = loaded.scenario
     # Whether records must be people of the population hangs on the unit.
     content["publisher.unit"] = scenario.publisher.unit

@@ -191,7 +191,8 @@ class TablesScenario(ScenarioHead):
     )
     adversary: AdversarySection = Field(default=AdversarySection(), description="how the adversary links and plans")
     adversaries: dict[str, WeightedAdversarySection] = Field(
-        default={}, description="in place of `adversary`: several by name, of whom the records meet one"
+        default={},
+        description="several by name, of whom the records meet one; an `adversary` beside them gives their defaults",
     )
     publisher: PublisherSection = Field(default=PublisherSection(), description="how the publisher decides")
     safe_harbor: SafeHarborSection | None = Field(

@@ -1,7 +1,7 @@
 """The surname of the nearest man in a genealogy, and the confidence in it (Wan et al. 2021, stage I).
 
-`GenealogyArrays` and `Workspace` are what the compiled functions read and write. `SurnameInference` and
-`infer_surnames` are the doors for whole arrays of targets and of sets of shared loci.
+`GenealogyArrays` and `Workspace` are what the compiled functions read and write. `SurnameInference` is the door for
+whole arrays of targets and of sets of shared loci.
 """
 
 from __future__ import annotations
@@ -322,7 +322,25 @@ class SurnameInference:
         self.cache = distance_cache()
 
     def infer(self, targets: Integers, shared: NDArray[np.bool_]) -> InferredSurnames:
-        """Infer the surname of each target from the loci it shares; see `infer_surnames`."""
+        """Infer the surname of each target from the loci it shares.
+
+        Parameters
+        ----------
+        targets : ndarray of int, shape (n, n_loci)
+            0 where missing.
+        shared : ndarray of bool, shape (n_loci,), (n, n_loci) or (n, n_sets, n_loci)
+            Loci shared: by everybody, by each target, or several sets for each target.
+
+        Returns
+        -------
+        InferredSurnames
+            Arrays of shape (n,), or (n, n_sets) where several sets are given.
+
+        Raises
+        ------
+        InputError
+            If shapes do not fit, or an allele is not a whole number of 0 or more.
+        """
         people = checked_alleles("targets", targets, self.n_loci)
         masks = np.asarray(shared, dtype=np.bool_)
         several = masks.ndim == 3
@@ -343,45 +361,6 @@ class SurnameInference:
             confidence,
         )
         return InferredSurnames(surnames, confidence) if several else InferredSurnames(surnames[:, 0], confidence[:, 0])
-
-
-def infer_surnames(
-    ancestry: Ancestry,
-    genealogy_alleles: Integers,
-    genealogy_surnames: Integers,
-    targets: Integers,
-    shared: NDArray[np.bool_],
-    *,
-    candidate_share: float = 0.8,
-) -> InferredSurnames:
-    """Infer the surname of each target from the loci it shares.
-
-    Parameters
-    ----------
-    ancestry : Ancestry
-        Mutation rates of the loci.
-    genealogy_alleles : ndarray of int, shape (n_men, n_loci)
-        0 where missing.
-    genealogy_surnames : ndarray of int, shape (n_men,)
-    targets : ndarray of int, shape (n, n_loci)
-        0 where missing.
-    shared : ndarray of bool, shape (n_loci,), (n, n_loci) or (n, n_sets, n_loci)
-        Loci shared: by everybody, by each target, or several sets for each target.
-    candidate_share : float
-        Share of the most agreements that makes a man a candidate.
-
-    Returns
-    -------
-    InferredSurnames
-        Arrays of shape (n,), or (n, n_sets) where several sets are given.
-
-    Raises
-    ------
-    InputError
-        If shapes do not fit, an allele or surname is not a whole number of 0 or more, or nobody is in the genealogy.
-    """
-    inference = SurnameInference(ancestry, genealogy_alleles, genealogy_surnames, candidate_share=candidate_share)
-    return inference.infer(targets, shared)
 
 
 def pack_bits(shared: NDArray[np.bool_]) -> Bits:

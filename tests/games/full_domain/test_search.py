@@ -66,6 +66,54 @@ def test_no_node_of_a_branch_pays_more_or_suppresses_less_than_its_bound(small, 
             assert (nodes.suppressed[branch] >= bound[SUPPRESSED]).all()
 
 
+@given(datasets(same_prices=True), st.data())
+def test_classes_in_some_attributes_lose_the_least_once_raised(small, data):
+    """Also if the attributes left out are at levels at which groups of values lose differently."""
+    game = game_of(small)
+    roll_up, finest, _ = game.finest
+    depth = data.draw(st.integers(0, len(roll_up.order) - 1))
+    levels = [data.draw(st.integers(0, n - 1)) for n in game.lattice.shape]
+    before = list(levels)
+    for position in roll_up.order[:depth]:
+        before[position] = 0
+    nobody = np.empty(0, dtype=np.int32)
+    table = roll_up.project(roll_up.at(finest, before, nobody)[0], depth)
+    for position in roll_up.order[:depth]:
+        for level in range(levels[position]):
+            table, _ = roll_up.up(table, position, level, follow=False)
+    whole, _ = roll_up.at(finest, levels, nobody)
+    shift, field = roll_up.field(roll_up.order[depth])
+    first = whole.keys >> (shift + field.bit_length()) << (shift + field.bit_length())
+    assert table.keys.tolist() == sorted(set(first.tolist()))
+    for key, released, people, loss in zip(*table, strict=True):
+        assert released == whole.released[first == key].sum()
+        assert people == whole.people[first == key].sum()
+        assert loss == pytest.approx(whole.loss[first == key].min(), abs=1e-12)
+
+
+@given(variants(datasets(same_prices=True)), st.data())
+def test_classes_that_keep_no_record_keep_none_further_up(small, data):
+    game = game_of(small)
+    assume(game.by_class)
+    roll_up, finest, _ = game.finest
+    levels = [data.draw(st.integers(low, n - 1)) for low, n in zip(game.lowest, game.lattice.shape, strict=True)]
+    number = data.draw(st.integers(1, len(levels)))
+    low = [game.lowest[at] if at in roll_up.order[number:] else level for at, level in enumerate(levels)]
+    nobody = np.empty(0, dtype=np.int32)
+    table, _ = roll_up.at(finest, low, nobody)
+    first = roll_up.project(table, number) if number < len(levels) else table
+    kept = game.may_keep(first)
+    within = roll_up.within(table, first.keys[kept], number)
+    shift, _ = roll_up.field(roll_up.order[number - 1])
+    expected = np.isin(table.keys >> shift, first.keys[kept] >> shift)
+    for column, all_of_it in zip(within, table, strict=True):
+        assert column.tolist() == all_of_it[expected].tolist()
+    node = game.lattice.index(levels)
+    of_cell = roll_up.keys_at(game.lattice.codes, levels) >> shift
+    keeps = game.kept_at(node) & (game.released > 0)
+    assert set(of_cell[keeps].tolist()) <= set((first.keys[kept] >> shift).tolist())
+
+
 @given(variants(datasets()))
 def test_every_node_is_worked_out_as_the_paper_says(small):
     game = game_of(small)
