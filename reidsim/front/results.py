@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.deprecation import level_outside
 from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.release_file import sha256_of
 from reidsim.engine.results import Result
@@ -154,7 +155,7 @@ def share(
             accept_risk=accept_risk,
         )
         for text in told:
-            warnings.warn(text, stacklevel=2)
+            warnings.warn(text, stacklevel=level_outside())
         table = (
             read_table(written, delimiter=str(sidecar["delimiter"]), trim=False)
             if sidecar["records"]["shared"]
