@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from reidsim.commands.arguments import STANDARD_OUTPUT
+from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 
 
@@ -45,21 +46,26 @@ def report(
 
     Example: reidsim report results/wan2015-001 -o report.md
     """
-    from reidsim.reports.page.report import report_text, write_report
-
     named: dict[str, Any] = {
         "scenario_file": scenario,
         "cells": not no_cells,
         "author": author,
         "institution": institution,
     }
+    named["file_format"] = file_format.value if file_format else None
+    with DelayedProgress(Console(stderr=True), f"reading {folder}"):
+        from reidsim.reports.page.report import report_text, write_report
+
+        stop_if_interrupted()
+        if output == STANDARD_OUTPUT:
+            text = report_text(folder, **named | {"file_format": named["file_format"] or "html"})
+        else:
+            written = write_report(folder, output, **named)
     if output == STANDARD_OUTPUT:
-        text = report_text(folder, file_format=file_format.value if file_format else "html", **named)
         # Reports are in UTF-8, whatever the terminal is in.
         typer.echo(text.encode(), nl=False)
-        return
-    written = write_report(folder, output, file_format=file_format.value if file_format else None, **named)
-    typer.echo(f"Report in {written}")
+    else:
+        typer.echo(f"Report in {written}")
 
 
 def gallery(
