@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -105,6 +106,15 @@ def naming_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 def _argument(option: re.Match[str]) -> str:
     return _ARGUMENTS.get(option[1], option[1].replace("-", "_"))
+
+
+@contextmanager
+def locating(source: str | Path | None = None, where: str | None = None) -> Iterator[None]:
+    """Let errors name the file, the key or both that caused them; see `InputError.located`."""
+    try:
+        yield
+    except InputError as error:
+        raise error.located(source, where) from None
 
 
 def nearest(name: str, valid: Iterable[str]) -> str | None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.bundled import data_file
-from reidsim.errors import InputError, nearest
+from reidsim.errors import InputError, locating, nearest
 from reidsim.populations.domain import Attribute, Codes
 from reidsim.populations.population import Counts, Population
 from reidsim.populations.recipe import RecipeHead, Share
@@ -141,11 +141,9 @@ def voter_list_population(
         whole people are asked for from expected counts.
     """
     profile = _profile(recipe)
-    try:
+    with locating(where="attributes"):
         for attribute in recipe.attributes.named:
             population.domain.position(attribute)
-    except InputError as error:
-        raise error.located(where="attributes") from None
     adults = adult_cells(population, recipe.attributes, profile, recipe.reference_year)
     cells, counts = population.cells[adults], population.counts[adults]
     if recipe.coverage is None:
@@ -213,10 +211,8 @@ def adult_cells(
 
 
 def _profile(recipe: VoterListRecipe) -> VoterProfile:
-    try:
+    with locating(where="state"):
         profile = voter_profile(recipe.state)
-    except InputError as error:
-        raise error.located(where="state") from None
     changes = {fact: value for fact, value in recipe.overrides if value is not None}
     if changes.get("birth") == "none":
         changes["birth"] = None

@@ -10,7 +10,7 @@ from reidsim.populations.genealogy.make import make_genealogy
 
 # Another digest is other people, which changes the results of users and the figures of the pages.
 DIGESTS = {
-    "tennessee-2010": "30dd0ade6af8611b",
+    "tennessee-2010": "8c802ee06099c49d",
     "north-carolina-2010": "ce7da61c782c3535",
     "north-carolina-voters": "fcca39d138cfe79b",
     "united-states-xia2021": "8663fff056054631",

@@ -787,7 +787,7 @@ def test_what_is_no_results_folder_is_refused_in_one_line_and_nothing_is_written
 def test_a_place_that_cannot_be_written_is_refused(tmp_path):
     folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be made: File exists"):
+    with pytest.raises(InputError, match="file: is a file; expected a folder"):
         write_report(folder, tmp_path / "file" / "page.html")
     with pytest.raises(InputError, match="cannot be read"):
         write_report(folder, tmp_path / "page.html", scenario_file=tmp_path / "nowhere.toml")

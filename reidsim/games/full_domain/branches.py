@@ -16,6 +16,7 @@ cannot hold the best node are left out of its games; neither changes an outcome 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -103,6 +104,19 @@ class _Branch(NamedTuple):
     points: NDArray[np.intp]
 
 
+class _Inside(NamedTuple):
+    """A branch within another, by the steps that one attribute more is raised.
+
+    The most that it can pay at any point comes first, with a minus; then its bound at each, and the classes that this
+    follows from.
+    """
+
+    negated: float
+    step: int
+    bound: Floats
+    table: ClassTable
+
+
 class _Search:
     """One search."""
 
@@ -112,6 +126,7 @@ class _Search:
         self._roll_up = game.finest[0]
         self.incumbents = Incumbents(game)
         self._seen: set[int] = set()
+        self._dives: list[Callable[[], None]] = []
 
     @property
     def seen(self) -> int:
@@ -123,7 +138,7 @@ class _Search:
 
         A dive looks at what promises most alone, at each depth.
         """
-        game, position, found = branch.game, self._roll_up.order[depth], []
+        game, position, inside = branch.game, self._roll_up.order[depth], []
         lowest, stride = game.lowest[position], game.lattice.strides[position]
         table = branch.marginals.first(depth + 1)
         for step in range(game.lattice.shape[position] - lowest):
@@ -139,25 +154,32 @@ class _Search:
                 self.incumbents.offer(node, height, self._everywhere(outcomes, branch))
             else:
                 bound = np.where(outcomes[:, SUPPRESSED] <= game.most_suppressed, outcomes[:, PAYOUT], -np.inf)
-                found.append((-float(bound.max()), step, bound, table))
-        at_level = [branch.marginals]
-        # What promises most comes first: good nodes close the rest. A bound by the first attribute alone says little of
-        # what a branch holds, so each of its levels has a dive before.
-        promising = sorted(found, key=lambda each: each[:2])[: 1 if dive else None]
-        turns = [(each, dive) for each in promising]
+                inside.append(_Inside(-float(bound.max()), step, bound, table))
+        # What promises most comes first: good nodes close the rest.
+        inside.sort(key=lambda each: each[:2])
+        raised = [branch.marginals]
         if not depth:
-            turns = [*((each, True) for each in promising), *turns]
-        for (_, step, bound, table), dives in turns:
-            node, height = branch.node + step * stride, branch.height + step
-            still_open = self.incumbents.beaten_by(self._everywhere(bound, branch), node, height)
-            if still_open is None:
-                continue
-            while len(at_level) <= step:
-                level = lowest + len(at_level) - 1
-                raised, _ = self._roll_up.up(at_level[-1].whole, position, level, follow=False)
-                at_level.append(_Marginals(self._roll_up, [raised]))
-            inside = branch._replace(node=node, height=height, marginals=at_level[step])
-            self.explore(depth + 1, self._narrowed(inside, depth + 1, table, still_open[branch.points]), dive=dives)
+            # A bound by the first attribute alone says little of what a branch holds, so each has a dive, once the
+            # first dive has closed what is far behind.
+            self._dives = [partial(self._open, depth, branch, raised, each, dive=True) for each in inside[1:]]
+        for each in inside[: 1 if dive else None]:
+            self._open(depth, branch, raised, each, dive=dive)
+        while self._dives and depth + 1 == len(self._roll_up.order):
+            self._dives.pop(0)()
+
+    def _open(self, depth: int, branch: _Branch, raised: list[_Marginals], inside: _Inside, *, dive: bool) -> None:
+        """Look for better nodes in a branch within another; `raised` are marginals at its levels, from the lowest."""
+        position, step = self._roll_up.order[depth], inside.step
+        node, height = branch.node + step * branch.game.lattice.strides[position], branch.height + step
+        still_open = self.incumbents.beaten_by(self._everywhere(inside.bound, branch), node, height)
+        if still_open is None:
+            return
+        while len(raised) <= step:
+            level = branch.game.lowest[position] + len(raised) - 1
+            table, _ = self._roll_up.up(raised[-1].whole, position, level, follow=False)
+            raised.append(_Marginals(self._roll_up, [table]))
+        within = branch._replace(node=node, height=height, marginals=raised[step])
+        self.explore(depth + 1, self._narrowed(within, depth + 1, inside.table, still_open[branch.points]), dive=dive)
 
     def _narrowed(self, branch: _Branch, number: int, table: ClassTable, still_open: NDArray[np.bool_]) -> _Branch:
         """Leave out points and classes of a branch, given those at its lowest node in so many of the attributes."""

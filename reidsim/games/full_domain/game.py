@@ -176,7 +176,8 @@ class FullDomainGame:
     def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
         """Return payout, suppressed records, attacked records and adversary's payoff of a node, shape (n_points, 4).
 
-        Here they follow from the sizes of the node's classes alone; elsewhere more of `node` may matter.
+        Here they follow from the sizes of the node's classes alone; elsewhere more of `node` may matter. Of classes
+        that are not in the table, nothing is counted.
         """
         outcomes = np.empty((self.prices.n_points, 4))
         prices = self.prices

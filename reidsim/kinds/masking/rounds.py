@@ -13,7 +13,7 @@ from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, Stag
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import Linker
 from reidsim.kinds.masking.policies import policy_named
@@ -185,10 +185,8 @@ def setting_of(
         for name, (truth, believed) in games.items()
     }
     truth, believed = next(iter(played.values()))
-    try:
+    with locating(study.loaded.path):
         profiles = masking_profiles(study, agents, played)
-    except InputError as error:
-        raise error.located(study.loaded.path) from None
     if agents.remembers and agents.rounds > 1 and not truth.space.is_nested:
         raise InputError(
             "what was released at two levels that are not nested is no level", source=study.loaded.path,

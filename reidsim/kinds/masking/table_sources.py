@@ -23,7 +23,8 @@ from reidsim.populations.sampling import UNKNOWN
 from reidsim.scenarios.attack_stages import InferSurnameSection
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import require_distinct_people
-from reidsim.scenarios.people_lists import ListsOfPeople, People, lists_of_people
+from reidsim.scenarios.people_lists import ListsOfPeople, lists_of_people
+from reidsim.scenarios.people_values import People
 from reidsim.tables import read_table, require_columns
 from reidsim.wording import whole_number
 

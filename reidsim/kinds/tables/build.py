@@ -19,7 +19,8 @@ from reidsim.kinds.tables.own_adversary import OwnAdversary
 from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.release import ReleasedRecords, coded_records, read_release
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
-from reidsim.kinds.tables.study import PRICES, TablesStudy
+from reidsim.kinds.tables.study import TablesStudy
+from reidsim.kinds.tables.table_data import PRICES
 from reidsim.kinds.tables.weights import sampled_people
 from reidsim.populations.domain import mixed_radix_keys
 from reidsim.populations.population import Population
@@ -122,6 +123,9 @@ def safe_harbor_minimum(
 
 def _must_hold_release(scenario: TablesScenario) -> bool:
     given = None if scenario.population is None else scenario.population.holds_release
+    if given is None and any(attribute.unknown == "nobody" for attribute in scenario.attributes.values()):
+        # It says that some records are of nobody in the population.
+        return False
     return scenario.publisher.unit == "table" if given is None else given
 
 

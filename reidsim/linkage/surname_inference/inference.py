@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from reidsim.errors import InputError
 from reidsim.linkage.number_checks import check_share, check_whole, checked_alleles
 from reidsim.linkage.surname_inference.tmrca import (
+    ROUNDING,
+    SMALLEST_SUM,
+    TAKEN,
     Ancestry,
     AncestryTables,
     Bits,
@@ -25,8 +28,10 @@ from reidsim.linkage.surname_inference.tmrca import (
     Floats,
     confidence_score,
     distance_cache,
-    posterior,
+    exact_distance,
     slot_of,
+    weigh_generations,
+    weigh_unlikely,
 )
 
 Integers = NDArray[np.int64]
@@ -38,7 +43,18 @@ NEAREST = 10
 """Men among whom the runner-up is looked for."""
 
 _ONE = np.uint64(1)
-_BLOCK = 4096
+_BLOCK = 8192
+# About so many men are looked at one by one at first, judged by as many as are sampled.
+_FIRST_LEADERS = 256
+_SAMPLE = 2048
+# More than so many, and an eighth of all, are not sorted for a set of loci.
+_MOST_LEADERS = 2048
+_NOTHING = np.uint64(0)
+_ALL_LOCI = np.uint64(2**64 - 1)
+
+
+# A man's distance and row in the genealogy, and the loci of a set at which he agrees with the target and differs.
+_Man = tuple[float, int, np.uint64, np.uint64]
 
 
 class GenealogyArrays(NamedTuple):
@@ -46,21 +62,23 @@ class GenealogyArrays(NamedTuple):
 
     Parameters
     ----------
-    alleles : ndarray of int32, shape (n_loci, n_men)
-        0 where missing.
+    alleles : ndarray of uint8, shape (n_loci, n_men)
+        0 where missing; of int32 if there are higher numbers of repeats than 255.
     observed : ndarray of uint64, shape (n_men,)
         Loci that are not missing.
     surnames : ndarray of int64, shape (n_men,)
         Codes, 0 or more.
     """
 
-    alleles: NDArray[np.int32]
+    alleles: NDArray[Any]
     observed: Bits
     surnames: Integers
 
 
 class Workspace(NamedTuple):
     """Room for one target at a time: the men of the genealogy by the number of loci at which they agree with him.
+
+    Only those who agree at many loci are looked at one by one; the others when a set of shared loci needs them.
 
     Parameters
     ----------
@@ -70,25 +88,37 @@ class Workspace(NamedTuple):
     rows : ndarray of int32, shape (n_men,)
         Their rows in the genealogy.
     ends : ndarray of int64, shape (n_loci + 1,)
-        ``ends[k]`` men agree at k loci or more.
-    unsorted : ndarray of uint64, shape (n_men,)
+        ``ends[k]`` of the men who are here agree at k loci or more.
+    floor : ndarray of int64, shape (1,)
+        All men with so many agreements are here, and nobody with fewer.
+    target : ndarray of int32, shape (n_loci,)
+        The target's alleles.
+    counts : ndarray of uint8, shape (n_men,)
         Agreements in the order of the genealogy.
-    distances : ndarray of float64, shape (NEAREST,)
-        Distances of the nearest men, best first.
-    nearest : ndarray of uint64, shape (NEAREST, 3)
-        Their rows, and the loci at which they agree and differ.
-    posteriors : ndarray of float64, shape (2, horizon + 1)
-        Of the nearest man and the runner-up.
+    shared_counts : ndarray of uint8, shape (n_men,)
+        The same at the loci of one set.
+    expected : ndarray of int64, shape (n_loci + 1,)
+        ``expected[k]`` men of the genealogy agree at k loci or more, judged by a sample.
+    distances : ndarray of float64, shape (n_men,)
+        Of the candidates from the target.
+    candidates : ndarray of int32, shape (n_men,)
+        Their places here.
+    weights : ndarray of float64, shape (2, horizon + 1)
+        Of generations, for the nearest man and the runner-up.
     """
 
     agreeing: Bits
     observed: Bits
     rows: NDArray[np.int32]
     ends: Integers
-    unsorted: Bits
+    floor: Integers
+    target: NDArray[np.int32]
+    counts: NDArray[np.uint8]
+    shared_counts: NDArray[np.uint8]
+    expected: Integers
     distances: Floats
-    nearest: Bits
-    posteriors: Floats
+    candidates: NDArray[np.int32]
+    weights: Floats
 
 
 @dataclass(frozen=True)
@@ -120,7 +150,8 @@ def genealogy_arrays(alleles: Integers, surnames: Integers) -> GenealogyArrays:
     observed = np.zeros(len(alleles), dtype=np.uint64)
     for locus, power in enumerate(powers):
         observed |= np.where(alleles[:, locus] > 0, power, np.uint64(0))
-    columns = np.ascontiguousarray(alleles.T, dtype=np.int32)
+    narrow = alleles.size == 0 or alleles.max() <= np.iinfo(np.uint8).max
+    columns = np.ascontiguousarray(alleles.T, dtype=np.uint8 if narrow else np.int32)
     return GenealogyArrays(columns, observed, np.ascontiguousarray(surnames, dtype=np.int64))
 
 
@@ -132,10 +163,14 @@ def workspace(genealogy: GenealogyArrays, horizon: int) -> Workspace:
         observed=np.zeros(n, np.uint64),
         rows=np.zeros(n, np.int32),
         ends=np.zeros(n_loci + 1, np.int64),
-        unsorted=np.zeros(n, np.uint64),
-        distances=np.zeros(NEAREST),
-        nearest=np.zeros((NEAREST, 3), np.uint64),
-        posteriors=np.zeros((2, horizon + 1)),
+        floor=np.zeros(1, np.int64),
+        target=np.zeros(n_loci, np.int32),
+        counts=np.zeros(n, np.uint8),
+        shared_counts=np.zeros(n, np.uint8),
+        expected=np.zeros(n_loci + 1, np.int64),
+        distances=np.zeros(n),
+        candidates=np.zeros(n, np.int32),
+        weights=np.zeros((2, horizon + 1)),
     )
 
 
@@ -158,41 +193,109 @@ def compare_target(genealogy: GenealogyArrays, target: NDArray[np.int32], room: 
     so the search for men who agree enough ends early.
     """
     n_loci, n = genealogy.alleles.shape
-    counts = np.zeros(n_loci + 1, np.int64)
-    known = np.uint64(0)
-    for j in range(n_loci):
-        if target[j] > 0:
-            known |= _ONE << np.uint64(j)
-    for start in range(0, n, _BLOCK):
-        # In blocks, so that one pass per locus stays in the cache.
-        end = min(n, start + _BLOCK)
-        room.unsorted[start:end] = np.uint64(0)
-        for j in range(n_loci):
-            allele = target[j]
-            if allele > 0:
-                for row in range(start, end):
-                    room.unsorted[row] |= np.uint64(genealogy.alleles[j, row] == allele) << np.uint64(j)
-        for row in range(start, end):
-            counts[_count_bits(room.unsorted[row])] += 1
-    place = np.zeros(n_loci + 1, np.int64)
-    total = 0
+    room.target[:] = target
+    _count_agreements(genealogy, target, _ALL_LOCI, room.counts)
+    step = max(1, n // _SAMPLE)
+    sampled = np.zeros(n_loci + 1, np.int64)
+    for row in range(0, n, step):
+        sampled[room.counts[row]] += 1
+    room.ends[:] = 0
+    room.floor[0] = n_loci + 1
+    floor, expected = n_loci, 0
     for agreements in range(n_loci, -1, -1):
-        place[agreements] = total
-        total += counts[agreements]
-        room.ends[agreements] = total
-    for row in range(n):
-        bits = room.unsorted[row]
-        agreements = _count_bits(bits)
-        to = place[agreements]
-        place[agreements] += 1
-        room.agreeing[to] = bits
-        room.observed[to] = genealogy.observed[row] & known
-        room.rows[to] = row
+        expected += sampled[agreements] * step
+        room.expected[agreements] = expected
+        if expected <= _FIRST_LEADERS:
+            floor = agreements
+    _lower_floor(genealogy, room, floor)
 
 
 @numba.njit(cache=True)
-def most_agreements(agreeing: Bits, ends: Integers, shared: np.uint64) -> int:
-    """Return the most loci of a set at which anyone agrees with the target; see `Workspace`."""
+def _count_agreements(
+    genealogy: GenealogyArrays, target: NDArray[np.int32], shared: np.uint64, counts: NDArray[np.uint8]
+) -> None:
+    """Count the loci of a set at which each man agrees with a target."""
+    n_loci, n = genealogy.alleles.shape
+    wanted = np.zeros(n_loci, genealogy.alleles.dtype)
+    for j in range(n_loci):
+        wanted[j] = target[j]
+    for start in range(0, n, _BLOCK):
+        # In blocks, so that one pass per locus stays in the cache.
+        end = min(n, start + _BLOCK)
+        of_block = counts[start:end]
+        of_block[:] = 0
+        for j in range(n_loci):
+            # A number too high for the alleles here is nobody's.
+            if shared >> np.uint64(j) & _ONE and target[j] > 0 and wanted[j] == target[j]:
+                men, allele = genealogy.alleles[j, start:end], wanted[j]
+                for row in range(end - start):
+                    of_block[row] += men[row] == allele
+
+
+@numba.njit(cache=True)
+def _candidates_among_all(
+    genealogy: GenealogyArrays, room: Workspace, shared: np.uint64, candidate_share: float
+) -> int:
+    """Put down the candidates for a set of loci that asks for many men; return how many.
+
+    Those who are not here yet are put behind the others, and forgotten after this set.
+    """
+    n = len(room.rows)
+    counts, floor = room.shared_counts, room.floor[0]
+    _count_agreements(genealogy, room.target, shared, counts)
+    fewest = max(int(np.ceil(candidate_share * counts.max() - 1e-9)), 0)
+    found, end = 0, room.ends[0]
+    for i in range(end):
+        room.candidates[found] = i
+        found += _count_bits(room.agreeing[i] & shared) >= fewest
+    for row in range(n):
+        if counts[row] >= fewest and room.counts[row] < floor:
+            _put(genealogy, room, row, end)
+            room.candidates[found] = end
+            found, end = found + 1, end + 1
+    return found
+
+
+@numba.njit(cache=True)
+def _put(genealogy: GenealogyArrays, room: Workspace, row: int, to: int) -> None:
+    """Compare a man with the target, locus by locus."""
+    bits, known = np.uint64(0), np.uint64(0)
+    for j in range(len(room.target)):
+        known |= np.uint64(room.target[j] > 0) << np.uint64(j)
+        bits |= np.uint64(genealogy.alleles[j, row] == room.target[j]) << np.uint64(j)
+    room.agreeing[to] = bits & known
+    room.observed[to] = genealogy.observed[row] & known
+    room.rows[to] = row
+
+
+@numba.njit(cache=True)
+def _lower_floor(genealogy: GenealogyArrays, room: Workspace, floor: int) -> None:
+    """Add the men who agree at fewer loci than those here, and at `floor` loci or more."""
+    n_loci, n = genealogy.alleles.shape
+    before = room.ends[0]
+    counts, found, above = room.counts, room.candidates, room.floor[0]
+    n_found = 0
+    for row in range(n):
+        found[n_found] = row
+        n_found += (counts[row] >= floor) & (counts[row] < above)
+    place = np.zeros(n_loci + 1, np.int64)
+    for i in range(n_found):
+        place[counts[found[i]]] += 1
+    total = before
+    for agreements in range(above - 1, floor - 1, -1):
+        total, place[agreements] = total + place[agreements], total
+        room.ends[agreements] = total
+    room.ends[:floor] = total
+    room.floor[0] = floor
+    for i in range(n_found):
+        row = found[i]
+        _put(genealogy, room, row, place[counts[row]])
+        place[counts[row]] += 1
+
+
+@numba.njit(cache=True)
+def fewest_agreements(agreeing: Bits, ends: Integers, shared: np.uint64, candidate_share: float) -> int:
+    """Return at how many loci of a set a man must agree to be a candidate, if nobody counts but the men given."""
     best, start = 0, 0
     for agreements in range(len(ends) - 1, 0, -1):
         if agreements <= best:
@@ -200,7 +303,7 @@ def most_agreements(agreeing: Bits, ends: Integers, shared: np.uint64) -> int:
         for i in range(start, ends[agreements]):
             best = max(best, _count_bits(agreeing[i] & shared))
         start = ends[agreements]
-    return best
+    return max(int(np.ceil(candidate_share * best - 1e-9)), 0)
 
 
 @numba.njit(cache=True)
@@ -220,50 +323,94 @@ def nearest_surname(
     """
     if shared == 0:
         return NO_SURNAME, 0.0
-    fewest = max(int(np.ceil(candidate_share * most_agreements(room.agreeing, room.ends, shared) - 1e-9)), 0)
+    fewest = fewest_agreements(room.agreeing, room.ends, shared, candidate_share)
+    # Whoever is not here agrees at fewer loci than the floor; so if candidates need that many, none is missed.
+    everybody = False
+    while fewest < room.floor[0] and not everybody:
+        everybody = room.expected[fewest] > max(_MOST_LEADERS, len(room.rows) // 8)
+        if not everybody:
+            _lower_floor(genealogy, room, fewest)
+            fewest = fewest_agreements(room.agreeing, room.ends, shared, candidate_share)
     # Taken out of their tuples once: handing a tuple of arrays on costs more than looking a distance up.
-    all_agreeing, all_observed, rows = room.agreeing, room.observed, room.rows
-    patterns, kept = cache.patterns, cache.distances
-    distances, nearest = room.distances, room.nearest
-    first, second = room.posteriors[0], room.posteriors[1]
-    found = 0
-    for i in range(room.ends[fewest]):
-        agreeing = all_agreeing[i] & shared
-        if _count_bits(agreeing) < fewest:
+    agreeing, observed, rows, surnames = room.agreeing, room.observed, room.rows, genealogy.surnames
+    by_pattern, weights, other_weights = tables.by_pattern, room.weights[0], room.weights[1]
+    candidates, distances, patterns, kept = room.candidates, room.distances, cache.patterns, cache.distances
+    n = _candidates_among_all(genealogy, room, shared, candidate_share) if everybody else 0
+    for i in range(0 if everybody else room.ends[fewest]):
+        candidates[n] = i
+        n += _count_bits(agreeing[i] & shared) >= fewest
+    # The nearest man so far and the nearest with another surname, beyond whom nobody matters.
+    first = other = (np.inf, np.int32(-1), _NOTHING, _NOTHING)
+    surname = NO_SURNAME
+    for k in range(n):
+        i = candidates[k]
+        agree = agreeing[i] & shared
+        differ = observed[i] & shared & ~agree
+        if tables.nearest[_count_bits(agree), _count_bits(differ)] > other[0]:
+            distances[k] = np.inf
             continue
-        differing = all_observed[i] & shared & ~agreeing
-        slot = slot_of(agreeing, differing, len(kept))
-        if kept[slot] < 0.0 or patterns[slot, 0] != agreeing or patterns[slot, 1] != differing:
-            patterns[slot, 0] = agreeing
-            patterns[slot, 1] = differing
-            kept[slot] = posterior(tables, agreeing, differing, first)
-        distance, row = kept[slot], np.uint64(rows[i])
-        if found == NEAREST:
-            last = NEAREST - 1
-            if distance > distances[last] or (distance == distances[last] and row > nearest[last, 0]):
-                continue
-        else:
-            last = found
-            found += 1
-        while last > 0 and (
-            distance < distances[last - 1] or (distance == distances[last - 1] and row < nearest[last - 1, 0])
-        ):
-            distances[last] = distances[last - 1]
-            nearest[last] = nearest[last - 1]
-            last -= 1
-        distances[last] = distance
-        nearest[last, 0], nearest[last, 1], nearest[last, 2] = row, agreeing, differing
-    surname = genealogy.surnames[nearest[0, 0]]
-    runner_up = 0
-    for k in range(1, found):
-        if genealogy.surnames[nearest[k, 0]] != surname:
-            runner_up = k
+        slot = slot_of(agree, differ, len(patterns))
+        if patterns[slot, 0] != agree | TAKEN or patterns[slot, 1] != differ:
+            total, moment = weigh_generations(by_pattern, agree, differ, weights)
+            if total < SMALLEST_SUM:
+                total, moment = weigh_unlikely(tables, agree, differ, weights)
+            patterns[slot, 0], patterns[slot, 1] = agree | TAKEN, differ
+            kept[slot, 2] = moment / total if total > 0.0 else np.inf
+            kept[slot, 3] = -1.0
+        distance = kept[slot, 2]
+        distances[k] = distance
+        if distance > other[0] * (1.0 + ROUNDING):
+            continue
+        row, name = rows[i], surnames[rows[i]]
+        man, order = (distance, row, agree, differ), _order(distance, row, agree, differ, first)
+        if order < 0 or (order == 0 and _is_nearer(tables, cache, weights, man, first)):
+            if name != surname:
+                other = first
+            first, surname = man, name
+        elif name != surname:
+            order = _order(distance, row, agree, differ, other)
+            if order < 0 or (order == 0 and _is_nearer(tables, cache, weights, man, other)):
+                other = man
+    ahead = 0
+    for k in range(n):
+        if other[1] < 0 or ahead >= NEAREST:
             break
-    posterior(tables, nearest[0, 1], nearest[0, 2], first)
-    has_runner_up = runner_up > 0
-    if has_runner_up:
-        has_runner_up = posterior(tables, nearest[runner_up, 1], nearest[runner_up, 2], second) < np.inf
-    return surname, confidence_score(tables.unrelated_survival, first, second, has_runner_up)
+        if distances[k] <= other[0] * (1.0 + ROUNDING):
+            i = candidates[k]
+            row, agree = rows[i], agreeing[i] & shared
+            differ = observed[i] & shared & ~agree
+            order = _order(distances[k], row, agree, differ, other)
+            man = (distances[k], row, agree, differ)
+            ahead += order < 0 or (order == 0 and _is_nearer(tables, cache, weights, man, other))
+    total, _ = weigh_generations(by_pattern, first[2], first[3], weights)
+    if total < SMALLEST_SUM:
+        total, _ = weigh_unlikely(tables, first[2], first[3], weights)
+    other_total = 0.0
+    if other[1] >= 0 and ahead < NEAREST:
+        other_total, _ = weigh_generations(by_pattern, other[2], other[3], other_weights)
+        if other_total < SMALLEST_SUM:
+            other_total, _ = weigh_unlikely(tables, other[2], other[3], other_weights)
+    return surname, confidence_score(tables.unrelated_survival, weights, total, other_weights, other_total)
+
+
+@numba.njit(cache=True)
+def _order(distance: float, row: int, agree: np.uint64, differ: np.uint64, other: _Man) -> int:
+    """Return -1 if a man comes before another, 1 if after; 0 where their distances differ by rounding at most."""
+    if other[1] < 0 or distance < other[0] * (1.0 - ROUNDING):
+        return -1
+    if distance > other[0] * (1.0 + ROUNDING):
+        return 1
+    if agree == other[2] and differ == other[3]:
+        return -1 if row < other[1] else 1
+    return 0
+
+
+@numba.njit(cache=True)
+def _is_nearer(tables: AncestryTables, cache: DistanceCache, weights: Floats, one: _Man, other: _Man) -> bool:
+    """Tell which of two men is nearer by distances that are equal where rates are, or else earlier."""
+    mine = exact_distance(tables, cache, one[2], one[3], weights)
+    its = exact_distance(tables, cache, other[2], other[3], weights)
+    return mine < its or (mine == its and one[1] < other[1])
 
 
 @numba.njit(cache=True)
