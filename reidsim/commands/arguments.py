@@ -22,20 +22,18 @@ SetOption = Annotated[
 SeedOption = Annotated[int | None, typer.Option(help="Root of all random draws, instead of the scenario's.", min=0)]
 AllowCodeOption = Annotated[
     bool,
-    typer.Option("--allow-code", help="Run modules that the scenario names as adversary or policy, if you trust them."),
+    typer.Option("--allow-code", help="Run modules that the scenario names, if you trust them."),
 ]
 KeepOption = Annotated[
     list[str] | None,
-    typer.Option("--keep", help="A column to copy as it is besides the quasi-identifiers.", metavar="COLUMN"),
+    typer.Option("--keep", help="Column to copy unchanged, besides the quasi-identifiers.", metavar="COLUMN"),
 ]
 KeepIdentifierOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--keep-identifier", help="A column to copy though most people could be named by it.", metavar="COLUMN"
-    ),
+    typer.Option("--keep-identifier", help="Column to copy although it could name most people.", metavar="COLUMN"),
 ]
 GroupReadableOption = Annotated[
-    bool, typer.Option("--group-readable", help="Let your group read the results; else nobody but you can.")
+    bool, typer.Option("--group-readable", help="Let your group read the results (default: only you).")
 ]
 
 # As the name of a file to write.

@@ -30,7 +30,8 @@ def cross_play(
     knowledge: Annotated[
         str | None,
         typer.Option(
-            help="Knowledge recipe of the adversary with partial knowledge; the scenario's if none.", metavar="RECIPE"
+            help="Knowledge recipe of the adversary with background knowledge (default: the scenario's).",
+            metavar="RECIPE",
         ),
     ] = None,
     stages: Annotated[
@@ -42,22 +43,22 @@ def cross_play(
     measure: Annotated[
         str,
         typer.Option(
-            help="What is printed: publisher_payoff, adversary_payoff, utility, share_attacked, risk or regret."
+            help="Measure to print: publisher_payoff, adversary_payoff, utility, share_attacked, risk or regret."
         ),
     ] = "publisher_payoff",
     equilibrium: Annotated[
-        bool, typer.Option("--equilibrium", help="Work out optimal mixtures and equilibria of the payoffs.")
+        bool, typer.Option("--equilibrium", help="Compute optimal mixtures and equilibria of the payoffs.")
     ] = False,
     double_oracle: Annotated[
         OracleGame | None,
         typer.Option(
             "--double-oracle",
-            help="Add best replies to mixtures, against whom hurts the defender most or who gains most itself.",
+            help="Add best replies, against the adversary who hurts the defender most, or who gains most.",
             show_choices=True,
         ),
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(help="What both may still gain when no more replies are added, per record.")
+        float, typer.Option(help="Stop when neither side can gain more than this, per record.")
     ] = 0.01,
     executor: batch.ExecutorOption = None,
     workers: batch.WorkersOption = None,

@@ -29,18 +29,18 @@ def report(
     ] = None,
     file_format: Annotated[
         ReportFormat | None,
-        typer.Option("--format", help="How it is written (default: as FILE ends, .html or .md; else html)."),
+        typer.Option("--format", help="Format (default: that of the ending of FILE, else html)."),
     ] = None,
     scenario: Annotated[
         Path | None, typer.Option("--scenario", help="The scenario's file, for comments written after the run.")
     ] = None,
     no_cells: Annotated[
-        bool, typer.Option("--no-cells", help="Leave out the list of cells at the highest risk, which shows values.")
+        bool, typer.Option("--no-cells", help="Leave out the cells at the highest risk, which show values.")
     ] = False,
     author: Annotated[str, typer.Option("--author", help="Who prepared it, for its head.", metavar="NAME")] = "",
     institution: Annotated[str, typer.Option("--institution", help="Of the author.", metavar="NAME")] = "",
 ) -> None:
-    """Write a report of a run to hand over: one HTML page that needs nothing else, or Markdown.
+    """Write a report of a run: one HTML page that needs nothing else, or Markdown.
 
     Example: reidsim report results/wan2015-001 --author "Ada Moss" --institution "Town Clinic"
 
@@ -69,12 +69,12 @@ def report(
 
 
 def gallery(
-    scenarios: Annotated[list[str] | None, typer.Argument(help="Bundled scenarios; all if none.")] = None,
+    scenarios: Annotated[list[str] | None, typer.Argument(help="Bundled scenarios (default: all).")] = None,
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Folder for gallery.md and gallery/, which are replaced.")
     ] = Path("docs"),
 ) -> None:
-    """Run bundled scenarios small and write a page with a figure and a finding of each.
+    """Run reduced bundled scenarios and write a page with a figure and a finding of each.
 
     Example: reidsim gallery -o docs
 

@@ -1,4 +1,4 @@
-"""The command that writes the records in the forms that a run chose, and checks what it wrote."""
+"""The command that writes the records as a run releases them, and checks what it wrote."""
 
 from __future__ import annotations
 
@@ -27,26 +27,28 @@ def share(
         Path | None,
         typer.Option("-o", "--output", help="New CSV file; the sidecar is FILE.json; needed unless --verify is given."),
     ] = None,
-    policy: Annotated[str | None, typer.Option(help="Whose forms; needed if the run has several.")] = None,
+    policy: Annotated[
+        str | None, typer.Option(help="Policy whose release is written; needed if the run has several.")
+    ] = None,
     keep: KeepOption = None,
     keep_identifier: KeepIdentifierOption = None,
     max_risk: Annotated[
         float | None,
         typer.Option(
             "--max-risk",
-            help="Highest risk of a record that is written; that of the run's best no-attack policy, else 1/11.",
+            help="Highest risk of a record to write; that of the run's best no-attack policy, else 1/11.",
         ),
     ] = None,
     accept_risk: Annotated[
-        bool, typer.Option("--accept-risk", help="Write the file though its highest risk is above that.")
+        bool, typer.Option("--accept-risk", help="Write the file although its highest risk is above the limit.")
     ] = False,
     data: Annotated[
-        Path | None, typer.Option(help="The file of the records, if it was moved; its content must be that of the run.")
+        Path | None, typer.Option(help="File of the records, if moved; its content must be that of the run.")
     ] = None,
     rulebook: Annotated[
         Path | None,
         typer.Option(
-            "--rulebook", help="New CSV file of what was decided of every cell, for `reidsim apply`; not to be shared."
+            "--rulebook", help="New CSV file with the decision for every cell, for `reidsim apply`; do not share it."
         ),
     ] = None,
     verify: Annotated[
@@ -54,7 +56,7 @@ def share(
     ] = None,
     allow_code: AllowCodeOption = False,
 ) -> None:
-    """Write the records in the forms that a policy of a run chose, read them back, and write a sidecar.
+    """Write the records as a policy of a run releases them, read them back, and write a sidecar.
 
     Example: reidsim share results/patients-001 -o shared.csv --policy no-attack
 

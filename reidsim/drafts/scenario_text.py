@@ -231,9 +231,9 @@ _PRICES_OF_WAN2015 = """\
 # The adversary gains what the loss is, if no gain is said."""
 
 _ADVERSARY = """\
-# Prosecutor risk: the adversary knows that the person is in this file, so records hide among each other alone. That is
-# the worst case. Where the file is a sample, name its population in a section [population] (`reidsim list` shows what
-# comes along) and let risk be "journalist".
+# Prosecutor risk: the adversary knows that the person is in this file, so groups are counted among its records. That
+# is the worst case. Where the file is a sample, name its population in a section [population] (`reidsim list` shows
+# the bundled ones) and set risk = "journalist".
 [adversary]
 risk = "prosecutor\""""
 
@@ -241,7 +241,7 @@ _JOURNALIST = """\
 # Journalist risk: the adversary does not know who of the population is in this file."""
 
 _PUBLISHER = """\
-# Everything as it is, the form that pays best, and the one that pays best among those that no attack pays against.
+# Everything unchanged, the release that pays best, and the one that pays best among those that no attack pays against.
 [publisher]
 policies = {policies}"""
 

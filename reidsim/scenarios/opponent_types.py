@@ -111,7 +111,7 @@ def _equipped(profile: AdversaryProfile, view: _View, space: StrategySpace) -> A
     if equipment is None:
         raise InputError("nothing can be attacked with what it holds or may buy")
     if len(equipment.linker.link(space.most_specific).group_sizes) != space.n_records:
-        raise InputError("it does not tell records apart by what an attack in stages infers")
+        raise InputError("it does not distinguish records by what an attack in stages infers")
     return AdversaryType(profile.name, profile.weight, equipment.linker, equipment.adversary)
 
 

@@ -189,7 +189,7 @@ def _check_base(content: dict[str, Any], path: Path) -> None:
     game = str(below.get("game", DEFAULT_KIND))
     if game in FORMER_GAMES or former_keys(below, game):
         raise InputError(
-            "the scenario that it extends is of the former form", source=path, where="extends", found=extends,
+            "the scenario that it extends is of a former version", source=path, where="extends", found=extends,
             expected=f"`reidsim upgrade {base}` first",
         )  # fmt: skip
 

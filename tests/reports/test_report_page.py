@@ -167,7 +167,10 @@ def test_the_report_of_a_run_tells_its_numbers_with_their_definitions(town, tmp_
     assert f"{best} pays most, {runs.loc[best, 'publisher_payoff']:,.2f}, which is " in page.text
     assert f"exposes {runs.loc[best, 'share_attacked']:.2%} of the records to an attack: about " in page.text
     assert "not that no record can be re-identified" in page.text
-    assert "Prices per record, as the scenario states them: benefit 100, loss 60, gain 60, cost 10." in page.text
+    assert (
+        "Payoff parameters per record, as the scenario states them: benefit 100, loss 60, gain 60, cost 10."
+        in page.text
+    )
     for part in (
         "Success gains 60, an attempt costs 10",
         "brings the publisher 100",
@@ -278,7 +281,7 @@ def test_prices_of_the_paper_are_marked_as_defaults_before_anything_else_is_told
     runs = rows_of(("a", 5.0, 0.0, 0.0))
     economics = {"benefit": 1200, "loss": 300, "cost": 4}
     text = answer_of(folder_of(tmp_path / "r", runs=runs, content={"economics": economics}))
-    marked = text.index("are defaults: those of the paper, Wan et al. 2015, PLoS ONE 10(3): e0120592")
+    marked = text.index("are defaults: those of Wan et al. 2015, PLoS ONE 10(3): e0120592")
     assert text.index("One policy was played") < marked < text.index("What was asked", text.index("One policy"))
     other = answer_of(folder_of(tmp_path / "s", runs=runs, content={"economics": {**economics, "cost": 5}}))
     assert "are defaults" not in other

@@ -66,11 +66,11 @@ def _policies(run: StoredRun) -> Iterator[Block]:
             "nothing.",
         )
     yield paragraph(
-        "All of this holds for the adversary, the prices and the quasi-identifiers of this scenario alone"
+        "All of this holds for the adversary, the payoff parameters and the quasi-identifiers of this scenario alone"
         + (
             ": a risk of 0 means that no attack pays this adversary, not that no record can be re-identified."
             if (means["risk"] == 0).any()
-            else "; whoever attacks at any price, or knows more, is not in it."
+            else "; an adversary who attacks at any cost, or knows more, is not in it."
         )
     )
     yield from _points(run)
@@ -221,7 +221,7 @@ def _prices(run: StoredRun) -> Iterator[Block]:
     if named == of_paper:
         text = ", ".join(f"{name} {number_text(value)}" for name, value in named.items())
         yield paragraph(
-            f"The prices ({text}, in dollars per {run.units[0]}) are defaults: those of the paper, Wan et al. 2015, "
+            f"The payoff parameters ({text}, in dollars per {run.units[0]}) are defaults: those of Wan et al. 2015, "
             "PLoS ONE 10(3): e0120592. They are nobody's own, and the choice above depends on them.",
             kind="warning",
         )
@@ -230,7 +230,7 @@ def _prices(run: StoredRun) -> Iterator[Block]:
             f"{name} {number_text(value)}{' (the default, of Wan et al. 2015)' if value == of_paper[name] else ''}"
             for name, value in named.items()
         )
-        yield paragraph(f"Prices per {run.units[0]}, as the scenario states them: {text}.")
+        yield paragraph(f"Payoff parameters per {run.units[0]}, as the scenario states them: {text}.")
 
 
 def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> tuple[Inline, ...]:

@@ -298,11 +298,11 @@ def _cell(value: object) -> str:
 def _limits() -> Iterator[Block]:
     yield Bullets(
         (
-            ("The adversary of this study looks for gain. One who attacks at any price is not in it.",),
+            ("The adversary of this study looks for gain. One who attacks at any cost is not in it.",),
             ("It links on the attributes named above and nothing else; other columns can identify people, too.",),
             (
-                "Population, prices and hierarchies are assumptions. The result is no better than they are: vary them "
-                "before relying on a decision.",
+                "Population, payoff parameters and hierarchies are assumptions. The result is no better than they are: "
+                "vary them before relying on a decision.",
             ),
             ("The loss is the defender's. The harm to a person can be larger.",),
             ("This is no legal advice and no expert determination.",),
