@@ -54,7 +54,7 @@ _ALL_LOCI = np.uint64(2**64 - 1)
 
 
 # A man's distance and row in the genealogy, and the loci of a set at which he agrees with the target and differs.
-_Man = tuple[float, int, np.uint64, np.uint64]
+_Man = tuple[float, int | np.signedinteger, np.uint64, np.uint64]
 
 
 class GenealogyArrays(NamedTuple):
@@ -394,7 +394,7 @@ def nearest_surname(
 
 
 @numba.njit(cache=True)
-def _order(distance: float, row: int, agree: np.uint64, differ: np.uint64, other: _Man) -> int:
+def _order(distance: float, row: int | np.signedinteger, agree: np.uint64, differ: np.uint64, other: _Man) -> int:
     """Return -1 if a man comes before another, 1 if after; 0 where their distances differ by rounding at most."""
     if other[1] < 0 or distance < other[0] * (1.0 - ROUNDING):
         return -1
@@ -410,7 +410,7 @@ def _is_nearer(tables: AncestryTables, cache: DistanceCache, weights: Floats, on
     """Tell which of two men is nearer by distances that are equal where rates are, or else earlier."""
     mine = exact_distance(tables, cache, one[2], one[3], weights)
     its = exact_distance(tables, cache, other[2], other[3], weights)
-    return mine < its or (mine == its and one[1] < other[1])
+    return bool(mine < its or (mine == its and one[1] < other[1]))
 
 
 @numba.njit(cache=True)
