@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from reidsim.engine.run_result import RunResult
+    from reidsim.engine.results import Result
 
 ScenarioArgument = Annotated[
     str, typer.Argument(help="Name of a bundled scenario, or a TOML file.", metavar="SCENARIO")
@@ -59,13 +59,12 @@ def print_warnings(warnings: Sequence[str]) -> None:
         console.print(f"warning: {warning}", soft_wrap=True, markup=False, highlight=False)
 
 
-def print_verdict(result: RunResult) -> None:
-    """Print what a run says about the choice between its policies, where there is one."""
-    from reidsim.reports.verdict import has_verdict, verdict
+def print_verdict(result: Result) -> None:
+    """Print what a result says about what it compares, where there is anything."""
+    from reidsim.reports.verdict import told_by
 
-    if has_verdict(result.summary):
-        rounds = getattr(result.analysis, "rounds", None)
-        told = verdict(result.summary, result.manifest["content"], rounds=rounds)
+    told = told_by(result)
+    if told:
         Console().print(told, markup=False, highlight=False, emoji=False)
 
 

@@ -84,7 +84,7 @@ def cross_play(
     from reidsim.engine.cross_play.run import cross_play_loaded, has_several_plays
     from reidsim.engine.results import next_free_folder, require_free
     from reidsim.games.cross_play import require_measure
-    from reidsim.reports.cross_play_table import cross_play_tables, cross_play_verdict
+    from reidsim.reports.cross_play_table import cross_play_tables
     from reidsim.reports.equilibrium_table import double_oracle_tables, equilibrium_tables
     from reidsim.reports.illustration import illustrate
     from reidsim.scenarios.load import load_scenario
@@ -140,8 +140,7 @@ def cross_play(
         raise
     for table in cross_play_tables(result, measure):
         Console().print(table)
-    for line in cross_play_verdict(result):
-        typer.echo(line)
+    arguments.print_verdict(result)
     for table in (*equilibrium_tables(result), *double_oracle_tables(result)):
         Console().print(table)
     arguments.print_warnings(result.warnings)

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from reidsim.commands.arguments import print_warnings
 from reidsim.errors import InputError
+from reidsim.progress import DelayedProgress
 
 
 def new(
@@ -74,28 +75,29 @@ def new(
     if not os.path.exists(data):
         raise InputError("no such file", source=data)
     # Imported late so that a mistyped name does not wait for numerical libraries.
-    from reidsim.drafts.draft import draft_scenario, name_of
-    from reidsim.drafts.scenario_text import Prices
-    from reidsim.engine.results import require_free, write_results
-    from reidsim.reports.draft_table import draft_table
+    with DelayedProgress(Console(stderr=True), f"reading {data}"):
+        from reidsim.drafts.draft import draft_scenario, name_of
+        from reidsim.drafts.scenario_text import Prices
+        from reidsim.engine.results import require_free, write_results
+        from reidsim.reports.draft_table import draft_table
 
-    name = name_of(data)
-    # A file without an ending has the name that its draft would have.
-    folder = output or Path(f"{name}-draft" if name == data.name else name)
-    require_free(folder)
-    draft = draft_scenario(
-        data,
-        folder,
-        named=quasi_identifier or (),
-        dropped=drop or (),
-        delimiter=delimiter,
-        population=population,
-        prices=Prices(benefit, loss, gain, cost),
-        encoding=encoding,
-        merged=merge or (),
-        age_on=age_on,
-    )
-    write_results(folder, draft.write)
+        name = name_of(data)
+        # A file without an ending has the name that its draft would have.
+        folder = output or Path(f"{name}-draft" if name == data.name else name)
+        require_free(folder)
+        draft = draft_scenario(
+            data,
+            folder,
+            named=quasi_identifier or (),
+            dropped=drop or (),
+            delimiter=delimiter,
+            population=population,
+            prices=Prices(benefit, loss, gain, cost),
+            encoding=encoding,
+            merged=merge or (),
+            age_on=age_on,
+        )
+        write_results(folder, draft.write)
     Console().print(draft_table(draft, data.name))
     print_warnings(draft.warnings)
     scenario = folder / draft.scenario_file

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from reidsim.commands.arguments import AllowCodeOption, KeepIdentifierOption, KeepOption, print_warnings
 from reidsim.errors import InputError
+from reidsim.progress import DelayedProgress
 from reidsim.wording import counted
 
 
@@ -60,7 +62,8 @@ def share(
 
     Example: reidsim share results/patients-001 -o shared.csv --max-risk 0.1
     """
-    from reidsim.reports.shared.file import require_new_files, sidecar_of, verify_shared
+    with DelayedProgress(Console(stderr=True), f"reading {verify or folder or 'results'}"):
+        from reidsim.reports.shared.file import require_new_files, sidecar_of, verify_shared
 
     if verify is not None:
         options = (folder, output, policy, keep, keep_identifier, data, max_risk, rulebook)
@@ -75,23 +78,24 @@ def share(
     if folder is None or output is None:
         where, expected = ("DIR", "a results folder") if folder is None else ("-o", "the name of a new file")
         raise InputError("missing", where=where, expected=expected, hint="or --verify FILE")
-    from reidsim.reports.page.stored_run import open_results
-    from reidsim.reports.shared.sharing import share_run
+    with DelayedProgress(Console(stderr=True), f"reading {folder}"):
+        from reidsim.reports.page.stored_run import open_results
+        from reidsim.reports.shared.sharing import share_run
 
-    # What cannot be written is told before results are opened.
-    require_new_files(output)
-    sidecar, warnings = share_run(
-        open_results(folder),
-        output,
-        policy=policy,
-        keep=keep or (),
-        keep_identifier=keep_identifier or (),
-        data=data,
-        max_risk=max_risk,
-        accept_risk=accept_risk,
-        rulebook=rulebook,
-        allow_code=allow_code,
-    )
+        # What cannot be written is told before results are opened.
+        require_new_files(output)
+        sidecar, warnings = share_run(
+            open_results(folder),
+            output,
+            policy=policy,
+            keep=keep or (),
+            keep_identifier=keep_identifier or (),
+            data=data,
+            max_risk=max_risk,
+            accept_risk=accept_risk,
+            rulebook=rulebook,
+            allow_code=allow_code,
+        )
     print_warnings(warnings)
     typer.echo(_in_words(sidecar))
     typer.echo(f"Written: {output} and {sidecar_of(output)}")

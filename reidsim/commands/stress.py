@@ -79,5 +79,6 @@ def stress(
         raise
     for table in stress_tables(result, loaded.name):
         Console().print(table)
+    arguments.print_verdict(result)
     arguments.print_warnings(result.warnings)
     arguments.tell_results(folder, group_readable=group_readable)

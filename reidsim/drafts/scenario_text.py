@@ -11,7 +11,7 @@ from reidsim.drafts.choice import Choice, ChosenColumn
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
 # Dollars per record, those of Wan et al. 2015.
-BENEFIT, LOSS, COST = 1200.0, 300.0, 4.0
+OF_PAPER = {"benefit": 1200.0, "loss": 300.0, "cost": 4.0}
 POLICIES = ("no-protection", "basic", "no-attack")
 
 _LINE = 118
@@ -177,10 +177,10 @@ def _possible(names: Sequence[str]) -> str:
 def _economics(prices: Prices) -> str:
     given = (prices.benefit, prices.loss, prices.gain, prices.cost)
     amounts = {
-        "benefit": (BENEFIT if prices.benefit is None else prices.benefit, "of sharing a record as it is"),
-        "loss": (LOSS if prices.loss is None else prices.loss, "for a re-identified record"),
+        "benefit": (OF_PAPER["benefit"] if prices.benefit is None else prices.benefit, "of sharing a record as it is"),
+        "loss": (OF_PAPER["loss"] if prices.loss is None else prices.loss, "for a re-identified record"),
         "gain": (prices.gain, "of the adversary from a re-identified record"),
-        "cost": (COST if prices.cost is None else prices.cost, "of an attempt, to the adversary"),
+        "cost": (OF_PAPER["cost"] if prices.cost is None else prices.cost, "of an attempt, to the adversary"),
     }
     lines = [
         f"{key} = {toml_value(value)} # {meaning}" for key, (value, meaning) in amounts.items() if value is not None

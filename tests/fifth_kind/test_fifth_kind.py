@@ -119,7 +119,7 @@ def test_commands_run_report_and_plot_it(scenario):
     assert reported.exit_code == 0, reported.output
     text = Path("out/report.html").read_text()
     assert "share-all" in text
-    assert {path.stem for path in Path("out/figures").glob("*.png")} == {"payoffs", "reidentified", "risks"}
+    assert {path.stem for path in Path("out/figures").glob("*.png")} == {"payoffs", "reidentified", "risks", "switch"}
     explained = command.invoke(app, ["explain", "few.toml", "--allow-code"]).output
     assert (
         "publisher: basic, share-all, each on its own\nadversary:\n  adversary: weight 1, planner one-shot" in explained
