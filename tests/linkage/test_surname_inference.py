@@ -9,14 +9,8 @@ from hypothesis import strategies as st
 from wan2021_oracle import distribution, infer_surname, nearest_neighbour
 
 from reidsim.errors import InputError
-from reidsim.linkage.surname_inference.inference import (
-    SurnameInference,
-    compare_target,
-    genealogy_arrays,
-    nearest_surname,
-    pack_bits,
-    workspace,
-)
+from reidsim.linkage.surname_inference.comparison import compare_target, genealogy_arrays, workspace
+from reidsim.linkage.surname_inference.inference import SurnameInference, nearest_surname, pack_bits
 from reidsim.linkage.surname_inference.leaders import SurnamesOfTargets
 from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surname, nearest_neighbour_surnames
 from reidsim.linkage.surname_inference.tmrca import (

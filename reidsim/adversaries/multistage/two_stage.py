@@ -14,14 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.linkage.surname_inference.inference import (
-    NO_SURNAME,
-    GenealogyArrays,
-    Workspace,
-    compare_target,
-    nearest_surname,
-    workspace,
-)
+from reidsim.linkage.surname_inference.comparison import GenealogyArrays, Workspace, compare_target, workspace
+from reidsim.linkage.surname_inference.inference import NO_SURNAME, nearest_surname
 from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surname
 from reidsim.linkage.surname_inference.tmrca import (
     AncestryTables,

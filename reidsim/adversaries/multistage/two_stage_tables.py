@@ -14,10 +14,7 @@ from reidsim.adversaries.multistage.two_stage import ANY, Integers, TwoStageArra
 from reidsim.adversaries.multistage.world import ListedTargets, MultistageWorld
 from reidsim.errors import InputError
 from reidsim.linkage.row_groups import OpenRowGroups
-from reidsim.linkage.surname_inference.inference import (
-    GenealogyArrays,
-    genealogy_arrays,
-)
+from reidsim.linkage.surname_inference.comparison import GenealogyArrays, genealogy_arrays
 from reidsim.linkage.surname_inference.tmrca import (
     Ancestry,
 )

@@ -1,22 +1,30 @@
 """The surname of the nearest man in a genealogy, and the confidence in it (Wan et al. 2021, stage I).
 
-`GenealogyArrays` and `Workspace` are what the compiled functions read and write. `SurnameInference` is the door for
-whole arrays of targets and of sets of shared loci.
+`SurnameInference` is the door for whole arrays of targets and of sets of shared loci.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.linkage.number_checks import check_share, check_whole, checked_alleles
+from reidsim.linkage.surname_inference.comparison import (
+    GenealogyArrays,
+    Integers,
+    Workspace,
+    candidates_among_all,
+    compare_target,
+    count_bits,
+    fewest_agreements,
+    genealogy_arrays,
+    lower_floor,
+    workspace,
+)
 from reidsim.linkage.surname_inference.tmrca import (
     ROUNDING,
     SMALLEST_SUM,
@@ -34,8 +42,6 @@ from reidsim.linkage.surname_inference.tmrca import (
     weigh_unlikely,
 )
 
-Integers = NDArray[np.int64]
-
 NO_SURNAME = -1
 """Surname code where nothing can be inferred."""
 
@@ -43,82 +49,13 @@ NEAREST = 10
 """Men among whom the runner-up is looked for."""
 
 _ONE = np.uint64(1)
-_BLOCK = 8192
-# About so many men are looked at one by one at first, judged by as many as are sampled.
-_FIRST_LEADERS = 256
-_SAMPLE = 2048
 # More than so many, and an eighth of all, are not sorted for a set of loci.
 _MOST_LEADERS = 2048
 _NOTHING = np.uint64(0)
-_ALL_LOCI = np.uint64(2**64 - 1)
 
 
 # A man's distance and row in the genealogy, and the loci of a set at which he agrees with the target and differs.
 _Man = tuple[float, int | np.signedinteger, np.uint64, np.uint64]
-
-
-class GenealogyArrays(NamedTuple):
-    """A genealogy as the compiled functions read it.
-
-    Parameters
-    ----------
-    alleles : ndarray of uint8, shape (n_loci, n_men)
-        0 where missing; of int32 if there are higher numbers of repeats than 255.
-    observed : ndarray of uint64, shape (n_men,)
-        Loci that are not missing.
-    surnames : ndarray of int64, shape (n_men,)
-        Codes, 0 or more.
-    """
-
-    alleles: NDArray[Any]
-    observed: Bits
-    surnames: Integers
-
-
-class Workspace(NamedTuple):
-    """Room for one target at a time: the men of the genealogy by the number of loci at which they agree with him.
-
-    Only those who agree at many loci are looked at one by one; the others when a set of shared loci needs them.
-
-    Parameters
-    ----------
-    agreeing, observed : ndarray of uint64, shape (n_men,)
-        Loci at which each man agrees with the target, and those known of both; men by falling number of agreements,
-        in the order of the genealogy among equals.
-    rows : ndarray of int32, shape (n_men,)
-        Their rows in the genealogy.
-    ends : ndarray of int64, shape (n_loci + 1,)
-        ``ends[k]`` of the men who are here agree at k loci or more.
-    floor : ndarray of int64, shape (1,)
-        All men with so many agreements are here, and nobody with fewer.
-    target : ndarray of int32, shape (n_loci,)
-        The target's alleles.
-    counts : ndarray of uint8, shape (n_men,)
-        Agreements in the order of the genealogy.
-    shared_counts : ndarray of uint8, shape (n_men,)
-        The same at the loci of one set.
-    expected : ndarray of int64, shape (n_loci + 1,)
-        ``expected[k]`` men of the genealogy agree at k loci or more, judged by a sample.
-    distances : ndarray of float64, shape (n_men,)
-        Of the candidates from the target.
-    candidates : ndarray of int32, shape (n_men,)
-        Their places here.
-    weights : ndarray of float64, shape (2, horizon + 1)
-        Of generations, for the nearest man and the runner-up.
-    """
-
-    agreeing: Bits
-    observed: Bits
-    rows: NDArray[np.int32]
-    ends: Integers
-    floor: Integers
-    target: NDArray[np.int32]
-    counts: NDArray[np.uint8]
-    shared_counts: NDArray[np.uint8]
-    expected: Integers
-    distances: Floats
-    candidates: NDArray[np.int32]
-    weights: Floats
 
 
 @dataclass(frozen=True)
@@ -135,175 +72,6 @@ class InferredSurnames:
 
     surnames: Integers
     confidence: Floats
-
-
-def genealogy_arrays(alleles: Integers, surnames: Integers) -> GenealogyArrays:
-    """Lay out a genealogy for the compiled functions.
-
-    Parameters
-    ----------
-    alleles : ndarray of int, shape (n_men, n_loci)
-        0 where missing.
-    surnames : ndarray of int, shape (n_men,)
-    """
-    powers = _ONE << np.arange(alleles.shape[1], dtype=np.uint64)
-    observed = np.zeros(len(alleles), dtype=np.uint64)
-    for locus, power in enumerate(powers):
-        observed |= np.where(alleles[:, locus] > 0, power, np.uint64(0))
-    narrow = alleles.size == 0 or alleles.max() <= np.iinfo(np.uint8).max
-    columns = np.ascontiguousarray(alleles.T, dtype=np.uint8 if narrow else np.int32)
-    return GenealogyArrays(columns, observed, np.ascontiguousarray(surnames, dtype=np.int64))
-
-
-def workspace(genealogy: GenealogyArrays, horizon: int) -> Workspace:
-    """Return room to work in for one target at a time."""
-    n_loci, n = genealogy.alleles.shape
-    return Workspace(
-        agreeing=np.zeros(n, np.uint64),
-        observed=np.zeros(n, np.uint64),
-        rows=np.zeros(n, np.int32),
-        ends=np.zeros(n_loci + 1, np.int64),
-        floor=np.zeros(1, np.int64),
-        target=np.zeros(n_loci, np.int32),
-        counts=np.zeros(n, np.uint8),
-        shared_counts=np.zeros(n, np.uint8),
-        expected=np.zeros(n_loci + 1, np.int64),
-        distances=np.zeros(n),
-        candidates=np.zeros(n, np.int32),
-        weights=np.zeros((2, horizon + 1)),
-    )
-
-
-def _type_count_bits(typing_context: Any, bits: Any) -> Any:
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.trunc(builder.ctpop(arguments[0]), context.get_value_type(types.int32))
-
-    return types.int32(types.uint64), build
-
-
-# The number of bits set, in one machine instruction where there is one; numba has no name for it.
-_count_bits: Any = intrinsic(_type_count_bits)
-
-
-@numba.njit(cache=True)
-def compare_target(genealogy: GenealogyArrays, target: NDArray[np.int32], room: Workspace) -> None:
-    """Compare a target with everybody in the genealogy, once for all sets of shared loci.
-
-    Men are put in order of the number of loci at which they agree. A set of shared loci can only lower that number,
-    so the search for men who agree enough ends early.
-    """
-    n_loci, n = genealogy.alleles.shape
-    room.target[:] = target
-    _count_agreements(genealogy, target, _ALL_LOCI, room.counts)
-    step = max(1, n // _SAMPLE)
-    sampled = np.zeros(n_loci + 1, np.int64)
-    for row in range(0, n, step):
-        sampled[room.counts[row]] += 1
-    room.ends[:] = 0
-    room.floor[0] = n_loci + 1
-    floor, expected = n_loci, 0
-    for agreements in range(n_loci, -1, -1):
-        expected += sampled[agreements] * step
-        room.expected[agreements] = expected
-        if expected <= _FIRST_LEADERS:
-            floor = agreements
-    _lower_floor(genealogy, room, floor)
-
-
-@numba.njit(cache=True)
-def _count_agreements(
-    genealogy: GenealogyArrays, target: NDArray[np.int32], shared: np.uint64, counts: NDArray[np.uint8]
-) -> None:
-    """Count the loci of a set at which each man agrees with a target."""
-    n_loci, n = genealogy.alleles.shape
-    wanted = np.zeros(n_loci, genealogy.alleles.dtype)
-    for j in range(n_loci):
-        wanted[j] = target[j]
-    for start in range(0, n, _BLOCK):
-        # In blocks, so that one pass per locus stays in the cache.
-        end = min(n, start + _BLOCK)
-        of_block = counts[start:end]
-        of_block[:] = 0
-        for j in range(n_loci):
-            # A number too high for the alleles here is nobody's.
-            if shared >> np.uint64(j) & _ONE and target[j] > 0 and wanted[j] == target[j]:
-                men, allele = genealogy.alleles[j, start:end], wanted[j]
-                for row in range(end - start):
-                    of_block[row] += men[row] == allele
-
-
-@numba.njit(cache=True)
-def _candidates_among_all(
-    genealogy: GenealogyArrays, room: Workspace, shared: np.uint64, candidate_share: float
-) -> int:
-    """Put down the candidates for a set of loci that asks for many men; return how many.
-
-    Those who are not here yet are put behind the others, and forgotten after this set.
-    """
-    n = len(room.rows)
-    counts, floor = room.shared_counts, room.floor[0]
-    _count_agreements(genealogy, room.target, shared, counts)
-    fewest = max(int(np.ceil(candidate_share * counts.max() - 1e-9)), 0)
-    found, end = 0, room.ends[0]
-    for i in range(end):
-        room.candidates[found] = i
-        found += _count_bits(room.agreeing[i] & shared) >= fewest
-    for row in range(n):
-        if counts[row] >= fewest and room.counts[row] < floor:
-            _put(genealogy, room, row, end)
-            room.candidates[found] = end
-            found, end = found + 1, end + 1
-    return found
-
-
-@numba.njit(cache=True)
-def _put(genealogy: GenealogyArrays, room: Workspace, row: int, to: int) -> None:
-    """Compare a man with the target, locus by locus."""
-    bits, known = np.uint64(0), np.uint64(0)
-    for j in range(len(room.target)):
-        known |= np.uint64(room.target[j] > 0) << np.uint64(j)
-        bits |= np.uint64(genealogy.alleles[j, row] == room.target[j]) << np.uint64(j)
-    room.agreeing[to] = bits & known
-    room.observed[to] = genealogy.observed[row] & known
-    room.rows[to] = row
-
-
-@numba.njit(cache=True)
-def _lower_floor(genealogy: GenealogyArrays, room: Workspace, floor: int) -> None:
-    """Add the men who agree at fewer loci than those here, and at `floor` loci or more."""
-    n_loci, n = genealogy.alleles.shape
-    before = room.ends[0]
-    counts, found, above = room.counts, room.candidates, room.floor[0]
-    n_found = 0
-    for row in range(n):
-        found[n_found] = row
-        n_found += (counts[row] >= floor) & (counts[row] < above)
-    place = np.zeros(n_loci + 1, np.int64)
-    for i in range(n_found):
-        place[counts[found[i]]] += 1
-    total = before
-    for agreements in range(above - 1, floor - 1, -1):
-        total, place[agreements] = total + place[agreements], total
-        room.ends[agreements] = total
-    room.ends[:floor] = total
-    room.floor[0] = floor
-    for i in range(n_found):
-        row = found[i]
-        _put(genealogy, room, row, place[counts[row]])
-        place[counts[row]] += 1
-
-
-@numba.njit(cache=True)
-def fewest_agreements(agreeing: Bits, ends: Integers, shared: np.uint64, candidate_share: float) -> int:
-    """Return at how many loci of a set a man must agree to be a candidate, if nobody counts but the men given."""
-    best, start = 0, 0
-    for agreements in range(len(ends) - 1, 0, -1):
-        if agreements <= best:
-            break
-        for i in range(start, ends[agreements]):
-            best = max(best, _count_bits(agreeing[i] & shared))
-        start = ends[agreements]
-    return max(int(np.ceil(candidate_share * best - 1e-9)), 0)
 
 
 @numba.njit(cache=True)
@@ -329,16 +97,16 @@ def nearest_surname(
     while fewest < room.floor[0] and not everybody:
         everybody = room.expected[fewest] > max(_MOST_LEADERS, len(room.rows) // 8)
         if not everybody:
-            _lower_floor(genealogy, room, fewest)
+            lower_floor(genealogy, room, fewest)
             fewest = fewest_agreements(room.agreeing, room.ends, shared, candidate_share)
     # Taken out of their tuples once: handing a tuple of arrays on costs more than looking a distance up.
     agreeing, observed, rows, surnames = room.agreeing, room.observed, room.rows, genealogy.surnames
     by_pattern, weights, other_weights = tables.by_pattern, room.weights[0], room.weights[1]
     candidates, distances, patterns, kept = room.candidates, room.distances, cache.patterns, cache.distances
-    n = _candidates_among_all(genealogy, room, shared, candidate_share) if everybody else 0
+    n = candidates_among_all(genealogy, room, shared, candidate_share) if everybody else 0
     for i in range(0 if everybody else room.ends[fewest]):
         candidates[n] = i
-        n += _count_bits(agreeing[i] & shared) >= fewest
+        n += count_bits(agreeing[i] & shared) >= fewest
     # The nearest man so far and the nearest with another surname, beyond whom nobody matters.
     first = other = (np.inf, np.int32(-1), _NOTHING, _NOTHING)
     surname = NO_SURNAME
@@ -346,7 +114,7 @@ def nearest_surname(
         i = candidates[k]
         agree = agreeing[i] & shared
         differ = observed[i] & shared & ~agree
-        if tables.nearest[_count_bits(agree), _count_bits(differ)] > other[0]:
+        if tables.nearest[count_bits(agree), count_bits(differ)] > other[0]:
             distances[k] = np.inf
             continue
         slot = slot_of(agree, differ, len(patterns))

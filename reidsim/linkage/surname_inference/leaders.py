@@ -9,17 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.linkage.number_checks import checked_alleles
-from reidsim.linkage.surname_inference.inference import (
+from reidsim.linkage.surname_inference.comparison import (
     GenealogyArrays,
-    InferredSurnames,
     Integers,
-    SurnameInference,
     Workspace,
     compare_target,
     fewest_agreements,
-    nearest_surname,
-    pack_bits,
 )
+from reidsim.linkage.surname_inference.inference import InferredSurnames, SurnameInference, nearest_surname, pack_bits
 from reidsim.linkage.surname_inference.tmrca import AncestryTables, Bits, DistanceCache, Floats
 
 _MOST_KEPT = 3_000_000

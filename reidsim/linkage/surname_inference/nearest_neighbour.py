@@ -8,7 +8,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.linkage.surname_inference.inference import NO_SURNAME, GenealogyArrays, InferredSurnames, Integers
+from reidsim.linkage.surname_inference.comparison import GenealogyArrays, Integers
+from reidsim.linkage.surname_inference.inference import NO_SURNAME, InferredSurnames
 
 _ONE = np.uint64(1)
 
