@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
+from reidsim.engine.memory import build_within_memory, memory_told
 from reidsim.engine.release_file import release_file_facts
 from reidsim.engine.results import Clock, make_manifest
 from reidsim.engine.rounds import describe_rounds, play_rounds
 from reidsim.engine.run_result import RunResult, run_table
 from reidsim.errors import InputError
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
-from reidsim.memory import free_memory, require_memory
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
@@ -44,7 +43,7 @@ def run_once(
     loaded.makers()
     kind, clock = kind_of(loaded.scenario), Clock()
     report("reading", 0, 1)
-    study = study or within_memory(lambda: kind.build(loaded))
+    study = study or build_within_memory(loaded)
     clock.lap("build")
     try:
         if not kind.decides:
@@ -73,28 +72,12 @@ def describe_once(loaded: LoadedScenario[ScenarioHead]) -> str:
     """
     loaded.makers()
     kind = kind_of(loaded.scenario)
-    study = within_memory(lambda: kind.build(loaded))
+    study = build_within_memory(loaded)
     try:
-        return describe_rounds(study) if kind.in_rounds(loaded.scenario) else kind.describe(study)
+        size = describe_rounds(study) if kind.in_rounds(loaded.scenario) else kind.describe(study)
     except InputError as error:
         raise error.located(loaded.path) from None
-
-
-def within_memory(build: Callable[[], Study[Any]]) -> Study[Any]:
-    """Return the study that something reads, having checked that it can be played in the memory that was free before.
-
-    Raises
-    ------
-    InputError
-        If something cannot be used, or a run needs more memory than was free.
-    """
-    free = free_memory()
-    study = build()
-    needed = kind_of(study.scenario).needed_memory(study)
-    if needed is not None:
-        hint = "fewer records, quasi-identifiers or policies need less"
-        require_memory(needed, "too large for memory", source=study.loaded.path, hint=hint, free=free)
-    return study
+    return size + memory_told(study)
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:

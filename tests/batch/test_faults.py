@@ -129,9 +129,7 @@ def test_a_folder_that_is_removed_is_told_in_a_line(work, executor):
 @pytest.mark.parametrize("megabytes", [100, 300, 500, 600, 650, 700, 750, 800, 900, 1200, 2000])
 def test_a_limit_of_addresses_ends_a_batch_in_a_line_or_not_at_all(work, plain, megabytes):
     command = ["bash", "-c", f'ulimit -v {megabytes * 1024}; exec "$@"', "limited", *RUN, "-o", "out"]
-    found = subprocess.run(
-        [*command, "--executor", "serial"], capture_output=True, text=True, check=False, timeout=300
-    )
+    found = subprocess.run([*command, "--executor", "serial"], capture_output=True, text=True, check=False, timeout=300)
     errors = [line for line in found.stderr.splitlines() if line.startswith("reidsim: ")]
     assert found.returncode in ((2,) if megabytes < 750 else (0,) if megabytes >= 1200 else (0, 2)), found.stderr
     assert len(errors) == (found.returncode == 2), found.stderr

@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from reidsim.engine.batch.executors import Pace, one_thread
-from reidsim.engine.batch.executors.capacity import default_workers
+from reidsim.engine.batch.executors.capacity import workers_for
 from reidsim.engine.batch.tasks import KILLED, RunOutcome, RunTask, Work, attempt, code_version
 from reidsim.errors import InputError
 
@@ -50,7 +50,7 @@ class DaskExecutor:
 
     def __init__(self, scheduler: str | None = None, workers: int | None = None) -> None:
         self._scheduler = scheduler
-        self._workers = workers or default_workers()
+        self._workers = workers
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
         """Do every task; see `Executor`.
@@ -62,7 +62,7 @@ class DaskExecutor:
         """
         if not tasks:
             return
-        with self._client() as client:
+        with self._client(work) as client:
             cores = _cores(client)
             sent = _Sent(client, pickle.dumps(work), tasks, cores)
             finished = _distributed().as_completed(sent.more(), loop=client.loop)
@@ -75,7 +75,7 @@ class DaskExecutor:
                 sent.cancel()
 
     @contextlib.contextmanager
-    def _client(self) -> Iterator[Any]:
+    def _client(self, work: Work) -> Iterator[Any]:
         distributed = _distributed()
         if self._scheduler is not None:
             try:
@@ -92,7 +92,7 @@ class DaskExecutor:
         with (
             importlib.import_module("dask").config.set(_OWN_CLUSTER),
             distributed.LocalCluster(
-                n_workers=self._workers,
+                n_workers=workers_for(self._workers, work),
                 threads_per_worker=1,
                 processes=True,
                 dashboard_address="127.0.0.1:0",
