@@ -11,8 +11,10 @@ counted.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from memory import peak_mib
@@ -20,8 +22,11 @@ from scipy.stats import binom
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, plan_unknown
-from reidsim.adversaries.sequential.two_level import TwoLevelProgram, solve_plain
 from reidsim.populations.catalogue import load_population
+
+# The linear programs are an oracle of the tests.
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from sequential_programs.two_level import TwoLevelProgram, solve_plain
 
 ATTACK = SequentialAttack(
     gain=8000.0, access_cost=100.0, exploit_cost=10.0, penalty=10_000.0, max_penalties=1, prior=0.63

@@ -4,6 +4,7 @@ Run by hand: ``python benchmarks/populations.py``.
 
 Genealogies: the published one (60,000 people in each of ten generations) by simuPOP and by the default engine, with the
 same rules; then the default engine alone on ever more people. Both are checked for what must hold in any pedigree.
+Counts: those of a large population by the draws of `random_counts.py`, and by numpy's, which depend on its version.
 The national population: individuals and counts by cell against a plain loop (`populations_national.py`, run first, so
 that the memory it reports is its own). Compilation is not counted (it is cached on disk). Needs simuPOP, but for
 ``--skip-engines``.
@@ -16,7 +17,9 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
+import numpy as np
 from memory import peak_mib
 from needs import require_package
 from populations_national import national
@@ -24,11 +27,13 @@ from populations_national import national
 from reidsim.populations.genealogy.genealogy import Genealogy, check_pedigree
 from reidsim.populations.genealogy.genealogy_file import read_genealogy, write_genealogy
 from reidsim.populations.genealogy.make import make_genealogy
+from reidsim.random_counts import Counts, draw_binomial, draw_multinomial, draw_multivariate_hypergeometric
 
+Made = TypeVar("Made")
 GENERATIONS = 10
 
 
-def timed(work: Callable[[], Genealogy], repeats: int = 1) -> tuple[Genealogy, float]:
+def timed(work: Callable[[], Made], repeats: int = 1) -> tuple[Made, float]:
     """Return what the work made and the shortest of several timings, in seconds."""
     times = []
     for _ in range(repeats):
@@ -46,6 +51,28 @@ def vectorised(people: int, seed: int = 1) -> Genealogy:
 def simupop(people: int, seed: int = 1) -> Genealogy:
     """Make the same kind of genealogy with simuPOP."""
     return make_genealogy("ystr-genealogy", engine="simupop", people=people, seed=seed, cache=False)
+
+
+def counts(repeats: int = 5) -> None:
+    """Compare draws of whole populations with numpy's."""
+    rng = np.random.default_rng(1)
+    # Areas and shares of ages by sex about as those of North Carolina; a list has 63 percent of the people.
+    areas, shares = rng.integers(100, 12_000, 806), rng.dirichlet(np.full(242, 0.7))
+    people = rng.multinomial(areas, shares).ravel()
+    size, chances = int(0.63 * people.sum()), rng.random(len(people))
+    draws: dict[str, tuple[Callable[[], Counts], Callable[[], Counts]]] = {
+        "multinomial": (lambda: draw_multinomial(rng, areas, shares), lambda: rng.multinomial(areas, shares)),
+        "binomial": (lambda: draw_binomial(rng, people, chances), lambda: rng.binomial(people, chances)),
+        "multivariate hypergeometric": (
+            lambda: draw_multivariate_hypergeometric(rng, people, size),
+            lambda: rng.multivariate_hypergeometric(people, size, method="marginals"),
+        ),
+    }
+    print(f"counts of {people.sum():,} people in {len(people):,} cells:")
+    for name, (ours, numpys) in draws.items():
+        ours()
+        (_, own), (_, other) = timed(ours, repeats), timed(numpys, repeats)
+        print(f"  {name}: {own:.3f} s, numpy {other:.3f} s; RATIO: {own / other:.1f} (to stay below 4)")
 
 
 def engines(people: int, repeats: int) -> None:
@@ -90,6 +117,7 @@ def main() -> None:
     if not arguments.skip_engines:
         require_package("simuPOP", 'pip install "simuPOP>=1.1.17"', "--skip-engines")
     national(20_000, arguments.largest)
+    counts()
     vectorised(300)
     if not arguments.skip_growth:
         growth([100_000, 1_000_000, 3_000_000, 10_000_000])

@@ -7,7 +7,8 @@ says where, what was found and what was expected. The command line turns it into
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 # Characters of a value that a message shows.
@@ -75,6 +76,15 @@ class InputError(ValueError):
             expected=self.expected,
             hint=self.hint,
         )
+
+
+@contextmanager
+def locating(source: str | Path | None = None, where: str | None = None) -> Iterator[None]:
+    """Let errors name the file, the key or both that caused them; see `InputError.located`."""
+    try:
+        yield
+    except InputError as error:
+        raise error.located(source, where) from None
 
 
 def nearest(name: str, valid: Iterable[str]) -> str | None:

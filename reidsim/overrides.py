@@ -66,6 +66,15 @@ def override(content: dict[str, Any], changes: Mapping[str, object]) -> None:
         table[place] = deepcopy(value)
 
 
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return plain data on top of others: sections key by key, any other value in place of the one below it."""
+    both = dict(below)
+    for key, value in above.items():
+        before = both.get(key)
+        both[key] = merged(before, value) if isinstance(before, Mapping) and isinstance(value, Mapping) else value
+    return both
+
+
 def value_at(content: Any, key: str) -> Any:
     """Return what plain data hold at a key path; the entries of a list have the keys 0, 1, ...
 

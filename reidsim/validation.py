@@ -21,6 +21,16 @@ class Section(BaseModel):
     # Keys that others have, with what is meant by them here.
     elsewhere: ClassVar[Mapping[str, str]] = {}
 
+    @classmethod
+    def spelled_out(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return plain data in which what is said once for several is said of each; as they are, by default."""
+        return data
+
+    @classmethod
+    def as_written(cls, error: InputError, data: Mapping[str, Any]) -> InputError:
+        """Return an error about data that were spelled out as one about what was written."""
+        return error
+
 
 # What pydantic calls things, and what a user of TOML calls them.
 _PLAIN = {
@@ -80,11 +90,13 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -
     InputError
         For the first thing that is wrong: names the source, the key path, what was found and what is allowed.
     """
+    whole = model.spelled_out(data) if issubclass(model, Section) else data
     try:
         # Through JSON, where strict validation still takes lists for tuples, so that objects can be frozen throughout.
-        return model.model_validate_json(json.dumps(data, default=_plain))
+        return model.model_validate_json(json.dumps(whole, default=_plain))
     except ValidationError as error:
-        raise _first_error(error, model, source) from None
+        first = _first_error(error, model, source)
+        raise (model.as_written(first, data) if issubclass(model, Section) else first) from None
 
 
 def _plain(value: object) -> object:

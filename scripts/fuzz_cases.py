@@ -177,8 +177,9 @@ _KEYS = (
     "adversaries.common.weight", "adversaries.patient.gain", "adversaries.common.direction", "beliefs.cost",
     "beliefs.risk", "release.sampling_fraction", "release.sample_sizes", "attributes.age.minimum_level",
     "publisher.policies", "publisher.unit", "publisher.k", "publisher.safe_class", "publisher.suppression_limit",
-    "publisher.search_budget", "agents.rounds", "agents.types", "sweep.values", "sweep.one_at_a_time",
-    "uncertainty.samples", "uncertainty.parameters", "stress.sensitivity", "population.recipe", "extends",
+    "publisher.search_budget", "agents.rounds", "agents.together", "adversaries.a.holds", "sweep.values",
+    "sweep.one_at_a_time", "uncertainty.samples", "uncertainty.parameters", "stress.sensitivity",
+    "population.recipe", "extends",
 )  # fmt: skip
 _HOSTILE_VALUES = (
     "-1", "0", "0.0", "1e308", "-1e-320", "nan", "inf", "-inf", "1" * 400, "9" * 5000, '""', '"*"', '"\\u0000"',

@@ -205,8 +205,8 @@ _THREE_PRICES: Replaced = {
 }
 _SEVERAL: Replaced = {
     "agents.rounds": 3,
-    "agents.types.few": {"weight": 0.4, "gain": 600, "cost": 20},
-    "agents.types.many": {"weight": 0.6, "gain": 60, "cost": 2},
+    "adversaries.few": {"weight": 0.4, "gain": 600, "cost": 20},
+    "adversaries.many": {"weight": 0.6, "gain": 60, "cost": 2},
     "agents.participation": {"reward": 5, "harm": 4000, "expected_risk": 0.0003, "learning_rate": 0.4},
 }
 

@@ -132,41 +132,11 @@ def as_said(said: str, printed: str, version: str = np.__version__) -> str:
     return NUMBER.sub(lambda _: next(numbers), printed)
 
 
-def ledger_as_said(said: str, written: str, version: str = np.__version__) -> str:
-    """Return the ledger of reproduction as written, with what the committed one says where another numpy may differ.
-
-    Of a row ``| where | what | printed | found | difference | status | note |`` what is found may differ as in pages,
-    the difference by as much of what is found, and the numbers of a note, which are spreads of few samples, by any.
-    """
-    if tuple(int(part) for part in version.split(".")[:2]) == SHOWN_WITH_NUMPY:
-        return written
-    lines, others = said.splitlines(), written.splitlines()
-    if len(lines) != len(others):
-        return written
-    return "".join(
-        (line if same_row(line, other, version) else other) + "\n" for line, other in zip(lines, others, strict=True)
-    )
-
-
-def same_row(said: str, written: str, version: str) -> bool:
-    one, other = ([cell.strip() for cell in row.split("|")[1:-1]] for row in (said, written))
-    if len(one) != 7 or len(other) != 7 or one[:3] != other[:3] or one[5] != other[5]:
-        return said == written
-    if not NUMBER.fullmatch(one[3]):
-        return without_numbers(one[3:]) == without_numbers(other[3:])
-    is_alike = as_said(one[3], other[3], version) == one[3] and without_numbers(one[6:]) == without_numbers(other[6:])
-    return is_alike and (one[4] == other[4] or close(one[4], other[4], scale=number(one[3])))
-
-
-def without_numbers(cells: list[str]) -> list[str]:
-    return [re.sub(r"-?[0-9]+", "#", cell) for cell in cells]
-
-
 def number(text: str) -> float:
     return float(text.replace(",", ""))
 
 
-def close(said: str, printed: str, scale: float | None = None) -> bool:
+def close(said: str, printed: str) -> bool:
     one, other = number(said), number(printed)
     last_digit = 10.0 ** -len(said.partition(".")[2])
-    return abs(one - other) <= TOLERANCE * abs(one if scale is None else scale) + last_digit * 1.001
+    return abs(one - other) <= TOLERANCE * abs(one) + last_digit * 1.001

@@ -18,7 +18,7 @@ from reidsim.cli import app, main
 from reidsim.figures import style
 from reidsim.interrupts import STOPPING
 from reidsim.progress import DelayedProgress
-from reidsim.reports.page.stylesheet import STYLESHEET
+from reidsim.reports.page.as_html import STYLESHEET
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 _COMMANDS = typer.main.get_command(app).commands

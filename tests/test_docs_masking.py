@@ -9,7 +9,7 @@ from found import at_least
 
 import reidsim
 from reidsim.kinds.masking.policies import POLICIES
-from reidsim.kinds.masking.schema import SubjectsSection
+from reidsim.kinds.masking.subjects_schema import SubjectsSection
 from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.schema import RECORD_COLUMNS
 

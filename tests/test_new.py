@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from tiers import examples
 
 import reidsim
+from reidsim.audit.identifier_names import words_of
 from reidsim.cli import main
 from reidsim.drafts.choice import MOST_NAMED, MOST_TAKEN, choose
 from reidsim.drafts.draft import draft_scenario, name_of
 from reidsim.drafts.hierarchies import draft_hierarchy, levels_wanted
-from reidsim.drafts.names import hint_of, words_of
+from reidsim.drafts.names import hint_of
 from reidsim.drafts.population_match import match_columns
 from reidsim.drafts.profile import ColumnProfile, kind_of, profile_table
 from reidsim.drafts.scenario_text import Prices, toml_key, toml_text, toml_value
@@ -27,7 +28,7 @@ from reidsim.drafts.values import MISSING_MARKS, WHOLE_NUMBER, direct_pattern, i
 from reidsim.engine.run import run_loaded
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.release import hierarchy_of
+from reidsim.kinds.tables.hierarchies import hierarchy_of
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Domain

@@ -51,8 +51,6 @@ Counts = NDArray[np.int64]
 _MOST_REPLIES = 8
 _DETERRENTS = (2.0, 4.0, 8.0)
 
-# In the name of every policy whose releases are never attacked; of those searched, the ones that are do not count.
-_UNATTACKED = "no-attack"
 # Halvings of the worth up to which their forms may be attractive to a buyer.
 _HALVINGS = 6
 
@@ -211,7 +209,7 @@ def foreseeing_choice(
         Not proved optimal; `evaluated` counts the strategies of all replies.
     """
     search = _Search(setting, policy, tuple(opponents), participants, rounds_left)
-    if _UNATTACKED in policy:
+    if setting.forbids_attacks(policy):
         search.unattacked()
     else:
         search.mutual()
@@ -307,7 +305,7 @@ class _Search:
         payoff = expected_payoff(self._setting, self._opponents, release.strategies, plans, self._participants)
         # Whoever left may be attacked whatever is shared now.
         taking_part = self._participants > 0
-        if _UNATTACKED in self._policy and any(plan.invited[taking_part].any() for plan in plans):
+        if self._setting.forbids_attacks(self._policy) and any(plan.invited[taking_part].any() for plan in plans):
             payoff = -np.inf
         if self._found is None or payoff > self._payoff + _ROUNDING * abs(payoff):
             self._found, self._payoff = release, payoff

@@ -233,6 +233,8 @@ class Setting:
         Picks the strategies of a policy in the game that the publisher believes in.
     is_fixed : callable
         Tells whether a policy is a rule that does not depend on adversaries.
+    forbids_attacks : callable
+        Tells whether a policy releases only what is never attacked.
     meeting : {"one-of", "all"}
         Whether one adversary is there in a round, of a type drawn by weights, or every one with its own probability.
     rounds : int
@@ -281,6 +283,7 @@ class Setting:
     profiles: tuple[AdversaryProfile, ...]
     solve: Solve
     is_fixed: Callable[[str], bool]
+    forbids_attacks: Callable[[str], bool]
     meeting: Meeting = "one-of"
     rounds: int = 1
     mode: Mode = "expectation"

@@ -3,45 +3,15 @@
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
 
-# Phrases of words next to each other, as `words_of` tells them apart; after "=" they are the whole name. English,
-# German, French, Spanish, Italian, Portuguese, Dutch and Scandinavian.
-_NAMES: dict[str, str] = {
-    "e-mail address": "email, e mail, mail address, mailaddress, mailadresse, correo, courriel, posta elettronica,"
-    " emailadres, epost, e post",
-    "telephone number": "phone, telephone, phonenumber, mobile number, mobilephone, cellphone, =mobile, =tel, =handy,"
-    " telefon, telefonnummer, handynummer, telefono, telefone, celular, cellulare, telefoon, gsm, portable number, fax",
-    "social security or tax number": "ssn, social security, socialsecurity, national id, nationalid, tax id, taxid,"
-    " tin, sozialversicherungsnummer, svnr, steuernummer, steuer id, ahv, nino, nir, insee, numero securite sociale,"
-    " dni, nie, curp, rfc, cpf, codice fiscale, codicefiscale, bsn, burgerservicenummer, personnummer, fodselsnummer,"
-    " cpr, pesel, nhs number, nhs no, nhsnumber",
-    "insurance number": "insurance no, insurance number, insurance id, insurance nr, insuranceno, insurancenumber,"
-    " insuranceid, policy number, policy no, versicherungsnummer, versicherten nr, versichertennummer, kvnr,"
-    " krankenversicherungsnummer, health card, medicare number, medicaid id, mbi, numero assurance, numero poliza,"
-    " numero afiliacion, polisnummer",
-    "record number": "mrn, medical record, record number, record no, record id, recordid, chart number, patient id,"
-    " patientid, patient no, patient nr, patient number, =patient, =pat, pat id, person id, personid, =pid, =person,"
-    " subject id, subjectid, =subject, member id, memberid, participant id, participantid, customer id, customerid,"
-    " client id, user id, userid, employee id, employeeid, student id, case id, caseid, case number, fallnummer,"
-    " aktenzeichen, patientennummer, patienten nr, patienten id, numero dossier, numero historia, historia clinica,"
-    " numero paciente, id paciente, numero cartella, respondent id, respid, uuid, guid, =id, =uid",
-    "account, card or licence number": "account number, account no, accountno, accountnumber, =account, iban, bic,"
-    " kontonummer, =konto, numero cuenta, numero compte, conto corrente, credit card, creditcard, card number, cardno,"
-    " kreditkarte, passport, passeport, pasaporte, reisepass, ausweisnummer, driver licence, driver license,"
-    " fuhrerschein, fuehrerschein, licence plate, license plate, kennzeichen, licence number, license number, =licence,"
-    " =license, matricula, vin",
-    "name": "first name, firstname, last name, lastname, surname, full name, fullname, given name, givenname, forename,"
-    " middle name, maiden name, family name, familyname, patient name, person name, customer name, user name, username,"
-    " login, nachname, vorname, familienname, =nom, nom famille, prenom, =nombre, apellido, apellidos, cognome, =nome,"
-    " achternaam, voornaam, =naam, efternamn, fornamn, etternavn, fornavn, =name, =names, =namn, =navn",
-    "address": "street, address, strasse, =str, hausnummer, adresse, direccion, indirizzo, endereco, =straat, =adres,"
-    " house number, ip address, =ip, url, website, homepage, latitude, longitude, =lat, =lon, =lng, gps, geolocation",
-}
-# Last words of names of numbers, which may be anybody's or anything's.
-_NUMBERED = frozenset(
-    {"id", "ids", "uid", "hid", "no", "nr", "num", "number", "nummer", "numero", "key", "kennung", "idx", "identifier"}
-)
+Meaning = TypeVar("Meaning")
+
+_WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 
 
@@ -63,22 +33,34 @@ def named_identifier(name: str) -> str:
     >>> named_identifier("page")
     ''
     """
-    text = f"= {' '.join(words_of(name))} ="
-    return next((what for phrase, what in _PHRASES if phrase in text), "")
+    return meaning_of(name, _IDENTIFIERS) or ""
 
 
 def is_numbered(name: str) -> bool:
     """Tell whether a name ends as those of numbers do that something is filed under, such as ``household_id``."""
     words = words_of(name)
-    return bool(words) and words[-1] in _NUMBERED
+    return bool(words) and words[-1] in _WORDS["numbered"]
 
 
-def _phrases() -> tuple[tuple[str, str], ...]:
-    return tuple(
+def delimited(phrases: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """Return phrases as `meaning_of` takes them, each with what it means.
+
+    Parameters
+    ----------
+    phrases : mapping of str to sequence of str
+        By what they mean: words that stand next to each other; after ``=`` they are the whole name.
+    """
+    return [
         (f"= {phrase[1:]} =" if phrase.startswith("=") else f" {phrase} ", what)
-        for what, names in _NAMES.items()
-        for phrase in (part.strip() for part in names.split(","))
-    )
+        for what, alike in phrases.items()
+        for phrase in alike
+    ]
 
 
-_PHRASES = _phrases()
+def meaning_of(name: str, phrases: Iterable[tuple[str, Meaning]]) -> Meaning | None:
+    """Return the meaning of the first phrase that is in a column's name; None if none is."""
+    text = f"= {' '.join(words_of(name))} ="
+    return next((meaning for phrase, meaning in phrases if phrase in text), None)
+
+
+_IDENTIFIERS = delimited(_WORDS["identifiers"])

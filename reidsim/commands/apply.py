@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from reidsim.commands.arguments import print_warnings
+from reidsim.commands.arguments import KeepIdentifierOption, KeepOption, print_warnings
 from reidsim.wording import counted
 
 
@@ -15,16 +15,8 @@ def apply(
     rulebook: Annotated[Path, typer.Argument(help="Rulebook that `reidsim share --rulebook` wrote.", metavar="RULES")],
     new: Annotated[Path, typer.Argument(help="File of new records.", metavar="NEW")],
     output: Annotated[Path, typer.Option("-o", "--output", help="New CSV file.")],
-    keep: Annotated[
-        list[str] | None,
-        typer.Option("--keep", help="A column to copy as it is besides the quasi-identifiers.", metavar="COLUMN"),
-    ] = None,
-    keep_identifier: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keep-identifier", help="A column to copy though most people could be named by it.", metavar="COLUMN"
-        ),
-    ] = None,
+    keep: KeepOption = None,
+    keep_identifier: KeepIdentifierOption = None,
 ) -> None:
     """Share new records in the forms that a rulebook says, and withhold those that it does not cover.
 

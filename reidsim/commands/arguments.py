@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -24,12 +24,27 @@ AllowCodeOption = Annotated[
     bool,
     typer.Option("--allow-code", help="Run modules that the scenario names as adversary or policy, if you trust them."),
 ]
+KeepOption = Annotated[
+    list[str] | None,
+    typer.Option("--keep", help="A column to copy as it is besides the quasi-identifiers.", metavar="COLUMN"),
+]
+KeepIdentifierOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep-identifier", help="A column to copy though most people could be named by it.", metavar="COLUMN"
+    ),
+]
 GroupReadableOption = Annotated[
     bool, typer.Option("--group-readable", help="Let your group read the results; else nobody but you can.")
 ]
 
 # As the name of a file to write.
 STANDARD_OUTPUT = Path("-")
+
+
+def results_option(name: str) -> Any:
+    """Return the option for the folder of results, of this name by default."""
+    return typer.Option("-o", "--output", help=f"New folder for results (default: results/{name}-001, ...).")
 
 
 def overrides_of(texts: Sequence[str] | None) -> dict[str, object]:

@@ -8,30 +8,20 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from reidsim.commands.arguments import (
-    AllowCodeOption,
-    ScenarioArgument,
-    SeedOption,
-    SetOption,
-    overrides_of,
-    print_warnings,
-)
+from reidsim.commands import arguments
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 
 
 def attributes(
-    scenario: ScenarioArgument,
+    scenario: arguments.ScenarioArgument,
     orders: Annotated[
         int, typer.Option(help="Orders of columns that are drawn, where there are more than 10.", min=2)
     ] = 50,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="New folder for results (default: results/NAME-attributes-001, ...)."),
-    ] = None,
-    set_: SetOption = None,
-    seed: SeedOption = None,
-    allow_code: AllowCodeOption = False,
+    output: Annotated[Path | None, arguments.results_option("NAME-attributes")] = None,
+    set_: arguments.SetOption = None,
+    seed: arguments.SeedOption = None,
+    allow_code: arguments.AllowCodeOption = False,
 ) -> None:
     """Say what each quasi-identifier costs in risk and brings in payoff, with its Shapley share.
 
@@ -43,11 +33,12 @@ def attributes(
     from reidsim.scenarios.load import load_scenario
 
     stop_if_interrupted()
-    loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
+    loaded = load_scenario(scenario, arguments.overrides_of(set_), seed=seed, allow_code=allow_code)
 
     from reidsim.engine.attributes.run import attributes_loaded
     from reidsim.engine.results import next_free_folder, require_free
-    from reidsim.reports.attributes_table import attributes_tables, illustrate_attributes
+    from reidsim.reports.attributes_table import attributes_tables
+    from reidsim.reports.illustration import illustrate
 
     folder = output or next_free_folder(Path("results"), f"{loaded.name}-attributes")
     require_free(folder)
@@ -55,8 +46,8 @@ def attributes(
         result = attributes_loaded(loaded, orders=orders, progress=progress)
         stop_if_interrupted()
         progress("drawing and writing", 0, 1)
-        result.save(folder, illustrate=illustrate_attributes)
+        result.save(folder, illustrate=illustrate)
     for table in attributes_tables(result):
         Console().print(table)
-    print_warnings(result.warnings)
+    arguments.print_warnings(result.warnings)
     typer.echo(f"Results in {folder}")

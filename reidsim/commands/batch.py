@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -142,7 +142,7 @@ def run_several(
     tell_results(folder, group_readable=group_readable)
 
 
-def refuse_options_of_batches(source: Path, options: dict[str, Any]) -> None:
+def refuse_options_of_batches(source: Path, **options: object) -> None:
     """Raise an error if a scenario of a single run is given options that only batches have.
 
     Raises
@@ -150,7 +150,7 @@ def refuse_options_of_batches(source: Path, options: dict[str, Any]) -> None:
     InputError
         Names the first one.
     """
-    given = [name for name, value in options.items() if value]
+    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value]
     if given:
         raise InputError(
             "the scenario is a single run",

@@ -10,26 +10,7 @@ import typer
 from rich.console import Console
 
 from reidsim import interrupts
-from reidsim.commands.arguments import (
-    AllowCodeOption,
-    GroupReadableOption,
-    ScenarioArgument,
-    SeedOption,
-    SetOption,
-    overrides_of,
-    print_warnings,
-    tell_results,
-)
-from reidsim.commands.batch import (
-    ExecutorOption,
-    RerunFailedOption,
-    ResumeOption,
-    SchedulerOption,
-    TimeoutOption,
-    WorkersOption,
-    latest_folder,
-    refuse_options_of_batches,
-)
+from reidsim.commands import arguments, batch
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 
@@ -42,13 +23,10 @@ class OracleGame(StrEnum):
 
 
 def cross_play(
-    scenario: ScenarioArgument,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="New folder for results (default: results/NAME-cross-play-001, ...)."),
-    ] = None,
-    set_: SetOption = None,
-    seed: SeedOption = None,
+    scenario: arguments.ScenarioArgument,
+    output: Annotated[Path | None, arguments.results_option("NAME-cross-play")] = None,
+    set_: arguments.SetOption = None,
+    seed: arguments.SeedOption = None,
     knowledge: Annotated[
         str | None,
         typer.Option(
@@ -81,14 +59,14 @@ def cross_play(
     tolerance: Annotated[
         float, typer.Option(help="What both may still gain when no more replies are added, per record.")
     ] = 0.01,
-    executor: ExecutorOption = None,
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
-    timeout: TimeoutOption = None,
-    resume: ResumeOption = False,
-    rerun_failed: RerunFailedOption = False,
-    group_readable: GroupReadableOption = False,
-    allow_code: AllowCodeOption = False,
+    executor: batch.ExecutorOption = None,
+    workers: batch.WorkersOption = None,
+    scheduler: batch.SchedulerOption = None,
+    timeout: batch.TimeoutOption = None,
+    resume: batch.ResumeOption = False,
+    rerun_failed: batch.RerunFailedOption = False,
+    group_readable: arguments.GroupReadableOption = False,
+    allow_code: arguments.AllowCodeOption = False,
 ) -> None:
     """Play every defender against every adversary of a scenario, and write a results folder.
 
@@ -112,7 +90,7 @@ def cross_play(
 
     stop_if_interrupted()
     require_measure(measure, where="--measure")
-    loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
+    loaded = load_scenario(scenario, arguments.overrides_of(set_), seed=seed, allow_code=allow_code)
     options = CrossPlayOptions(
         knowledge,
         stages,
@@ -126,19 +104,17 @@ def cross_play(
     if several:
         named = executor_named(executor or "auto", workers=workers, scheduler=scheduler, timeout=timeout)
     else:
-        refuse_options_of_batches(
+        batch.refuse_options_of_batches(
             loaded.path,
-            {
-                "--executor": executor,
-                "--workers": workers,
-                "--scheduler": scheduler,
-                "--timeout": timeout,
-                "--resume": resume,
-                "--rerun-failed": rerun_failed,
-            },
+            executor=executor,
+            workers=workers,
+            scheduler=scheduler,
+            timeout=timeout,
+            resume=resume,
+            rerun_failed=rerun_failed,
         )
     goes_on = resume or rerun_failed
-    folder = output or (latest_folder(name) if goes_on else next_free_folder(Path("results"), name))
+    folder = output or (batch.latest_folder(name) if goes_on else next_free_folder(Path("results"), name))
     if not goes_on:
         require_free(folder)
     try:
@@ -167,5 +143,5 @@ def cross_play(
         typer.echo(line)
     for table in (*equilibrium_tables(result), *double_oracle_tables(result)):
         Console().print(table)
-    print_warnings(result.warnings)
-    tell_results(folder, group_readable=group_readable)
+    arguments.print_warnings(result.warnings)
+    arguments.tell_results(folder, group_readable=group_readable)

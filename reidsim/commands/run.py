@@ -11,27 +11,7 @@ from rich.console import Console
 
 from reidsim import interrupts
 from reidsim.bundled import resolve
-from reidsim.commands.arguments import (
-    AllowCodeOption,
-    GroupReadableOption,
-    ScenarioArgument,
-    SeedOption,
-    SetOption,
-    overrides_of,
-    print_verdict,
-    print_warnings,
-    tell_results,
-)
-from reidsim.commands.batch import (
-    ExecutorOption,
-    RerunFailedOption,
-    ResumeOption,
-    SchedulerOption,
-    TimeoutOption,
-    WorkersOption,
-    refuse_options_of_batches,
-    run_several,
-)
+from reidsim.commands import arguments, batch
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 
@@ -40,20 +20,18 @@ if TYPE_CHECKING:
 
 
 def run(
-    scenario: ScenarioArgument,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="New folder for results (default: results/NAME-001, ...).")
-    ] = None,
-    set_: SetOption = None,
-    seed: SeedOption = None,
-    executor: ExecutorOption = None,
-    workers: WorkersOption = None,
-    scheduler: SchedulerOption = None,
-    timeout: TimeoutOption = None,
-    resume: ResumeOption = False,
-    rerun_failed: RerunFailedOption = False,
-    group_readable: GroupReadableOption = False,
-    allow_code: AllowCodeOption = False,
+    scenario: arguments.ScenarioArgument,
+    output: Annotated[Path | None, arguments.results_option("NAME")] = None,
+    set_: arguments.SetOption = None,
+    seed: arguments.SeedOption = None,
+    executor: batch.ExecutorOption = None,
+    workers: batch.WorkersOption = None,
+    scheduler: batch.SchedulerOption = None,
+    timeout: batch.TimeoutOption = None,
+    resume: batch.ResumeOption = False,
+    rerun_failed: batch.RerunFailedOption = False,
+    group_readable: arguments.GroupReadableOption = False,
+    allow_code: arguments.AllowCodeOption = False,
 ) -> None:
     """Run a scenario, print its measures by policy and write a results folder.
 
@@ -73,23 +51,23 @@ def run(
         from reidsim.scenarios.people import counted_units
 
         stop_if_interrupted()
-        loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
+        loaded = load_scenario(scenario, arguments.overrides_of(set_), seed=seed, allow_code=allow_code)
     if has_several_runs(loaded.scenario):
         named = executor_named(
             "auto" if executor is None else executor.value, workers=workers, scheduler=scheduler, timeout=timeout
         )
-        run_several(loaded, output, named, resume=resume, rerun_failed=rerun_failed, group_readable=group_readable)
+        batch.run_several(
+            loaded, output, named, resume=resume, rerun_failed=rerun_failed, group_readable=group_readable
+        )
         return
-    refuse_options_of_batches(
+    batch.refuse_options_of_batches(
         loaded.path,
-        {
-            "--executor": executor,
-            "--workers": workers,
-            "--scheduler": scheduler,
-            "--timeout": timeout,
-            "--resume": resume,
-            "--rerun-failed": rerun_failed,
-        },
+        executor=executor,
+        workers=workers,
+        scheduler=scheduler,
+        timeout=timeout,
+        resume=resume,
+        rerun_failed=rerun_failed,
     )
     folder = output or next_free_folder(Path("results"), loaded.name)
     require_free(folder)
@@ -102,10 +80,10 @@ def run(
     title, units = f"{loaded.name}: {loaded.scenario.title}", counted_units(loaded.content)
     for table in summary_tables(result.summary, title, result.measures, units=units):
         Console().print(table)
-    print_verdict(result)
-    print_warnings(result.warnings)
+    arguments.print_verdict(result)
+    arguments.print_warnings(result.warnings)
     _draw(result, folder)
-    tell_results(folder, group_readable=group_readable)
+    arguments.tell_results(folder, group_readable=group_readable)
 
 
 def _draw(result: RunResult, folder: Path) -> None:
@@ -122,7 +100,11 @@ def _draw(result: RunResult, folder: Path) -> None:
         add_figures(result, folder, illustrate)
 
 
-def check(scenario: ScenarioArgument, set_: SetOption = None, allow_code: AllowCodeOption = False) -> None:
+def check(
+    scenario: arguments.ScenarioArgument,
+    set_: arguments.SetOption = None,
+    allow_code: arguments.AllowCodeOption = False,
+) -> None:
     """Check that a scenario and every file it names can be used, without solving it.
 
     Example: reidsim check my.toml
@@ -134,6 +116,6 @@ def check(scenario: ScenarioArgument, set_: SetOption = None, allow_code: AllowC
         from reidsim.engine.run import describe
         from reidsim.scenarios.load import load_scenario
 
-        loaded = load_scenario(scenario, overrides_of(set_), allow_code=allow_code)
+        loaded = load_scenario(scenario, arguments.overrides_of(set_), allow_code=allow_code)
         told = describe(loaded)
     typer.echo(f"{loaded.name} is ready: {told}")

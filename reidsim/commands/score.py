@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from reidsim.commands.arguments import AllowCodeOption, SeedOption, SetOption, overrides_of, print_warnings
+from reidsim.commands import arguments
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 
@@ -28,13 +28,10 @@ def score(
             metavar="COLUMN",
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="New folder for results (default: results/NAME-score-001, ...)."),
-    ] = None,
-    set_: SetOption = None,
-    seed: SeedOption = None,
-    allow_code: AllowCodeOption = False,
+    output: Annotated[Path | None, arguments.results_option("NAME-score")] = None,
+    set_: arguments.SetOption = None,
+    seed: arguments.SeedOption = None,
+    allow_code: arguments.AllowCodeOption = False,
 ) -> None:
     """Say what a released file pays and risks, beside the policies of a scenario.
 
@@ -46,7 +43,7 @@ def score(
     from reidsim.scenarios.load import load_scenario
 
     stop_if_interrupted()
-    loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
+    loaded = load_scenario(scenario, arguments.overrides_of(set_), seed=seed, allow_code=allow_code)
 
     from reidsim.engine.results import next_free_folder, require_free
     from reidsim.engine.score import score_loaded
@@ -63,5 +60,5 @@ def score(
     title = f"{file.name} as a policy of {loaded.name}"
     for table in summary_tables(result.summary, title, result.measures.values(), units=units):
         Console().print(table)
-    print_warnings(result.warnings)
+    arguments.print_warnings(result.warnings)
     typer.echo(f"Results in {folder}")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from reidsim.commands.arguments import AllowCodeOption, print_warnings
+from reidsim.commands.arguments import AllowCodeOption, KeepIdentifierOption, KeepOption, print_warnings
 from reidsim.errors import InputError
 from reidsim.wording import counted
 
@@ -26,16 +26,8 @@ def share(
         typer.Option("-o", "--output", help="New CSV file; the sidecar is FILE.json; needed unless --verify is given."),
     ] = None,
     policy: Annotated[str | None, typer.Option(help="Whose forms; needed if the run has several.")] = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option("--keep", help="A column to copy as it is besides the quasi-identifiers.", metavar="COLUMN"),
-    ] = None,
-    keep_identifier: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keep-identifier", help="A column to copy though most people could be named by it.", metavar="COLUMN"
-        ),
-    ] = None,
+    keep: KeepOption = None,
+    keep_identifier: KeepIdentifierOption = None,
     max_risk: Annotated[
         float | None,
         typer.Option(

@@ -9,16 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from reidsim.commands.arguments import (
-    AllowCodeOption,
-    GroupReadableOption,
-    ScenarioArgument,
-    SeedOption,
-    SetOption,
-    overrides_of,
-    print_warnings,
-    tell_results,
-)
+from reidsim.commands import arguments
 from reidsim.commands.batch import ExecutorOption, SchedulerOption, TimeoutOption, WorkersOption
 from reidsim.interrupts import stop_if_interrupted, tell_kept
 from reidsim.progress import DelayedProgress
@@ -32,11 +23,8 @@ class Method(StrEnum):
 
 
 def stress(
-    scenario: ScenarioArgument,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="New folder for results (default: results/NAME-stress-001, ...)."),
-    ] = None,
+    scenario: arguments.ScenarioArgument,
+    output: Annotated[Path | None, arguments.results_option("NAME-stress")] = None,
     method: Annotated[
         Method | None, typer.Option("--method", help="Work out sensitivity by this method.", show_choices=True)
     ] = None,
@@ -51,10 +39,10 @@ def stress(
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     timeout: TimeoutOption = None,
-    set_: SetOption = None,
-    seed: SeedOption = None,
-    group_readable: GroupReadableOption = False,
-    allow_code: AllowCodeOption = False,
+    set_: arguments.SetOption = None,
+    seed: arguments.SeedOption = None,
+    group_readable: arguments.GroupReadableOption = False,
+    allow_code: arguments.AllowCodeOption = False,
 ) -> None:
     """Work out what uncertain parameters mean for the decision: sensitivity, robustness, mistaken beliefs.
 
@@ -65,7 +53,7 @@ def stress(
     # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
     from reidsim.scenarios.load import load_scenario
 
-    loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
+    loaded = load_scenario(scenario, arguments.overrides_of(set_), seed=seed, allow_code=allow_code)
 
     from reidsim.engine.batch.executors.choice import executor_named
     from reidsim.engine.batch.journal import keeps_runs
@@ -91,5 +79,5 @@ def stress(
         raise
     for table in stress_tables(result, loaded.name):
         Console().print(table)
-    print_warnings(result.warnings)
-    tell_results(folder, group_readable=group_readable)
+    arguments.print_warnings(result.warnings)
+    arguments.tell_results(folder, group_readable=group_readable)

@@ -8,20 +8,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from reidsim.commands.arguments import (
-    AllowCodeOption,
-    ScenarioArgument,
-    SeedOption,
-    SetOption,
-    overrides_of,
-    print_warnings,
-)
+from reidsim.commands import arguments
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 
 
 def switch(
-    scenario: ScenarioArgument,
+    scenario: arguments.ScenarioArgument,
     key: Annotated[
         str,
         typer.Option("--key", help="economics.loss, economics.gain, economics.benefit or economics.cost."),
@@ -37,13 +30,10 @@ def switch(
         bool,
         typer.Option("--link-gain", help="Let the adversary's gain be the loss at each point; else it stays."),
     ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="New folder for results (default: results/NAME-switch-001, ...)."),
-    ] = None,
-    set_: SetOption = None,
-    seed: SeedOption = None,
-    allow_code: AllowCodeOption = False,
+    output: Annotated[Path | None, arguments.results_option("NAME-switch")] = None,
+    set_: arguments.SetOption = None,
+    seed: arguments.SeedOption = None,
+    allow_code: arguments.AllowCodeOption = False,
 ) -> None:
     """Find the fine or price at which another policy pays the publisher most, and write a results folder.
 
@@ -55,11 +45,12 @@ def switch(
     from reidsim.scenarios.load import load_scenario
 
     stop_if_interrupted()
-    loaded = load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
+    loaded = load_scenario(scenario, arguments.overrides_of(set_), seed=seed, allow_code=allow_code)
 
     from reidsim.engine.results import next_free_folder, require_free
     from reidsim.engine.switch.run import switch_loaded
-    from reidsim.reports.switch_table import illustrate_switch, switch_table, switch_text
+    from reidsim.reports.illustration import illustrate
+    from reidsim.reports.switch_table import switch_table, switch_text
 
     folder = output or next_free_folder(Path("results"), f"{loaded.name}-switch")
     require_free(folder)
@@ -67,9 +58,9 @@ def switch(
         result = switch_loaded(loaded, key, low=low, high=high, link_gain=link_gain, progress=progress)
         stop_if_interrupted()
         progress("drawing and writing", 0, 1)
-        result.save(folder, illustrate=illustrate_switch)
+        result.save(folder, illustrate=illustrate)
     Console().print(switch_table(result))
     for line in switch_text(result):
         typer.echo(line)
-    print_warnings(result.warnings)
+    arguments.print_warnings(result.warnings)
     typer.echo(f"Results in {folder}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from reidsim.drafts.names import words_of
+from reidsim.audit.identifier_names import words_of
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.wording import counted
 

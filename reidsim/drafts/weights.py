@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from reidsim.drafts.names import words_of
+from reidsim.audit.identifier_names import words_of
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.values import MISSING_MARKS
 

@@ -135,7 +135,7 @@ def play_rounds(study: Study[Any], report: Progress) -> Played:
     Raises
     ------
     InputError
-        If a type of adversary cannot be used, or a policy is not played in rounds.
+        If an adversary cannot be used, or a policy is not played in rounds.
     """
     kind, scenario = kind_of(study.scenario), study.scenario
     agents, policies = kind.agents_of(scenario), kind.policies_of(scenario)
@@ -193,9 +193,9 @@ def describe_rounds(study: Study[Any]) -> str:
     """Say in a line how large the world of a study's agents is."""
     kind = kind_of(study.scenario)
     setting = kind.settings(study)(kind.policies_of(study.scenario)[0], 0, 0)
-    types = counted(len(setting.profiles), "type of adversary", "types of adversary")
+    adversaries = counted(len(setting.profiles), "adversary", "adversaries")
     draws = f", {counted(study.draws, 'replication')}" if kind.numbers_draws else ""
-    return f"{kind.describe_setting(setting)}, {types}, {counted(setting.rounds, 'round')}{draws}"
+    return f"{kind.describe_setting(setting)}, {adversaries}, {counted(setting.rounds, 'round')}{draws}"
 
 
 def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from reidsim.engine.release_file import release_file_facts
 from reidsim.engine.results import Clock, make_manifest
 from reidsim.engine.rounds import describe_rounds, play_rounds
 from reidsim.engine.run_result import RunResult, run_table
-from reidsim.errors import InputError
+from reidsim.errors import locating
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
@@ -45,15 +45,13 @@ def run_once(
     report("reading", 0, 1)
     study = study or build_within_memory(loaded)
     clock.lap("build")
-    try:
+    with locating(loaded.path):
         if not kind.decides:
             played = _assess(study, report)
         elif kind.in_rounds(loaded.scenario):
             played = play_rounds(study, report)
         else:
             played = play_policies(study, report)
-    except InputError as error:
-        raise error.located(loaded.path) from None
     clock.lap("play")
     facts = {**(kind.facts(study) if kind.decides else {}), **release_file_facts(loaded), **played.facts}
     manifest = make_manifest(loaded, clock.laps, facts)
@@ -73,10 +71,8 @@ def describe_once(loaded: LoadedScenario[ScenarioHead]) -> str:
     loaded.makers()
     kind = kind_of(loaded.scenario)
     study = build_within_memory(loaded)
-    try:
+    with locating(loaded.path):
         size = describe_rounds(study) if kind.in_rounds(loaded.scenario) else kind.describe(study)
-    except InputError as error:
-        raise error.located(loaded.path) from None
     return size + memory_told(study)
 
 

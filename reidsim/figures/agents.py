@@ -8,30 +8,20 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from reidsim.agents.measures import PARTICIPATION
+from reidsim.figures import style
 from reidsim.figures.inputs import checked
-from reidsim.figures.style import (
-    UNIT,
-    draw_line,
-    label_axes,
-    legend_below,
-    looks,
-    new_figure,
-    number_ticks,
-    ordered_policies,
-    policy_name,
-)
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
 
 _EXPOSED = "exposed"
 # Panels of the figures of rounds, and of several releases: column, title and what the axis says.
 _PANELS = (
-    (PUBLISHER_PAYOFF.column, "Payoff of whoever shares", UNIT),
-    (ADVERSARY_PAYOFF.column, "Payoff of all adversaries", UNIT),
+    (PUBLISHER_PAYOFF.column, "Payoff of whoever shares", style.UNIT),
+    (ADVERSARY_PAYOFF.column, "Payoff of all adversaries", style.UNIT),
     (PARTICIPATION.column, PARTICIPATION.label, "share of data subjects"),
     (RISK.column, RISK.label, "share of records re-identified"),
 )
 _PANELS_OF_WAVES = (
-    (PUBLISHER_PAYOFF.column, "Payoff of who shares", UNIT),
+    (PUBLISHER_PAYOFF.column, "Payoff of who shares", style.UNIT),
     (_EXPOSED, "Exposed so far", "share of data subjects"),
     (PARTICIPATION.column, "In the release", "share of data subjects"),
     (RISK.column, RISK.label, "records re-identified, share"),
@@ -85,7 +75,7 @@ def waves_by_policy(rounds: pd.DataFrame) -> Figure:
     named = table.drop_duplicates("round").sort_values("round")
     for axes in figure.axes[-2:]:
         axes.set_xticks(named["round"], named["wave"])
-        label_axes(axes, x="wave")
+        style.label_axes(axes, x="wave")
     return figure
 
 
@@ -94,25 +84,25 @@ def _by_policy(rounds: pd.DataFrame, shown: tuple[tuple[str, str, str], ...]) ->
     columns = [column for column, _, _ in shown]
     table = checked(rounds, "rounds", text=("policy",), numbers=("round", *columns))
     means = table.groupby(["policy", "round"], sort=False)[columns].mean().reset_index()
-    look = looks(ordered_policies(means["policy"]))
-    figure, grid = new_figure(2, 2, panel=(4.4, 2.8), sharex=True)
+    look = style.looks(style.ordered_policies(means["policy"]))
+    figure, grid = style.new_figure(2, 2, panel=(4.4, 2.8), sharex=True)
     handles: list[Artist] = []
     panels = zip((axes for row in grid for axes in row), shown, "abcd", strict=True)
     for axes, (column, title, unit), letter in panels:
         handles = []
         for policy, own in look.items():
             here = means[means["policy"] == policy]
-            handles += draw_line(axes, here["round"], here[column], own, policy_name(policy))
+            handles += style.draw_line(axes, here["round"], here[column], own, style.policy_name(policy))
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         if column == PARTICIPATION.column:
             axes.set_ylim(0, 1.04)
         elif column == RISK.column:
             axes.set_ylim(bottom=0)
-        number_ticks(axes.yaxis)
-        label_axes(axes, title=f"({letter}) {title}", y=unit)
+        style.number_ticks(axes.yaxis)
+        style.label_axes(axes, title=f"({letter}) {title}", y=unit)
     for axes in grid[-1]:
-        label_axes(axes, x="round")
-    legend_below(figure, handles)
+        style.label_axes(axes, x="round")
+    style.legend_below(figure, handles)
     return figure
 
 
@@ -138,20 +128,22 @@ def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
     table = checked(adversaries, "adversaries", text=("policy", "adversary"), numbers=("round", "belief", "weight"))
     keys = ["policy", "round", "adversary"]
     means = table.groupby(keys, sort=False)[["belief", "weight"]].mean().reset_index()
-    policies = ordered_policies(means["policy"])
+    policies = style.ordered_policies(means["policy"])
     names = list(dict.fromkeys(means["adversary"]))
-    look = looks(names)
-    figure, grid = new_figure(1, len(policies), panel=(3.4, 2.8))
+    look = style.looks(names)
+    figure, grid = style.new_figure(1, len(policies), panel=(3.4, 2.8))
     handles: list[Artist] = []
     for axes, policy in zip(grid[0], policies, strict=True):
         handles = []
         for name in names:
             own = look[name]
             here = means[(means["policy"] == policy) & (means["adversary"] == name)]
-            handles += draw_line(axes, here["round"], here["belief"], own, name)
+            handles += style.draw_line(axes, here["round"], here["belief"], own, name)
             axes.axhline(float(here["weight"].iloc[0]), color=own.colour, linewidth=0.7, alpha=0.6)
         axes.set_ylim(0, 1)
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-        label_axes(axes, title=policy_name(policy), x="round", y="believed weight" if axes is grid[0][0] else "")
-    legend_below(figure, handles)
+        style.label_axes(
+            axes, title=style.policy_name(policy), x="round", y="believed weight" if axes is grid[0][0] else ""
+        )
+    style.legend_below(figure, handles)
     return figure

@@ -9,16 +9,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from reidsim.figures import style
 from reidsim.figures.inputs import checked
-from reidsim.figures.style import (
-    label_axes,
-    legend_below,
-    looks,
-    new_figure,
-    number_ticks,
-    ordered_policies,
-    policy_name,
-)
 from reidsim.measures import Measure
 from reidsim.palette import GREY
 
@@ -42,10 +34,10 @@ def attribute_shares(table: pd.DataFrame, measures: Sequence[Measure]) -> Figure
         If the table is empty or lacks a column.
     """
     table = checked(table, "attributes", text=("policy", "attribute", "measure"), numbers=("share", "standard_error"))
-    attributes, policies = list(table["attribute"].unique()), ordered_policies(table["policy"])
-    look, height = looks(policies), 0.8 / len(policies)
+    attributes, policies = list(table["attribute"].unique()), style.ordered_policies(table["policy"])
+    look, height = style.looks(policies), 0.8 / len(policies)
     places = np.arange(len(attributes))
-    figure, grid = new_figure(1, len(measures), panel=(4.4, 0.9 + 0.45 * len(attributes)))
+    figure, grid = style.new_figure(1, len(measures), panel=(4.4, 0.9 + 0.45 * len(attributes)))
     for number, (measure, axes) in enumerate(zip(measures, grid[0], strict=True)):
         for place, policy in enumerate(policies):
             rows = table[(table["policy"] == policy) & (table["measure"] == measure.column)]
@@ -58,7 +50,9 @@ def attribute_shares(table: pd.DataFrame, measures: Sequence[Measure]) -> Figure
         axes.axvline(0, color=GREY, linewidth=0.8)
         axes.set_yticks(places, attributes if number == 0 else [""] * len(attributes), fontsize=9, parse_math=False)
         axes.invert_yaxis()
-        number_ticks(axes.xaxis)
-        label_axes(axes, title=f"({'abc'[number]}) {measure.label}", x="Shapley share of the column")
-    legend_below(figure, [Patch(color=look[policy].colour, label=policy_name(policy)) for policy in policies])
+        style.number_ticks(axes.xaxis)
+        style.label_axes(axes, title=f"({'abc'[number]}) {measure.label}", x="Shapley share of the column")
+    style.legend_below(
+        figure, [Patch(color=look[policy].colour, label=style.policy_name(policy)) for policy in policies]
+    )
     return figure

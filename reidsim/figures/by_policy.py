@@ -8,17 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.figures import style
 from reidsim.figures.inputs import checked
-from reidsim.figures.style import (
-    UNIT,
-    label_axes,
-    legend_below,
-    looks,
-    new_figure,
-    number_ticks,
-    ordered_policies,
-    policy_name,
-)
 from reidsim.games.measures import ADVERSARY_PAYOFF, MEASURES, PUBLISHER_PAYOFF
 from reidsim.measures import Measure, measures_among
 from reidsim.palette import BLUE, VERMILION
@@ -50,15 +41,15 @@ def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASU
         Those of the scenario's kind.
     """
     table = checked(summary, "summary", text=("policy",), numbers=list(_COLOURS))
-    names = [policy_name(policy) for policy in table["policy"]]
-    figure, grid = new_figure(1, 2, panel=(4.2, 0.8 + _ROW * len(table)), sharey=True)
+    names = [style.policy_name(policy) for policy in table["policy"]]
+    figure, grid = style.new_figure(1, 2, panel=(4.2, 0.8 + _ROW * len(table)), sharey=True)
     places = np.arange(len(table))
     for (column, measure), axes in zip(measures_among(measures, _COLOURS).items(), grid[0], strict=True):
         bars = axes.barh(places, table[column], color=_COLOURS[column], height=0.6)
         axes.bar_label(bars, fmt=measure.format, fontsize=9, padding=3)
         axes.margins(x=0.2)
-        label_axes(axes, title=measure.label, x=UNIT)
-        number_ticks(axes.xaxis)
+        style.label_axes(axes, title=measure.label, x=style.UNIT)
+        style.number_ticks(axes.xaxis)
     grid[0][0].set_yticks(places, names, parse_math=False)
     grid[0][0].invert_yaxis()
     return figure
@@ -73,20 +64,22 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
         One row per record and policy, with columns ``policy``, ``attacked`` and ``success_probability``.
     """
     table = checked(records, "records", text=("policy",), numbers=("success_probability",), flags=("attacked",))
-    figure, [[axes]] = new_figure(1, 1, panel=(5.2, 3.0))
+    figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
     lines, highest = [], 0.0
-    for policy, own in looks(ordered_policies(table["policy"])).items():
+    for policy, own in style.looks(style.ordered_policies(table["policy"])).items():
         chosen = table[table["policy"] == policy]
         risk = np.sort(np.where(chosen["attacked"], chosen["success_probability"], 0.0))[::-1]
         share = np.arange(1, len(risk) + 1) / len(risk)
         highest = max(highest, float(np.mean(risk > 0)))
         lines += axes.step(
             [1.0, *risk, 0.0], [0.0, *share, 1.0], where="post", color=own.colour, linestyle=own.dashes,
-            label=policy_name(policy),
+            label=style.policy_name(policy),
         )  # fmt: skip
     axes.set_xlim(0, 1)
     axes.set_ylim(0, min(1.0, 1.1 * highest) or 1.0)
-    label_axes(axes, title="Risk by record", x="Probability of being re-identified", y="Share of records at or above")
+    style.label_axes(
+        axes, title="Risk by record", x="Probability of being re-identified", y="Share of records at or above"
+    )
     # Names of many policies are long ones.
-    legend_below(figure, lines, columns=3 if len(lines) <= 4 else 2)
+    style.legend_below(figure, lines, columns=3 if len(lines) <= 4 else 2)
     return figure

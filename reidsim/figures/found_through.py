@@ -11,16 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from reidsim.figures import style
 from reidsim.figures.inputs import checked
-from reidsim.figures.style import (
-    label_axes,
-    legend_below,
-    looks,
-    new_figure,
-    number_ticks,
-    ordered_policies,
-    policy_name,
-)
 
 # Patterns tell bars apart where colours do not.
 _HATCHES = ("", "///", "...", "xxx", "---", "ooo")
@@ -51,10 +43,10 @@ def found_through_resources(through: pd.DataFrame) -> Figure:
     who = table["adversary"].astype(str)
     table = table.assign(finder=who.where(table["through"] == "", who + ": " + table["through"].astype(str)))
     found = table.groupby(["policy", "finder", "round"], sort=False)["breaches"].sum() / n_draws
-    finders, policies = list(dict.fromkeys(table["finder"])), ordered_policies(table["policy"])
+    finders, policies = list(dict.fromkeys(table["finder"])), style.ordered_policies(table["policy"])
     rounds = np.arange(1, int(table["round"].max()) + 1)
-    look = looks(finders)
-    figure, grid = new_figure(1, len(policies), panel=(3.2, 2.8), sharey=True)
+    look = style.looks(finders)
+    figure, grid = style.new_figure(1, len(policies), panel=(3.2, 2.8), sharey=True)
     handles: list[Artist] = []
     for axes, policy in zip(grid[0], policies, strict=True):
         handles, below = [], np.zeros(len(rounds))
@@ -68,7 +60,9 @@ def found_through_resources(through: pd.DataFrame) -> Figure:
             handles.append(Patch(**drawn, label=finder))
             below += here
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-        number_ticks(axes.yaxis)
-        label_axes(axes, title=policy_name(policy), x="round", y="people re-identified" if axes is grid[0][0] else "")
-    legend_below(figure, handles)
+        style.number_ticks(axes.yaxis)
+        style.label_axes(
+            axes, title=style.policy_name(policy), x="round", y="people re-identified" if axes is grid[0][0] else ""
+        )
+    style.legend_below(figure, handles)
     return figure

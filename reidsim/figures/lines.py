@@ -6,22 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.figures import style
 from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.spacing import scale_axis
-from reidsim.figures.style import (
-    UNIT,
-    draw_line,
-    key_words,
-    label_axes,
-    legend_below,
-    looks,
-    new_figure,
-    number_ticks,
-    ordered_parameters,
-    ordered_policies,
-    parameter_label,
-    policy_name,
-)
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
 from reidsim.measures import columns_of
 
@@ -51,9 +38,9 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
     columns = columns_of(measure for measure, _ in _SIDES)
     table = checked(lines, "lines", text=("parameter", "policy"), numbers=("value", *columns))
     refuse_repeated(table, ("parameter", "value", "policy"), "lines")
-    parameters = ordered_parameters(table["parameter"])
-    look = looks(ordered_policies(table["policy"]))
-    figure, grid = new_figure(len(parameters), 2, panel=(4.4, 2.7))
+    parameters = style.ordered_parameters(table["parameter"])
+    look = style.looks(style.ordered_policies(table["policy"]))
+    figure, grid = style.new_figure(len(parameters), 2, panel=(4.4, 2.7))
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     for parameter, row in zip(parameters, grid, strict=True):
         here = table[table["parameter"] == parameter].sort_values("value")
@@ -61,14 +48,16 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
             handles = []
             for policy, own in look.items():
                 points = here[here["policy"] == policy]
-                handles += draw_line(axes, points["value"], points[measure.column], own, policy_name(policy))
+                handles += style.draw_line(
+                    axes, points["value"], points[measure.column], own, style.policy_name(policy)
+                )
             scale_axis(axes, "x", np.unique(here["value"]))
-            number_ticks(axes.yaxis)
-            label_axes(
+            style.number_ticks(axes.yaxis)
+            style.label_axes(
                 axes,
-                title=f"({next(letters, '')}) {side}, by {key_words(parameter)}",
-                x=parameter_label(parameter),
-                y=f"{measure.label}\n({UNIT})",
+                title=f"({next(letters, '')}) {side}, by {style.key_words(parameter)}",
+                x=style.parameter_label(parameter),
+                y=f"{measure.label}\n({style.UNIT})",
             )
-    legend_below(figure, handles)
+    style.legend_below(figure, handles)
     return figure

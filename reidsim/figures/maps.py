@@ -13,17 +13,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from reidsim.errors import InputError
+from reidsim.figures import style
 from reidsim.figures.inputs import checked, only_value, refuse_repeated
 from reidsim.figures.spacing import cell_edges, scale_axis
-from reidsim.figures.style import (
-    UNIT,
-    label_axes,
-    legend_below,
-    new_figure,
-    number_text,
-    number_ticks,
-    parameter_label,
-)
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
 from reidsim.measures import columns_of
 from reidsim.releases.strategy_space import Floats
@@ -84,19 +76,19 @@ def parameter_maps(
     refuse_repeated(table, axes, "maps")
     upwards, rightwards = _grid_values(table, axes)
     table = table.sort_values(list(axes))
-    figure, grid = new_figure(2, 2, panel=(4.6, 3.5))
+    figure, grid = style.new_figure(2, 2, panel=(4.6, 3.5))
     title = title or ("All records (averages)" if record == ALL_RECORDS else f"Record ({record})")
     figure.suptitle(title, fontsize=11, parse_math=False)
     for panel, place in zip(_panels(record, table), [place for row in grid for place in row], strict=True):
         surface = table[panel.column].to_numpy().reshape(len(upwards), len(rightwards))
         _draw_panel(figure, place, panel, upwards, rightwards, surface)
-        label_axes(place, x=parameter_label(axes[1]), y=parameter_label(axes[0]))
+        style.label_axes(place, x=style.parameter_label(axes[1]), y=style.parameter_label(axes[0]))
         if case is not None and _is_inside(case, upwards, rightwards):
             place.add_line(_cross([case[1]], [case[0]]))
     if case is not None:
         outside = "" if _is_inside(case, upwards, rightwards) else " (outside the map)"
-        label = f"case study: V = {number_text(case[0])}, L = {number_text(case[1])} per record{outside}"
-        legend_below(figure, [_cross([], [], label)])
+        label = f"case study: V = {style.number_text(case[0])}, L = {style.number_text(case[1])} per record{outside}"
+        style.legend_below(figure, [_cross([], [], label)])
     return figure
 
 
@@ -126,8 +118,8 @@ def _panels(record: str, table: pd.DataFrame) -> tuple[_Panel, ...]:
     return (
         intensity,
         share,
-        _Panel(PUBLISHER_PAYOFF.column, f"(c) {PUBLISHER_PAYOFF.label}", UNIT, "cividis"),
-        _Panel(ADVERSARY_PAYOFF.column, f"(d) {ADVERSARY_PAYOFF.label}", UNIT, "cividis"),
+        _Panel(PUBLISHER_PAYOFF.column, f"(c) {PUBLISHER_PAYOFF.label}", style.UNIT, "cividis"),
+        _Panel(ADVERSARY_PAYOFF.column, f"(d) {ADVERSARY_PAYOFF.label}", style.UNIT, "cividis"),
     )
 
 
@@ -143,13 +135,13 @@ def _draw_panel(
     if panel.ticks:
         bar.ax.set_yticklabels(panel.ticks, rotation=90, verticalalignment="center")
     else:
-        number_ticks(bar.ax.yaxis)
-    label_axes(bar.ax, y=panel.unit)
+        style.number_ticks(bar.ax.yaxis)
+    style.label_axes(bar.ax, y=panel.unit)
     scale_axis(axes, "x", rightwards)
     scale_axis(axes, "y", upwards)
     axes.set_xlim(*cell_edges(rightwards)[[0, -1]])
     axes.set_ylim(*cell_edges(upwards)[[0, -1]])
-    label_axes(axes, title=panel.title)
+    style.label_axes(axes, title=panel.title)
 
 
 def _grid_values(table: pd.DataFrame, names: tuple[str, str]) -> tuple[Floats, Floats]:

@@ -10,23 +10,9 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from reidsim.figures import style
 from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.spacing import cell_edges, scale_axis
-from reidsim.figures.style import (
-    UNIT,
-    draw_shares,
-    key_words,
-    label_axes,
-    legend_below,
-    looks,
-    new_figure,
-    number_ticks,
-    ordered_policies,
-    panels,
-    parameter_label,
-    policy_name,
-    sentence,
-)
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure
 from reidsim.palette import GREY
@@ -60,8 +46,8 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
     bar = "total" if (table["index"] == "total").any() else "mu_star"
     title, mark = _BARS[bar]
     outputs, parameters = list(dict.fromkeys(table["output"])), list(dict.fromkeys(table["parameter"]))
-    look = looks(ordered_policies(table["policy"]))
-    figure, every = panels(len(outputs), _COLUMNS, panel=(3.8, 2.9))
+    look = style.looks(style.ordered_policies(table["policy"]))
+    figure, every = style.panels(len(outputs), _COLUMNS, panel=(3.8, 2.9))
     figure.suptitle(title, fontsize=10)
     width = 0.8 / len(look)
     for output, axes in zip(outputs, every, strict=True):
@@ -70,15 +56,15 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
             here = table[(table["output"] == output) & (table["policy"] == policy)].set_index(["index", "parameter"])
             heights = here.reindex([(bar, name) for name in parameters])
             spread = np.abs(heights[["low", "high"]].to_numpy().T - heights["value"].to_numpy())
-            axes.bar(at, heights["value"], width * 0.9, color=own.colour, alpha=0.6, label=policy_name(policy))
+            axes.bar(at, heights["value"], width * 0.9, color=own.colour, alpha=0.6, label=style.policy_name(policy))
             axes.errorbar(at, heights["value"], yerr=np.nan_to_num(spread), fmt="none", ecolor=GREY, elinewidth=0.8)
             marks = here.reindex([(mark, name) for name in parameters])["value"]
             axes.plot(at, marks, linestyle="none", marker=own.marker, color=own.colour, markersize=4)
-        axes.set_xticks(range(len(parameters)), [key_words(name) for name in parameters], fontsize=9)
-        number_ticks(axes.yaxis)
-        label_axes(axes, title=measures[output].label)
-    patches = [Patch(color=own.colour, alpha=0.6, label=policy_name(name)) for name, own in look.items()]
-    legend_below(figure, patches, columns=2 if len(outputs) == 1 else 4)
+        axes.set_xticks(range(len(parameters)), [style.key_words(name) for name in parameters], fontsize=9)
+        style.number_ticks(axes.yaxis)
+        style.label_axes(axes, title=measures[output].label)
+    patches = [Patch(color=own.colour, alpha=0.6, label=style.policy_name(name)) for name, own in look.items()]
+    style.legend_below(figure, patches, columns=2 if len(outputs) == 1 else 4)
     return figure
 
 
@@ -102,17 +88,19 @@ def regret_curves(regrets: pd.DataFrame) -> Figure:
     """
     complete = regrets[regrets["regret"].notna()]
     table = checked(complete, "regrets", text=("policy",), numbers=("publisher_payoff", "regret"))
-    look = looks(ordered_policies(table["policy"]))
-    figure, grid = new_figure(1, 2, panel=(4.4, 3.0))
+    look = style.looks(style.ordered_policies(table["policy"]))
+    figure, grid = style.new_figure(1, 2, panel=(4.4, 3.0))
     for axes, (column, name) in zip(grid[0], (("publisher_payoff", "Payoff"), ("regret", "Regret")), strict=True):
         handles = []
         for policy, own in look.items():
             values = table.loc[table["policy"] == policy, column].to_numpy()
-            handles += draw_shares(axes, values, own, policy_name(policy))
-        number_ticks(axes.xaxis)
+            handles += style.draw_shares(axes, values, own, style.policy_name(policy))
+        style.number_ticks(axes.xaxis)
         axes.set_ylim(0, 1.02)
-        label_axes(axes, x=f"{name} ({UNIT})", y="Share of points at or below" if column != "regret" else "")
-    legend_below(figure, handles)
+        style.label_axes(
+            axes, x=f"{name} ({style.UNIT})", y="Share of points at or below" if column != "regret" else ""
+        )
+    style.legend_below(figure, handles)
     return figure
 
 
@@ -140,34 +128,34 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
     table = table.drop_duplicates()
     refuse_repeated(table, ("true", "believed", "policy"), "belief_curves")
     name = str(table["key"].iloc[0])
-    words = key_words(name)
+    words = style.key_words(name)
     drawn = [
-        (f"{sentence(words)} believed to be {value:.6g}", "true", f"True {words}", rows)
+        (f"{style.sentence(words)} believed to be {value:.6g}", "true", f"True {words}", rows)
         for value, rows in table.groupby("believed")
         if rows["true"].min() < rows["true"].max()
     ] + [
-        (f"{sentence(words)} is {value:.6g}", "believed", f"Believed {words}", rows)
+        (f"{style.sentence(words)} is {value:.6g}", "believed", f"Believed {words}", rows)
         for value, rows in table.groupby("true")
         if rows["believed"].min() < rows["believed"].max()
     ]
-    drawn = drawn or [(sentence(words), "true", f"True {words}", table)]
+    drawn = drawn or [(style.sentence(words), "true", f"True {words}", table)]
     # A grid of beliefs and truths has a panel for each of many values; the first few tell the story.
     drawn = drawn[: 2 * _COLUMNS]
-    look = looks(ordered_policies(table["policy"]))
-    figure, every = panels(len(drawn), _COLUMNS, panel=(4.0, 3.0))
+    look = style.looks(style.ordered_policies(table["policy"]))
+    figure, every = style.panels(len(drawn), _COLUMNS, panel=(4.0, 3.0))
     for (title, x, label, rows), axes in zip(drawn, every, strict=True):
         handles = []
         for policy, own in look.items():
             line = rows[rows["policy"] == policy].sort_values(x)
             handles += axes.plot(
-                line[x], line[payoff.column], color=own.colour, linestyle=own.dashes, label=policy_name(policy)
+                line[x], line[payoff.column], color=own.colour, linestyle=own.dashes, label=style.policy_name(policy)
             )
         right = rows["believed" if x == "true" else "true"].iloc[0]
         axes.axvline(right, color=GREY, linewidth=0.8, zorder=0.5)
-        number_ticks(axes.xaxis)
-        number_ticks(axes.yaxis)
-        label_axes(axes, title=title, x=label, y=f"{payoff.label}\n({UNIT})")
-    legend_below(figure, handles, columns=2 if len(drawn) == 1 else 4)
+        style.number_ticks(axes.xaxis)
+        style.number_ticks(axes.yaxis)
+        style.label_axes(axes, title=title, x=label, y=f"{payoff.label}\n({style.UNIT})")
+    style.legend_below(figure, handles, columns=2 if len(drawn) == 1 else 4)
     return figure
 
 
@@ -190,16 +178,16 @@ def policy_map(chart: pd.DataFrame, x: str, y: str) -> Figure:
         chart.assign(margin=chart["margin"].fillna(0)), "policy_map", text=("best",), numbers=("x", "y", "margin")
     )
     refuse_repeated(table, ("x", "y"), "policy_map")
-    policies = ordered_policies(name for name in table["best"] if name)
-    look = looks(policies)
+    policies = style.ordered_policies(name for name in table["best"] if name)
+    look = style.looks(policies)
     xs, ys = np.unique(table["x"]), np.unique(table["y"])
     position = table["best"].map({policy: number for number, policy in enumerate(policies)})
-    ahead = f"ahead of the second best ({UNIT})"
+    ahead = f"ahead of the second best ({style.UNIT})"
     if len(policies) > 1:
-        drawn = [(position, "(a) Best policy"), (table["margin"], f"(b) {sentence(ahead)}")]
+        drawn = [(position, "(a) Best policy"), (table["margin"], f"(b) {style.sentence(ahead)}")]
     else:
-        drawn = [(table["margin"], f"{policy_name(policies[0])}, best everywhere: {ahead}")]
-    figure, grid = new_figure(1, len(drawn), panel=(4.4 if len(drawn) > 1 else 6.4, 3.4))
+        drawn = [(table["margin"], f"{style.policy_name(policies[0])}, best everywhere: {ahead}")]
+    figure, grid = style.new_figure(1, len(drawn), panel=(4.4 if len(drawn) > 1 else 6.4, 3.4))
     for axes, (values, title) in zip(grid[0], drawn, strict=True):
         surface = (
             table.assign(value=values).pivot(index="y", columns="x", values="value").reindex(ys)[xs].to_numpy(float)
@@ -213,10 +201,12 @@ def policy_map(chart: pd.DataFrame, x: str, y: str) -> Figure:
         if not best:
             bar = figure.colorbar(mesh, ax=axes).ax
             bar.tick_params(labelsize=9)
-            number_ticks(bar.yaxis)
+            style.number_ticks(bar.yaxis)
         scale_axis(axes, "x", xs)
         scale_axis(axes, "y", ys)
-        label_axes(axes, title=title, x=parameter_label(x), y=parameter_label(y))
+        style.label_axes(axes, title=title, x=style.parameter_label(x), y=style.parameter_label(y))
     if len(drawn) > 1:
-        legend_below(figure, [Patch(color=look[policy].colour, label=policy_name(policy)) for policy in policies])
+        style.legend_below(
+            figure, [Patch(color=look[policy].colour, label=style.policy_name(policy)) for policy in policies]
+        )
     return figure

@@ -6,18 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.figures import style
 from reidsim.figures.inputs import checked
-from reidsim.figures.style import (
-    UNIT,
-    label_axes,
-    legend_below,
-    looks,
-    new_figure,
-    number_ticks,
-    ordered_policies,
-    parameter_label,
-    policy_name,
-)
 from reidsim.palette import GREY
 
 
@@ -45,22 +35,22 @@ def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, ow
         If a table is empty or lacks a column.
     """
     table = checked(lines, "lines", text=("policy",), numbers=("value", "publisher_payoff"))
-    look = looks(ordered_policies(table["policy"]))
-    figure, grid = new_figure(1, 1, panel=(6.4, 3.6))
+    look = style.looks(style.ordered_policies(table["policy"]))
+    figure, grid = style.new_figure(1, 1, panel=(6.4, 3.6))
     axes = grid[0][0]
     handles = []
     for policy, each in look.items():
         points = table[table["policy"] == policy].sort_values("value")
         handles += axes.plot(
             points["value"], points["publisher_payoff"], color=each.colour, linestyle=each.dashes, linewidth=1.6,
-            label=policy_name(policy),
+            label=style.policy_name(policy),
         )  # fmt: skip
     for band in bands.to_dict("records"):
         low, high, policy = float(band["low"]), float(band["high"]), str(band["policy"])
         if policy in look:
             axes.axvspan(low, high, color=look[policy].colour, alpha=0.08, linewidth=0)
             axes.annotate(
-                policy_name(policy), ((low + high) / 2, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3),
+                style.policy_name(policy), ((low + high) / 2, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3),
                 textcoords="offset points", ha="center", fontsize=9, parse_math=False,
             )  # fmt: skip
     for value in bands["low"].to_numpy()[1:]:
@@ -69,8 +59,8 @@ def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, ow
     if low <= own <= high:
         handles.append(axes.axvline(own, color=GREY, linewidth=1.2, linestyle=":", label="as in the scenario"))
     axes.set_xlim(low, high)
-    number_ticks(axes.xaxis)
-    number_ticks(axes.yaxis)
-    label_axes(axes, x=parameter_label(parameter), y=f"Publisher's payoff ({UNIT})")
-    legend_below(figure, handles, columns=3)
+    style.number_ticks(axes.xaxis)
+    style.number_ticks(axes.yaxis)
+    style.label_axes(axes, x=style.parameter_label(parameter), y=f"Publisher's payoff ({style.UNIT})")
+    style.legend_below(figure, handles, columns=3)
     return figure

@@ -18,23 +18,22 @@ from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.result import StressResult
 from reidsim.engine.stress.run import stress_loaded
-from reidsim.errors import InputError, listed, nearest, not_among
+from reidsim.errors import InputError, not_among
 from reidsim.front.adversaries import Amount
 from reidsim.front.arguments import GAME, named_arguments
 from reidsim.front.content import UNITS, Parts, parts_of
 from reidsim.front.files import write_scenario
 from reidsim.front.opponents import Opponents, population_of
 from reidsim.front.records import Records
+from reidsim.front.varied import sweep_section, uncertainty_section
 from reidsim.populations.population import Population
 from reidsim.progress import watched
 from reidsim.scenarios.given import validated_with
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.named_adversaries import WHO_COMES
 from reidsim.scenarios.registry import DEFAULT_KIND, kind_named, kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress, Study
 
-_PRICES = ("benefit", "loss", "gain", "cost")
 _DEFAULT_POLICIES = ("basic", "no-attack")
 
 
@@ -209,13 +208,10 @@ class Game:
         RunResult
             A `BatchResult`: `summary` has a row per point and policy.
         """
-        listed_values = {self._key(name): _listed(name, given) for name, given in values.items()}
-        if not listed_values:
+        if not values:
             raise InputError("nothing to sweep", source="Game.sweep", expected="values, such as loss=range(0, 500, 50)")
         in_turn = list(values) if one_at_a_time is True else list(one_at_a_time or ())
-        section: dict[str, Any] = {"values": listed_values}
-        if in_turn:
-            section["one_at_a_time"] = [self._key(name) for name in in_turn]
+        section = sweep_section(values, in_turn, self.adversaries)
         loaded = self.scenario(policies, seed, sweep=section)
         with named_arguments():
             return run_batch_loaded(loaded, self._executor(policies), progress=progress)
@@ -259,9 +255,9 @@ class Game:
         """
         sections: dict[str, object] = {}
         if sweep:
-            sections["sweep"] = {"values": {self._key(name): _listed(name, given) for name, given in sweep.items()}}
+            sections["sweep"] = sweep_section(sweep, (), self.adversaries)
         if uncertain:
-            sections["uncertainty"] = self._uncertainty(uncertain, samples)
+            sections["uncertainty"] = uncertainty_section(uncertain, samples, self.adversaries)
         if replications != 1:
             sections["replications"] = replications
         loaded = self.scenario(policies, seed, **sections)
@@ -314,7 +310,7 @@ class Game:
             raise InputError("nothing uncertain", source="Game.stress", expected="ranges, such as loss=(100, 500)")
         sections: dict[str, object] = {} if parts is None else {"stress": dict(parts)}
         if ranges:
-            sections["uncertainty"] = self._uncertainty(ranges, samples)
+            sections["uncertainty"] = uncertainty_section(ranges, samples, self.adversaries)
         loaded = self.scenario(policies, seed, **sections)
         with named_arguments():
             return stress_loaded(loaded, executor=self._executor(policies), progress=progress)
@@ -364,56 +360,3 @@ class Game:
         """Return where runs are done: here, if there is something that other processes may not know."""
         parts = self._parts(policies)
         return SerialExecutor() if parts.policies or parts.planners else None
-
-    def _uncertainty(self, ranges: Mapping[str, Any], samples: int | None) -> dict[str, Any]:
-        """Return section ``uncertainty`` of a scenario file."""
-        parameters = {
-            **{self._key(name): _distribution(name, given) for name, given in ranges.items() if name != WHO_COMES},
-            **({WHO_COMES: _who_comes(ranges[WHO_COMES])} if WHO_COMES in ranges else {}),
-        }
-        return {"parameters": parameters} | ({} if samples is None else {"samples": samples})
-
-    def _key(self, name: str) -> str:
-        """Return the key path of a parameter."""
-        if name in ("gain", "cost") and self.adversaries:
-            raise InputError(
-                "each adversary has its own", source=GAME, where=f"argument {name!r}",
-                expected=listed(f"adversaries__{each}__{name}" for each in self.adversaries),
-            )  # fmt: skip
-        return _key(name)
-
-
-def _key(name: str) -> str:
-    """Return the key path of a parameter."""
-    if name in _PRICES:
-        return f"economics.{name}"
-    if "__" in name:
-        return name.replace("__", ".")
-    raise InputError(
-        "no such parameter", source=GAME, where=f"argument {name!r}", expected=f"{listed(_PRICES)}, or a key of a "
-        "scenario with __ in place of dots", hint=nearest(name, _PRICES),
-    )  # fmt: skip
-
-
-def _listed(name: str, values: Any) -> list[Any]:
-    if isinstance(values, str | Mapping) or not hasattr(values, "__iter__"):
-        raise InputError("not values", source=GAME, where=f"argument {name!r}", found=values,
-                         expected="a list, a range or an array")  # fmt: skip
-    return [value.item() if hasattr(value, "item") else value for value in values]
-
-
-def _who_comes(given: Any) -> dict[str, Any]:
-    return dict(given) if isinstance(given, Mapping) else {
-        "distribution": "discrete", "values": _listed(WHO_COMES, given)
-    }  # fmt: skip
-
-
-def _distribution(name: str, given: Any) -> dict[str, Any]:
-    if isinstance(given, Mapping):
-        return dict(given)
-    try:
-        low, high = given
-    except (TypeError, ValueError):
-        raise InputError("not a range", source=GAME, where=f"argument {name!r}", found=given,
-                         expected="the lowest and the highest value, such as (100, 500)") from None  # fmt: skip
-    return {"distribution": "uniform", "low": low, "high": high}

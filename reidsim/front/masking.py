@@ -9,12 +9,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from reidsim.adversaries.multistage.attack import two_stage_attack
+from reidsim.adversaries.multistage.attack import MultistageAttack, two_stage_attack
+from reidsim.adversaries.multistage.stages import Identify
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.errors import InputError, listed, not_among
+from reidsim.games.adversary_types import TypesGame
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.fixed_policies import MASKING_POLICIES, PublishedPolicy, solve_policy
 from reidsim.games.masking.game import MaskingGame
+from reidsim.games.masking.whoever_comes import against_whoever_comes
 from reidsim.random_streams import replication_stream
 from reidsim.releases.masking import MaskingSpace
 
@@ -35,7 +38,8 @@ def masking_game(
     loss: float | ArrayLike = 150.0,
     weights: Mapping[str, float] | None = None,
     registered: ArrayLike | None = None,
-) -> MaskingGame:
+    adversaries: Mapping[str, Mapping[str, Any]] | None = None,
+) -> MaskingGame | TypesGame:
     """Return the game of Wan et al. 2021 on tables of whole numbers.
 
     Every target decides which attributes to share. The adversary may infer its surname from the loci shared, by a
@@ -61,11 +65,15 @@ def masking_game(
         Worth of each attribute; the same for all if not given.
     registered : array of bool, shape (n_targets,), optional
         Who really is in the registry; all if not given.
+    adversaries : mapping of str to mapping, optional
+        Several by name, of whom a target meets one. Each says what differs from the arguments `gain`, `cost`,
+        `confidence_threshold` and `linked`; its ``weight``, how likely it is the one, in sum 1 (all alike if none says
+        it); and ``infers=False`` if it has no genealogy.
 
     Raises
     ------
     InputError
-        If a column is missing, or an amount or value is out of its range.
+        If a column is missing, an amount or value is out of its range, or an adversary says something else.
     """
     loci = tuple(mutation_rates)
     tables = {"targets": targets, "genealogy": genealogy, "registry": registry}
@@ -78,26 +86,42 @@ def masking_game(
     worth = np.array([1.0 if weights is None else float(weights[name]) for name in attributes])
     people = named.pop("targets")
     world = MultistageWorld(people, named, None if registered is None else np.asarray(registered, dtype=np.bool_))
-    attack = two_stage_attack(
-        loci,
-        np.array([float(rate) for rate in mutation_rates.values()]),
-        linked=tuple(linked),
-        gain=_amount(gain),
-        cost=_amount(cost),
-        confidence_threshold=confidence_threshold,
-    )
-    space = MaskingSpace(attributes, worth, people.n_rows)
-    return MaskingGame(space, attack, world, _amount(benefit), _amount(loss))
+    rates = np.array([float(rate) for rate in mutation_rates.values()])
+    defaults = {"gain": gain, "cost": cost, "confidence_threshold": confidence_threshold, "linked": linked}
+    space, both = MaskingSpace(attributes, worth, people.n_rows), two_stage_attack(loci, rates, linked=tuple(linked))
+
+    def against(own: Mapping[str, Any]) -> MaskingGame:
+        said = {**defaults, **own}
+        # One object of the first stage infers for all of them.
+        stages = (both.stages[0], Identify((*said["linked"], "surname")))
+        attack = MultistageAttack(stages, _amount(said["gain"]), _amount(said["cost"]), said["confidence_threshold"])
+        attack = attack if own.get("infers", True) else attack.one_stage()
+        return MaskingGame(space, attack, world, _amount(benefit), _amount(loss))
+
+    if not adversaries:
+        return against({})
+    known = (*defaults, "weight", "infers")
+    for name, own in adversaries.items():
+        for key in own:
+            if key not in known:
+                raise not_among("not said of an adversary", key, known, source="masking_game",
+                                where=f"argument 'adversaries', {name}")  # fmt: skip
+    alike = not any("weight" in own for own in adversaries.values())
+    likely = {name: 1 / len(adversaries) if alike else float(own.get("weight", 0)) for name, own in adversaries.items()}
+    try:
+        return against_whoever_comes({name: against(own) for name, own in adversaries.items()}, likely)
+    except InputError as error:
+        raise error.located("masking_game") from None
 
 
 def solve_masking(
-    game: MaskingGame, policies: Sequence[str] = MASKING_POLICIES, *, seed: int = 0
+    game: MaskingGame | TypesGame, policies: Sequence[str] = MASKING_POLICIES, *, seed: int = 0
 ) -> dict[str, Equilibrium]:
     """Pick what each target shares by the published policies, and work out what comes of it.
 
     Parameters
     ----------
-    game : MaskingGame
+    game : MaskingGame or TypesGame
     policies : sequence of str
         Of ``no-protection``, ``demographics-only``, ``random-opt-in``, ``random-masking``, ``opt-in``, ``masking``,
         ``no-attack-masking`` and ``one-stage-masking``; all if not given.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.linkage.poisson_binomial import Successes, successes
+from reidsim.random_counts import draw_binomial
 
 Floats = NDArray[np.float64]
 
@@ -153,5 +154,5 @@ def _drawn(chance: Floats, numbers: NDArray[np.number[Any]], amounts: Floats, rn
     draws = int(np.clip(_MOST_DRAWN // len(many), _LEAST_DRAWS, DRAWS))
     values = np.zeros(draws)
     for p, amount, number in zip(*alike.tolist(), many.tolist(), strict=True):
-        values += amount * rng.binomial(number, p, draws)
+        values += amount * draw_binomial(rng, np.full(draws, number), p)
     return Sums(values, np.full(draws, 1.0 / draws), draws)

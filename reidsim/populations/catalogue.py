@@ -12,7 +12,7 @@ from pydantic import Field, RootModel
 
 from reidsim.bundled import resolve
 from reidsim.deprecation import formerly
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.overrides import override, validated_after
 from reidsim.populations.attribute_model.draw import attribute_model_population
 from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
@@ -161,10 +161,8 @@ class _RecipeFile:
         content = read_toml(self.path)
         override(content, changes)
         recipe = validated_after(changes, _AnyRecipe, content, self.path).root
-        try:
+        with locating(self.path):
             return self._made(recipe, seed)
-        except InputError as error:
-            raise error.located(self.path) from None
 
     def _made(self, recipe: Recipe, seed: int | None) -> Made:
         folder, name, expected = self.path.parent, self.path.stem, self.counts == "expected"

@@ -13,6 +13,7 @@ from reidsim.errors import InputError, nearest
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import CensusCellsRecipe, Tail
+from reidsim.random_counts import draw_multinomial
 from reidsim.tables import numbers, read_table, require_columns
 
 Floats = NDArray[np.float64]
@@ -60,7 +61,7 @@ def census_population(recipe: CensusCellsRecipe, folder: Path, *, name: str, exp
     drawn = np.zeros(domain.shape, dtype=np.int64)
     n_ages, n_sexes = age_sex_shares.shape[1:]
     for race in range(len(races)):
-        cells = rng.multinomial(by_race[:, race], age_sex_shares[race].ravel())
+        cells = draw_multinomial(rng, by_race[:, race], age_sex_shares[race].ravel())
         drawn[:, race] = cells.reshape(len(areas), n_ages, n_sexes).transpose(1, 2, 0)
     return Population.from_dense(domain, drawn, name=name, source=recipe.source)
 

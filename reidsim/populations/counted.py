@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.bundled import data_file
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.domain import natural_categories as natural_categories
 from reidsim.populations.population import Counts, Population
@@ -140,7 +140,7 @@ def _drawn(
     complete = (codes != UNKNOWN).all(axis=1)
     if not complete.any():
         raise InputError("no row is complete, so missing values cannot be drawn", source=path)
-    try:
+    with locating(path):
         people = Population.from_records(
             domain, codes[complete], None if counts is None else counts[complete], name=path.stem
         )
@@ -152,8 +152,6 @@ def _drawn(
             incomplete, numbers_of = np.repeat(incomplete, times, axis=0), np.repeat(numbers_of, times)
         rng = np.random.default_rng(np.random.SeedSequence(seed))
         drawn = complete_records(people, incomplete, rng, row_numbers=numbers_of)
-    except InputError as error:
-        raise error.located(path) from None
     together = np.concatenate([people.cells, drawn])
     people_of_each = np.concatenate([people.counts, np.ones(len(drawn), dtype=people.counts.dtype)])
     return together.astype(np.int32), people_of_each

@@ -82,27 +82,48 @@ def write_new_file(path: Path, content: bytes) -> None:
     _replace(path, lambda unfinished: Path(unfinished).write_bytes(content))
 
 
+def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = "") -> str:
+    """Return the name of a file beside the one that it is going to be, which `write` fills, given that name.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; then nothing is left behind.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}-", suffix=ending, dir=path.parent)
+    os.close(handle)
+    try:
+        write(unfinished)
+        with open(unfinished, "rb") as file:
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(unfinished, 0o666 & ~mask)
+    except BaseException:
+        os.unlink(unfinished)
+        raise
+    return unfinished
+
+
+def not_written(path: Path, error: OSError) -> InputError:
+    """Return what to tell of a file that cannot be written."""
+    if error.errno == errno.ENOSPC:
+        return InputError("the disk is full; nothing was written", source=path)
+    return InputError(f"cannot be written: {error.strerror or error}", source=path)
+
+
 def _replace(path: Path, write: Callable[[str], object]) -> None:
     """Put what `write` makes of the name of an unfinished file at a path."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-        os.close(handle)
+        unfinished = unfinished_beside(path, write)
         try:
-            write(unfinished)
-            with open(unfinished, "rb") as file:
-                os.fsync(file.fileno())
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(unfinished, 0o666 & ~mask)
             os.replace(unfinished, path)
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(unfinished)
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise InputError("the disk is full; nothing was written", source=path) from None
-        raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None
+        raise not_written(path, error) from None
 
 
 def require_new_file(path: Path) -> None:

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.bundled import data_file
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, listed, locating
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.proportional_fitting import Margin, fit_margins
 from reidsim.populations.recipe import RecipeHead
 from reidsim.populations.value_groups import values_in_order
+from reidsim.random_counts import draw_multinomial
 from reidsim.tables import numbers, read_table, require_columns
 from reidsim.validation import Section
 
@@ -140,8 +141,7 @@ def fitted_population(
         return Population.from_dense(domain, fitted.table, name=name, source=source)
     people = round(float(fitted.table.sum()))
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=tuple(b"fitted")))
-    shares = fitted.table.ravel() / fitted.table.sum()
-    drawn = rng.multinomial(people, shares).reshape(domain.shape)
+    drawn = draw_multinomial(rng, people, fitted.table.ravel()).reshape(domain.shape)
     return Population.from_dense(domain, drawn, name=name, source=source)
 
 
@@ -195,13 +195,11 @@ def _counted(table: CountTable, frame: pd.DataFrame, domain: Domain, folder: Pat
     """Return the counts of a file as a table over the domain of its attributes."""
     path = data_file(table.file, folder, "populations")
     people = numbers(frame, table.count, path).to_numpy(dtype=np.float64)
-    try:
+    with locating(path):
         codes = [
             attribute.encode(frame[column], column)
             for attribute, column in zip(domain.attributes, table.columns.values(), strict=True)
         ]
-    except InputError as error:
-        raise error.located(path) from None
     counts = np.zeros(domain.shape)
     np.add.at(counts, tuple(codes), people)
     return counts

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.populations.sampling import UNKNOWN
 
 Floats = NDArray[np.float64]
@@ -196,11 +196,9 @@ def draw_lists(
     n_people = len(next(iter(people.values())))
     lists = {}
     for name, uniform in Ties(tuple(rules), ties).uniforms(n_people, membership):
-        try:
+        with locating(where=f"resources.{name}"):
             person = members(rules[name], uniform)
             lists[name] = list_of(name, people, person, rules[name], contents(name))
-        except InputError as error:
-            raise error.located(where=f"resources.{name}") from None
     return lists
 
 

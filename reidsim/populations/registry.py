@@ -6,9 +6,7 @@ import numpy as np
 
 from reidsim.errors import InputError
 from reidsim.populations.population import Population
-
-# numpy's multivariate hypergeometric draw works on fewer people than this.
-_TOO_MANY = 10**9
+from reidsim.random_counts import draw_multivariate_hypergeometric
 
 
 def draw_registry(
@@ -19,7 +17,7 @@ def draw_registry(
     Parameters
     ----------
     population : Population
-        In whole people, fewer than 10**9.
+        In whole people.
     size : int
         People in the registry.
     rng : numpy.random.Generator
@@ -36,8 +34,7 @@ def draw_registry(
     Raises
     ------
     InputError
-        If `size` is not from 1 to the people of the population, or the population has expected counts or too many
-        people.
+        If `size` is not from 1 to the people of the population, or the population has expected counts.
 
     Notes
     -----
@@ -50,8 +47,6 @@ def draw_registry(
             "a registry cannot be drawn from expected counts", where=population.name, expected="counts of whole people"
         )
     people = int(population.counts.sum())
-    if people >= _TOO_MANY:
-        raise InputError("too many people to draw from", where=population.name, found=people, expected="below 10**9")
     if not 1 <= size <= people:
         raise InputError(
             "registry of a size that cannot be drawn",
@@ -59,6 +54,6 @@ def draw_registry(
             found=size,
             expected=f"1 to {people}, the people of {population.name!r}",
         )
-    drawn = rng.multivariate_hypergeometric(population.counts.astype(np.int64), size, method="marginals")
+    drawn = draw_multivariate_hypergeometric(rng, population.counts.astype(np.int64), size)
     listed = drawn > 0
     return Population(population.domain, population.cells[listed], drawn[listed], name=name, source=source)

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, locating, nearest
 from reidsim.populations.domain import Attribute
 from reidsim.wording import whole_number
 
@@ -209,10 +209,8 @@ def positions_of(attribute: Attribute, member: str, where: str, *, also: str = "
     """
     if member in attribute.categories:
         return [attribute.categories.index(member)]
-    try:
+    with locating(where=where):
         bounds = number_range(member)
-    except InputError as error:
-        raise error.located(where=where) from None
     if bounds is None:
         others = f", a range such as '18..24' or {also}" if also else ", or a range such as '18..24'"
         raise InputError(

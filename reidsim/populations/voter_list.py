@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.bundled import data_file
-from reidsim.errors import InputError, nearest
+from reidsim.errors import InputError, locating, nearest
 from reidsim.populations.domain import Attribute, Codes
 from reidsim.populations.population import Counts, Population
 from reidsim.populations.recipe import RecipeHead, Share
 from reidsim.populations.value_groups import Combinations, GroupedAttribute, Groups
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile
+from reidsim.random_counts import draw_binomial
 from reidsim.tables import numbers, read_table, require_columns
 from reidsim.validation import Section
 from reidsim.wording import whole_number
@@ -140,11 +141,9 @@ def voter_list_population(
         whole people are asked for from expected counts.
     """
     profile = _profile(recipe)
-    try:
+    with locating(where="attributes"):
         for attribute in recipe.attributes.named:
             population.domain.position(attribute)
-    except InputError as error:
-        raise error.located(where="attributes") from None
     adults = adult_cells(population, recipe.attributes, profile, recipe.reference_year)
     cells, counts = population.cells[adults], population.counts[adults]
     if recipe.coverage is None:
@@ -212,10 +211,8 @@ def adult_cells(
 
 
 def _profile(recipe: VoterListRecipe) -> VoterProfile:
-    try:
+    with locating(where="state"):
         profile = voter_profile(recipe.state)
-    except InputError as error:
-        raise error.located(where="state") from None
     changes = {fact: value for fact, value in recipe.overrides if value is not None}
     if changes.get("birth") == "none":
         changes["birth"] = None
@@ -242,7 +239,7 @@ def _listed(counts: Counts, shares: Floats, expected: bool, name: str, seed: int
             "a voter list cannot be drawn from expected counts", where=name, expected="counts of whole people"
         )
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=tuple(b"voter-list")))
-    return np.asarray(rng.binomial(counts.astype(np.int64), shares), dtype=np.int64)
+    return draw_binomial(rng, counts, shares)
 
 
 def _coverage_shares(coverage: Coverage, population: Population, cells: Codes, folder: Path) -> Floats:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, hierarchy_from_rows
 from reidsim.tables import DELIMITERS, read_table
@@ -121,7 +121,5 @@ def read_hierarchy(
     rows = read_hierarchy_rows(path, delimiter=delimiter)
     if suppress:
         rows = [[*row, SUPPRESSED] for row in rows]
-    try:
+    with locating(path):
         return hierarchy_from_rows(attribute, rows, costless_levels=costless_levels)
-    except InputError as error:
-        raise error.located(path) from None

@@ -1,20 +1,18 @@
-"""The tables that the command `attributes` prints, and its figure."""
+"""The tables that the command `attributes` prints."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
 from reidsim.engine.attributes.run import AttributesResult
-from reidsim.figures.attributes import attribute_shares
-from reidsim.figures.saving import save_figure
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
 from reidsim.measures import Measure
 
-_SHOWN = (PUBLISHER_PAYOFF, RISK)
+# Measures that are shown, in tables and figures.
+SHOWN = (PUBLISHER_PAYOFF, RISK)
 
 
 def attributes_tables(result: AttributesResult) -> Iterator[Table]:
@@ -28,14 +26,14 @@ def attributes_tables(result: AttributesResult) -> Iterator[Table]:
             caption_justify="left",
         )
         table.add_column("column")
-        for measure in _SHOWN:
+        for measure in SHOWN:
             name = measure.label if measure is not RISK else "Risk"
             table.add_column(f"{name} without", justify="right")
             table.add_column("share", justify="right")
         for attribute in rows.index.unique("attribute"):
             cells = [
                 text
-                for measure in _SHOWN
+                for measure in SHOWN
                 for row in [rows.loc[(attribute, measure.column)]]
                 for text in (
                     measure.text(round(row["without"], 6)),
@@ -45,7 +43,7 @@ def attributes_tables(result: AttributesResult) -> Iterator[Table]:
             table.add_row(Text(str(attribute)), *cells)
         first = rows.index.unique("attribute")[0]
         for label, column in (("all kept", "all"), ("none kept", "none")):
-            whole = [measure.text(round(rows.loc[(first, measure.column), column], 6)) for measure in _SHOWN]
+            whole = [measure.text(round(rows.loc[(first, measure.column), column], 6)) for measure in SHOWN]
             table.add_row(label, *(text for value in whole for text in (value, "")))
         yield table
 
@@ -53,10 +51,3 @@ def attributes_tables(result: AttributesResult) -> Iterator[Table]:
 def _share(measure: Measure, share: float, error: float) -> str:
     own = measure.text(round(share, 6))
     return f"{own} ± {measure.text(round(error, 6))}" if error > 0 else own
-
-
-def illustrate_attributes(result: AttributesResult, folder: Path) -> list[str]:
-    """Draw the figure of a result into a folder; return the names of the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    save_figure(attribute_shares(result.table, _SHOWN), folder / "attributes.png")
-    return ["attributes.png"]

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute, parquet
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.file_sizes import require_parquet_fits
 from reidsim.linkage.uniqueness.sample_cells import require_weights
 from reidsim.populations.files import population_metadata
@@ -213,10 +213,8 @@ def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
 def _weights(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.float64]:
     """Return sampling weights; names the first row that has none."""
     values = _numbers(column)
-    try:
+    with locating(path):
         require_weights(values, f"row {{row}}, column {name!r}")
-    except InputError as error:
-        raise error.located(path) from None
     return values
 
 

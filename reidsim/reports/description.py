@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.drafts.weights import may_name_weight, names_weight
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, locating, not_among
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.k_anonymity import KAnonymityProfile
 from reidsim.linkage.people import RowSets
@@ -176,10 +176,8 @@ def describe_file(
     uniqueness = None
     if file.weights is not None or population_size is not None:
         rng = np.random.default_rng(np.random.SeedSequence(seed))
-        try:
+        with locating(path):
             uniqueness = uniqueness_of_sample(_cells(file, frequencies, population_size), rng=rng, level=level)
-        except InputError as error:
-            raise error.located(path) from None
     return FileDescription(
         path=Path(path),
         kind=file.kind,
@@ -244,8 +242,8 @@ def _people(file: CodedFile, person: str) -> tuple[CodedFile, NDArray[np.intp]]:
     key = next((column for column in file.columns if column.name == person), None)
     if key is None or not others:
         names = [column.name for column in file.columns]
-        raise InputError("no such column besides attributes", source=file.path, where="--person", found=person,
-                         expected=f"one of {listed(names, 20)}", hint=nearest(person, names))  # fmt: skip
+        problem = "no such column besides attributes"
+        raise not_among(problem, person, names, source=file.path, where="--person", shown=20)
     if file.counts is not None:
         raise InputError("rows with counts are of nobody alone", source=file.path, where="--person", found=person)
     missing = key.codes == MISSING

@@ -7,8 +7,9 @@ from typing import Literal
 
 from reidsim.agents.phases import FIRST_STREAMS, PHASES, Phase
 from reidsim.errors import InputError, listed
+from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import types_of
-from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
+from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_named, kind_names, kind_of
@@ -47,7 +48,7 @@ def _agents(name: str, kind: Kind, scenario: ScenarioHead, agents: AgentsSection
         noticed = agents.learning.noticed
         yield f"  learns the weights of the adversaries from attacks, of which it notices {noticed:.0%}"
     together = "one a round, drawn by weight" if agents.together == "one-of" else "each there with its probability"
-    types = types_of(agents)
+    types = types_of(scenario)
     yield "adversary:" if len(types) == 1 else f"adversaries ({together}):"
     for adversary, section in types.items():
         yield f"  {adversary}: {', '.join(_traits(adversary, section, kind, scenario))}"
@@ -64,14 +65,14 @@ def _agents(name: str, kind: Kind, scenario: ScenarioHead, agents: AgentsSection
         )
 
 
-def _traits(name: str, section: AgentTypeSection, kind: Kind, scenario: ScenarioHead) -> Iterator[str]:
+def _traits(name: str, section: WeightedSection, kind: Kind, scenario: ScenarioHead) -> Iterator[str]:
     planner, knowledge = kind.attacker(scenario, name)
     yield f"weight {section.weight:g}"
-    yield f"planner {section.planner or planner}"
+    yield f"planner {planner}"
     yield f"gain {_amount('gain', section.gain, kind, scenario)}"
     yield f"cost {_amount('cost', section.cost, kind, scenario)}"
-    if section.knowledge or knowledge:
-        yield f"knows {section.knowledge or knowledge}"
+    if knowledge:
+        yield f"knows {knowledge}"
     if section.holds:
         yield f"holds {' and '.join(section.holds)}"
     if section.buys:
@@ -83,7 +84,7 @@ def _traits(name: str, section: AgentTypeSection, kind: Kind, scenario: Scenario
 
 
 def _amount(price: Literal["gain", "cost"], own: float | None, kind: Kind, scenario: ScenarioHead) -> str:
-    """Return a price of a type in words: its own, or else the scenario's."""
+    """Return a price of an adversary in words: its own, or else the scenario's."""
     if own is None and kind.is_by_record(scenario, price):
         return "by record"
     economics, _ = economics_of(scenario)
@@ -94,7 +95,7 @@ def _amount(price: Literal["gain", "cost"], own: float | None, kind: Kind, scena
 def _phases(kind: Kind, scenario: ScenarioHead, agents: AgentsSection) -> Iterator[str]:
     sampled = agents.mode == "sampling"
     for number, phase in enumerate(PHASES, start=1):
-        actors, decision, information = _acting(phase, agents, subjects_share=kind.decides == "subject")
+        actors, decision, information = _acting(phase, scenario, agents, subjects_share=kind.decides == "subject")
         if phase.name == "publish":
             decision = kind.decision(scenario) or decision
         yield f"{number}. {phase.name}: {actors}"
@@ -110,7 +111,9 @@ def _phases(kind: Kind, scenario: ScenarioHead, agents: AgentsSection) -> Iterat
         yield "Every agent has a random stream of its own for each of these, in every round."
 
 
-def _acting(phase: Phase, agents: AgentsSection, *, subjects_share: bool) -> tuple[str, str, str]:
+def _acting(
+    phase: Phase, scenario: ScenarioHead, agents: AgentsSection, *, subjects_share: bool
+) -> tuple[str, str, str]:
     """Return who acts in a phase of this scenario, what they decide, and what they know; the last empty if nobody."""
     publisher = "data subjects" if subjects_share else "publisher"
     if phase.name == "enforce" and not agents.enforcement.detection:
@@ -124,7 +127,7 @@ def _acting(phase: Phase, agents: AgentsSection, *, subjects_share: bool) -> tup
     learns = {
         publisher: (agents.learning is not None, "how likely each type is", "attacks noticed"),
         "adversaries": (
-            any(section.expected_accuracy is not None for section in agents.types.values()),
+            any(section.expected_accuracy is not None for section in types_of(scenario).values()),
             "how much of what they hold is right",
             "own successes",
         ),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.engine.attributes.run import AttributesResult
 from reidsim.engine.batch.result import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.results import Result, measures_told
@@ -15,8 +16,10 @@ from reidsim.engine.rounds import AgentAnalysis
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.result import StressResult
+from reidsim.engine.switch.result import SwitchResult
 from reidsim.errors import InputError
 from reidsim.figures.agents import beliefs_by_round, rounds_by_policy, waves_by_policy
+from reidsim.figures.attributes import attribute_shares
 from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy
 from reidsim.figures.cross_play import cross_play_maps
 from reidsim.figures.found_through import found_through_resources
@@ -24,8 +27,10 @@ from reidsim.figures.reidentified import reidentified_by_policy
 from reidsim.figures.saving import save_figure
 from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sensitivity_bars
 from reidsim.figures.sweep import sweep_figures
+from reidsim.figures.switch import switch_lines
 from reidsim.file_names import plain_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
+from reidsim.reports.attributes_table import SHOWN
 from reidsim.scenarios.registry import kind_of_content
 
 
@@ -51,6 +56,12 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
     """Yield name and figure for everything that the result's tables allow."""
     if isinstance(result, CrossPlayResult):
         yield "cross-play", cross_play_maps(result.matrix(PUBLISHER_PAYOFF.column), result.matrix(RISK.column))
+    elif isinstance(result, AttributesResult):
+        yield "attributes", attribute_shares(result.table, SHOWN)
+    elif isinstance(result, SwitchResult):
+        bands = result.intervals[["low", "high", "policy"]]
+        key = "loss and gain" if result.link_gain else result.key.removeprefix("economics.")
+        yield "switch", switch_lines(result.lines, bands, parameter=key, own=result.own)
     elif isinstance(result, StressResult):
         yield from _stress_figures(result)
     elif isinstance(result, RunResult):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reidsim.validation import read_toml
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
@@ -74,6 +78,32 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Found:
+    """What was computed for a printed number or claim, where there is more to it than the value.
+
+    Parameters
+    ----------
+    value : float or str
+        As computed, or the answer to a claim in words.
+    holds : bool, optional
+        Verdict of a claim in words; whether the answer is the printed one, if not given.
+    error : float
+        Of what was computed; counts as tolerance where it is more than that of the printed number.
+    note : str
+        Stands before the note of the printed number.
+    """
+
+    value: float | str
+    holds: bool | None = None
+    error: float = 0.0
+    note: str = ""
+
+
+# What was computed for a printed number: the number or the answer, by itself or with more about it.
+Computed = float | str | Found
+
+
+@dataclass(frozen=True)
 class Ledger:
     """All printed numbers of a paper.
 
@@ -107,6 +137,39 @@ class Ledger:
             lines += ["Not reproduced:", "", *(f"- {entry.where}: {entry.what}" for entry in missed), ""]
         lines += _folded(f"All {len(self.entries)} printed numbers and claims", _table(self.entries))
         return "\n".join(lines)
+
+
+def compared(scenario: str, paper: str, found: Mapping[str, Computed]) -> Ledger:
+    """Compare what was computed with the printed numbers and claims of a paper, in ``printed/SCENARIO.toml``.
+
+    Parameters
+    ----------
+    scenario : str
+        Name of the bundled scenario.
+    paper : str
+        Full reference.
+    found : mapping
+        What was computed, by the key of the printed number; there may be more than was printed.
+    """
+    printed = read_toml(Path(__file__).with_name("printed") / f"{scenario}.toml")
+    rows = {row["key"]: {**part, **row} for part in printed["parts"] for row in part["printed"]}
+    return Ledger(scenario, paper, printed["how"], [_entry(row, found[key]) for key, row in rows.items()])
+
+
+def _entry(row: Mapping[str, Any], computed: Computed) -> Entry:
+    found = computed if isinstance(computed, Found) else Found(computed)
+    said, tolerance = row["value"], row.get("tolerance")
+    holds = found.value == said if found.holds is None and isinstance(said, str) else found.holds
+    return Entry(
+        row["where"],
+        row["what"],
+        said,
+        found.value,
+        tolerance=None if tolerance is None else max(tolerance, found.error),
+        holds=holds,
+        form=row.get("form", Entry.form),
+        note=f"{found.note} {row.get('note', '')}".strip(),
+    )
 
 
 def ledger_page(ledgers: Sequence[Ledger]) -> str:

@@ -1,19 +1,15 @@
-"""What the command `switch` says and prints, and its figure."""
+"""What the command `switch` says and prints."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
 from reidsim.engine.switch.result import SwitchResult
-from reidsim.figures.saving import save_figure
-from reidsim.figures.switch import switch_lines
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
 from reidsim.scenarios.people import counted_units
 
@@ -86,12 +82,3 @@ def _policies(row: Mapping[Any, Any], side: str) -> str:
     chosen, best = str(row[side]), str(row[f"best_{side}"]).split(", ")
     others = [name for name in best if name != chosen]
     return f"{chosen}, which pays the same as {' and '.join(others)}" if others else chosen
-
-
-def illustrate_switch(result: SwitchResult, folder: Path) -> list[str]:
-    """Draw the figure of a result into a folder; return the names of the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    bands: pd.DataFrame = result.intervals[["low", "high", "policy"]]
-    key = "loss and gain" if result.link_gain else result.key.removeprefix("economics.")
-    save_figure(switch_lines(result.lines, bands, parameter=key, own=result.own), folder / "switch.png")
-    return ["switch.png"]

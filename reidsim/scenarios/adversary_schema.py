@@ -247,9 +247,10 @@ class AdversarySection(PlannerSection):
 class WeightedSection(EquipmentSection):
     """What one of several adversaries says besides how it links and plans."""
 
-    weight: Annotated[float, Field(gt=0, le=1)] = Field(
+    weight: Share = Field(
+        default=1.0,
         description="probability that it is the one whom the records meet; those of all adversaries sum to 1; with "
-        '`agents.together = "all"`, that it is there'
+        '`agents.together = "all"`, that it is there',
     )
 
 
@@ -275,18 +276,13 @@ class WeightedAdversarySection(WeightedSection, AdversarySection):
 
 
 def check_adversaries(
-    adversaries: Mapping[str, WeightedSection],
-    given: Collection[str],
-    agents: AgentsSection | None,
-    lists: Collection[str] = (),
+    adversaries: Mapping[str, WeightedSection], agents: AgentsSection | None, lists: Collection[str] = ()
 ) -> None:
-    """Check that a scenario says in one way who attacks, by names that can be told from others, and that one comes.
+    """Check that adversaries have names that can be told from others, and that one of them comes.
 
     Parameters
     ----------
     adversaries : mapping of str to WeightedSection
-    given : collection of str
-        Sections that the scenario gives.
     agents : AgentsSection, optional
         Where adversaries are met in rounds.
     lists : collection of str
@@ -297,11 +293,6 @@ def check_adversaries(
     InputError
         Names the key.
     """
-    if adversaries and "adversary" in given:
-        raise InputError(
-            "both adversary and adversaries say who attacks", where="adversary",
-            expected="either [adversary] or [adversaries]",
-        )  # fmt: skip
     for name, section in adversaries.items():
         if name in (*ADVERSARIES, TOGETHER):
             raise InputError("name of a column of cross-play", where=f"adversaries.{name}", expected="another name")
@@ -309,10 +300,12 @@ def check_adversaries(
         if agents is None and of_rounds:
             where = f"adversaries.{name}.{of_rounds[0]}"
             raise InputError("it is of rounds of agents", where=where, expected="it with a section agents")
+    total = sum(section.weight for section in adversaries.values())
+    if adversaries and total == 0:
+        raise InputError("no adversary of positive weight", where="adversaries", expected="a weight above 0")
     if agents is not None:
         agents.check_adversaries(adversaries)
         if agents.together == "all":
             return
-    total = sum(section.weight for section in adversaries.values())
     if adversaries and abs(total - 1) > _ROUNDING:
         raise InputError("weights of the adversaries do not sum to 1", where="adversaries", found=total, expected="1")

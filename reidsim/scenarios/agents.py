@@ -22,38 +22,26 @@ from reidsim.agents.profile import (
     ParticipationRule,
 )
 from reidsim.errors import InputError, listed, nearest
-from reidsim.scenarios.adversary_schema import PlannerSection, WeightedSection
-from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
+from reidsim.scenarios.adversary_schema import WeightedSection
+from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.equipment_schema import EquipmentSection
 from reidsim.scenarios.resource_schema import check_buyer
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 
-# What the scenario's own adversary is called when no types are given.
+# What the scenario's own adversary is called where it names none.
 OWN_ADVERSARY = "adversary"
 # Where nothing is for sale.
 NOTHING_SOLD: Mapping[str, float] = MappingProxyType({})
 
 
-def types_of(agents: AgentsSection) -> dict[str, AgentTypeSection]:
-    """Return the types of adversary by name: the scenario's own, if it names none."""
-    return dict(agents.types) or {OWN_ADVERSARY: AgentTypeSection()}
+def types_of(scenario: ScenarioHead) -> Mapping[str, WeightedSection]:
+    """Return whom agents meet, by name: the scenario's own adversary, always there, if it names none."""
+    return getattr(scenario, "adversaries", {}) or {OWN_ADVERSARY: WeightedSection()}
 
 
-def among_adversaries(agents: AgentsSection, adversaries: Mapping[str, WeightedSection]) -> AgentsSection:
-    """Return agents whose types are the adversaries of the scenario, if it has several."""
-    if not adversaries:
-        return agents
-    types = {name: _type_of(section) for name, section in adversaries.items()}
-    return agents.model_copy(update={"types": types})
-
-
-def _type_of(section: WeightedSection) -> AgentTypeSection:
-    """Return one of several adversaries as agents meet it; how it links and plans is said by the study against it."""
-    equipment: dict[str, Any] = {name: getattr(section, name) for name in ("weight", *EquipmentSection.model_fields)}
-    # Attacks at random may be drawn in rounds, and are expectations elsewhere.
-    if isinstance(section, PlannerSection) and section.planner == "random":
-        equipment |= {"planner": section.planner, "rate": section.rate}
-    return AgentTypeSection(**equipment)
+def section_of(scenario: ScenarioHead, name: str) -> str:
+    """Return the section in which a scenario says who one of those is whom its agents meet."""
+    return f"adversaries.{name}" if getattr(scenario, "adversaries", {}) else "adversary"
 
 
 def meeting_of(agents: AgentsSection | None) -> Meeting:
@@ -61,8 +49,8 @@ def meeting_of(agents: AgentsSection | None) -> Meeting:
     return "one-of" if agents is None else agents.together
 
 
-def economics_of(section: AgentTypeSection, economics: EconomicsSection, agents: AgentsSection) -> EconomicsSection:
-    """Return the economics of a type, with the fine to expect for an exploit as a part of its cost."""
+def economics_of(section: WeightedSection, economics: EconomicsSection, agents: AgentsSection) -> EconomicsSection:
+    """Return the economics of an adversary, with the fine to expect for an exploit as a part of its cost."""
     gain = economics.adversary_gain if section.gain is None else section.gain
     cost = economics.cost if section.cost is None else section.cost
     return economics.model_copy(update={"gain": gain, "cost": cost + expected_fine(agents)})
@@ -110,14 +98,14 @@ def outlays_of(adversary: Adversary) -> dict[str, float | bool]:
 
 def profile_of(
     name: str,
-    section: AgentTypeSection,
+    section: WeightedSection,
     economics: EconomicsSection,
     agents: AgentsSection,
     equip: Equip,
     prices: Mapping[str, float] = NOTHING_SOLD,
     **more: Any,
 ) -> AdversaryProfile:
-    """Return the profile of a type, given what resources cost; `more` replaces fields of it."""
+    """Return the profile of an adversary, given what resources cost; `more` replaces fields of it."""
     fine = expected_fine(agents)
     own = economics_of(section, economics, agents)
     expected = section.accuracy if section.expected_accuracy is None else section.expected_accuracy
@@ -141,9 +129,9 @@ def profile_of(
     )
 
 
-def rules_of(agents: AgentsSection) -> dict[str, Any]:
+def rules_of(scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
     """Return the fields of a `Setting` that a scenario gives directly."""
-    names = list(types_of(agents))
+    names = list(types_of(scenario))
     learning = None
     if agents.learning is not None:
         prior = np.array([agents.learning.prior.get(name, 1.0) for name in names])
@@ -163,11 +151,6 @@ def rules_of(agents: AgentsSection) -> dict[str, Any]:
         "tolerance": agents.tolerance,
         "remembers": agents.remembers,
     }
-
-
-def where_named(scenario: ScenarioHead) -> str:
-    """Return the section in which a scenario says by name whom its agents meet."""
-    return "adversaries" if getattr(scenario, "adversaries", None) else "agents.types"
 
 
 def are_equipped(scenario: ScenarioHead) -> bool:
@@ -192,41 +175,39 @@ def _whom(scenario: ScenarioHead) -> str:
 
 
 def check_resources(
-    agents: AgentsSection,
+    scenario: ScenarioHead,
     resources: Collection[str],
     buyers: Mapping[str, Collection[str]],
     own: Mapping[str, Collection[str]],
-    where: str,
 ) -> None:
-    """Check that types name resources that there are, and that they may have.
+    """Check that adversaries name resources that there are, and that they may have.
 
     Parameters
     ----------
-    agents : AgentsSection
+    scenario : ScenarioHead
     resources : collection of str
         All that there are.
     buyers : mapping of str to collection of str
         Who may have each.
     own : mapping of str to collection of str
-        What each type uses if it neither holds nor buys.
-    where : str
-        The section in which types are named.
+        What each adversary uses if it neither holds nor buys.
 
     Raises
     ------
     InputError
     """
-    for name, section in agents.types.items():
+    for name, section in types_of(scenario).items():
+        where = section_of(scenario, name)
         for key in ("holds", "buys"):
             for resource in getattr(section, key) or ():
                 if resource not in resources:
                     raise InputError(
                         "no such resource",
-                        where=f"{where}.{name}.{key}",
+                        where=f"{where}.{key}",
                         found=resource,
                         expected=f"one of {listed(resources)}" if resources else "a section [resources.NAME] of it",
                         hint=nearest(resource, resources),
                     )
-            check_buyer(name, f"{where}.{name}.{key}", getattr(section, key) or (), buyers)
-        if section.knowledge is None and not section.needs_resources:
-            check_buyer(name, f"{where}.{name}", own[name], buyers)
+            check_buyer(name, f"{where}.{key}", getattr(section, key) or (), buyers)
+        if not section.needs_resources:
+            check_buyer(name, where, own[name], buyers)

@@ -1,4 +1,4 @@
-"""What equips adversaries in several kinds of game: simple planners, and resources as partial knowledge."""
+"""What equips adversaries in several kinds of game: attacks that are drawn, and resources as partial knowledge."""
 
 from __future__ import annotations
 
@@ -10,34 +10,37 @@ import numpy as np
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
-from reidsim.adversaries.simple_behaviours import simple_adversary
+from reidsim.adversaries.simple_behaviours import RandomAttacks
 from reidsim.agents.accuracy import InaccurateLinker
 from reidsim.agents.profile import Holdings
 from reidsim.errors import InputError
 from reidsim.games.record_game import Linker
 from reidsim.random_streams import random_stream
-from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
+from reidsim.scenarios.adversary_schema import PlannerSection, WeightedSection
+from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.schema import EconomicsSection
 
 
-def simple_planner(
-    section: AgentTypeSection, own: EconomicsSection, seed: int, agents: AgentsSection
+def drawn_planner(
+    section: WeightedSection, own: EconomicsSection, seed: int, agents: AgentsSection
 ) -> Adversary | None:
-    """Return a planner that looks at no record; None if the type has another.
+    """Return an adversary whose attacks at random are drawn, as in rounds that are; None of any other.
 
     Parameters
     ----------
-    section : AgentTypeSection
+    section : WeightedSection
+        Of one of several adversaries.
     own : EconomicsSection
-        Of the type; see `reidsim.scenarios.agents.economics_of`.
+        Of the adversary; see `reidsim.scenarios.agents.economics_of`.
     seed : int
         Of the scenario.
     agents : AgentsSection
         Whose mode says if attacks at random are drawn, or what is to be expected of them.
     """
-    drawn = section.planner == "random" and agents.mode == "sampling"
-    number = int(random_stream(seed, "agents").integers(2**63)) if drawn else None
-    return simple_adversary(section.planner, own.adversary_gain, own.cost, section.rate, number)
+    if agents.mode != "sampling" or not isinstance(section, PlannerSection) or section.planner != "random":
+        return None
+    number = int(random_stream(seed, "agents").integers(2**63))
+    return RandomAttacks(own.adversary_gain, own.cost, section.rate, number)
 
 
 class ToldByShares(Protocol):
@@ -70,15 +73,15 @@ def knowledge_held(
     return Knowledge(tuple(names), tuple(sources))
 
 
-def linker_of(section: AgentTypeSection, linker: Linker, expected_accuracy: float) -> Linker:
-    """Return what a type links with, whose resources may say what is wrong, or be taken for it."""
+def linker_of(section: WeightedSection, linker: Linker, expected_accuracy: float) -> Linker:
+    """Return what an adversary links with, whose resources may say what is wrong, or be taken for it."""
     if min(section.accuracy, expected_accuracy) < 1.0:
         return InaccurateLinker(linker, section.accuracy, expected_accuracy)
     return linker
 
 
-def check_has_resource(section: AgentTypeSection, where: str) -> None:
-    """Check that a type who needs resources holds or may buy one.
+def check_has_resource(section: WeightedSection, where: str) -> None:
+    """Check that an adversary who needs resources holds or may buy one.
 
     Raises
     ------
@@ -91,8 +94,8 @@ def check_has_resource(section: AgentTypeSection, where: str) -> None:
         )  # fmt: skip
 
 
-def check_accuracy(section: AgentTypeSection, adversary: Adversary, where: str) -> None:
-    """Check that a type whose resources are not all right attempts a record once.
+def check_accuracy(section: WeightedSection, adversary: Adversary, where: str) -> None:
+    """Check that an adversary whose resources are not all right attempts a record once.
 
     Raises
     ------

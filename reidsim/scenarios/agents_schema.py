@@ -9,42 +9,13 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed, nearest
 from reidsim.scenarios.amounts import Money
-from reidsim.scenarios.equipment_schema import EquipmentSection, Positive, refuse_knowledge_held
-from reidsim.scenarios.rationality_schema import TypeRationalitySection
+from reidsim.scenarios.equipment_schema import Positive
 from reidsim.validation import Section
 
 Share = Annotated[float, Field(ge=0, le=1)]
-Planner = Literal["one-shot", "fmdp", "always", "never", "random"]
 
-# Weights are given as decimal numbers, whose sum is 1 only up to rounding.
-_ROUNDING = 1e-9
-# Overlaps of attacks are counted by sets of types.
-_MOST_TYPES = 10
-
-
-class AgentTypeSection(EquipmentSection, TypeRationalitySection):
-    """One type of adversary."""
-
-    weight: Share = Field(
-        default=1.0,
-        description="probability that the adversary of a round is of this type (they sum to 1), or that it is there",
-    )
-    planner: Planner | None = Field(
-        default=None,
-        description="how it plans; if not given as the scenario's adversary, in a masking scenario in stages",
-    )
-    rate: Share = Field(default=0.5, description="of planner random: share of records attacked")
-    knowledge: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None,
-        description="knowledge recipe; the scenario's adversary's if not given; in a masking scenario, and for an "
-        "attack in stages of its own, write `[adversaries.NAME]` instead",
-    )
-
-    @model_validator(mode="after")
-    def _knows_consistently(self) -> AgentTypeSection:
-        self.check_own(self.planner)
-        refuse_knowledge_held(self, self.knowledge)
-        return self
+# Overlaps of attacks are counted by sets of adversaries.
+_MOST_ADVERSARIES = 10
 
 
 class EnforcementSection(Section):
@@ -58,16 +29,17 @@ class EnforcementSection(Section):
 
 
 class LearningSection(Section):
-    """How the publisher learns which types of adversary it faces."""
+    """How the publisher learns which adversaries it faces."""
 
     prior: dict[str, Positive] = Field(
         default={},
-        description="type = attackers of it that the first belief counts as, or rounds with it; 1 of each if not given",
+        description="adversary = attackers that the first belief counts it as, or rounds with it; 1 of each if not "
+        "given",
     )
     prior_absent: dict[str, Positive] = Field(
         default={},
-        description='with together = "all": type = rounds without it that the first belief counts as; 1 of each if not '
-        "given",
+        description='with together = "all": adversary = rounds without it that the first belief counts as; 1 of each '
+        "if not given",
     )
     noticed: Share = Field(default=1.0, description="probability that the publisher notices an attack")
 
@@ -84,12 +56,12 @@ class LearningSection(Section):
             for name in prior:
                 if name not in names:
                     raise InputError(
-                        "no such type", where=f"{where}.{name}", expected=f"one of {listed(names)}",
+                        "no such adversary", where=f"{where}.{name}", expected=f"one of {listed(names)}",
                         hint=nearest(name, names),
                     )  # fmt: skip
             lacking = [name for name in names if prior and name not in prior]
             if lacking:
-                raise InputError("type without a prior", where=where, found=lacking[0], expected="all or none")
+                raise InputError("adversary without a prior", where=where, found=lacking[0], expected="all or none")
 
 
 class ParticipationSection(Section):
@@ -117,7 +89,7 @@ class AgentsSection(Section):
     )
     together: Literal["one-of", "all"] = Field(
         default="one-of",
-        description="one adversary a round, of a type drawn by weight; or each is there with its probability",
+        description="one adversary a round, drawn by weight; or each is there with its probability",
     )
     foresees: Literal["holdings", "plans"] = Field(
         default="holdings",
@@ -131,9 +103,6 @@ class AgentsSection(Section):
         description="whether adversaries keep what was released in earlier rounds: whom a record may be must fit all "
         "that was ever released of it, and who leaves stays exposed; if not, every round is attacked on its own",
     )
-    types: dict[str, AgentTypeSection] = Field(
-        default={}, description="adversaries by name; those of the scenario if not given"
-    )
     enforcement: EnforcementSection = Field(default=EnforcementSection(), description="detection, fines, exclusion")
     learning: LearningSection | None = Field(
         default=None, description="how the publisher learns; without it, it knows the weights"
@@ -144,13 +113,6 @@ class AgentsSection(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> AgentsSection:
-        if len(self.types) > _MOST_TYPES:
-            raise InputError("too many types", where="types", found=len(self.types), expected=f"at most {_MOST_TYPES}")
-        total = sum(section.weight for section in self.types.values())
-        if self.types and self.together == "one-of" and abs(total - 1) > _ROUNDING:
-            raise InputError("weights of the types do not sum to 1", where="types", found=total, expected="1")
-        if self.types and total == 0:
-            raise InputError("no type of positive weight", where="types", expected="a weight above 0")
         if self.mode == "expectation" and self.draws > 1:
             raise InputError("expected outcomes are the same every time", where="draws", found=self.draws, expected="1")
         if self.learning is not None:
@@ -163,27 +125,22 @@ class AgentsSection(Section):
         Parameters
         ----------
         names : collection of str
-            Of the adversaries; none, if the scenario has one or says by types who they are.
+            Of the adversaries; none, if the scenario has one.
 
         Raises
         ------
         InputError
             Names the key.
         """
-        if names and self.types:
-            raise InputError(
-                "both types and adversaries say who attacks", where="agents.types", found=listed(self.types),
-                expected="either [agents.types] or [adversaries]",
-            )  # fmt: skip
-        if len(names) > _MOST_TYPES:
-            expected = f"at most {_MOST_TYPES} in rounds of agents"
+        if len(names) > _MOST_ADVERSARIES:
+            expected = f"at most {_MOST_ADVERSARIES} in rounds of agents"
             raise InputError("too many adversaries", where="adversaries", found=len(names), expected=expected)
         if self.learning is not None:
-            self.learning.check_names(self.types or names)
+            self.learning.check_names(names)
 
     def _check_learning(self, learning: LearningSection) -> None:
         if self.together != "all" and learning.prior_absent:
             raise InputError(
-                "rounds without a type tell nothing if one comes every round",
+                "rounds without an adversary tell nothing if one comes every round",
                 where="learning.prior_absent", found=listed(learning.prior_absent), expected='together = "all"',
             )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The world of agents of a kind that has none of its own: its study's games, against types who plan differently."""
+"""The world of agents of a kind that has none of its own: its study's games, against several adversaries."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Settin
 from reidsim.errors import InputError, listed
 from reidsim.games.defenders.defender import record_game_of
 from reidsim.games.record_game import RecordGame
+from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import (
     NOTHING_SOLD,
     economics_of,
@@ -20,12 +21,12 @@ from reidsim.scenarios.agents import (
     outlays_of,
     profile_of,
     rules_of,
+    section_of,
     sequential_rules,
     types_of,
-    where_named,
 )
-from reidsim.scenarios.agents_equipment import check_accuracy, linker_of, simple_planner
-from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
+from reidsim.scenarios.agents_equipment import check_accuracy, drawn_planner, linker_of
+from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.schema import BeliefsSection
 from reidsim.scenarios.schema import economics_of as economics_and_belief
 from reidsim.scenarios.several_adversaries import scenario_alone
@@ -37,17 +38,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class _Equip:
-    """Equips a type with the linkage of its study's games; see `reidsim.agents.profile.Equip`."""
+    """Equips an adversary with the linkage of its study's games; see `reidsim.agents.profile.Equip`."""
 
-    section: AgentTypeSection
+    section: WeightedSection
     truth: RecordGame
     belief: RecordGame
-    simple: tuple[Adversary | None, Adversary | None]
+    drawn: tuple[Adversary | None, Adversary | None]
 
     def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment:
         game = self.belief if believed else self.truth
         linker = linker_of(self.section, game.linker, expected_accuracy)
-        return Equipment(linker, self.simple[believed] or game.adversary)
+        return Equipment(linker, self.drawn[believed] or game.adversary)
 
 
 def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Setting]:
@@ -56,18 +57,18 @@ def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Sett
     Raises
     ------
     InputError
-        If nobody decides, nothing has a price, or a type holds or knows what the kind does not tell.
+        If nobody decides, nothing has a price, or an adversary holds what the kind does not tell.
     """
     scenario, agents = study.scenario, kind.agents_of(study.scenario)
     if not kind.decides or not all(hasattr(scenario, name) for name in ("economics", "adversary")):
         raise InputError("not played in rounds", source=study.loaded.path, where="game", found=kind.name)
-    for name, section in agents.types.items():
-        for key, default in AgentTypeSection().model_dump(include={*_OF_RESOURCES}).items():
-            if getattr(section, key) != default:
-                raise InputError(
-                    "this kind of scenario tells nothing of resources and knowledge", source=study.loaded.path,
-                    where=f"{where_named(scenario)}.{name}.{key}", expected=f"other keys than {listed(_OF_RESOURCES)}",
-                )  # fmt: skip
+    for name, section in types_of(scenario).items():
+        if section.needs_resources:
+            raise InputError(
+                "this kind of scenario tells nothing of resources", source=study.loaded.path,
+                where=f"{section_of(scenario, name)}.{'buys' if section.buys else 'holds'}",
+                expected="other keys than holds and buys",
+            )  # fmt: skip
 
     def setting(policy: str, replication: int, draw: int) -> Setting:
         played, world = kind.policy(policy), study.world(replication)
@@ -85,31 +86,29 @@ def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Sett
             loss=np.broadcast_to(np.asarray(truth.loss, dtype=np.float64), each),
             believed_loss=np.broadcast_to(np.asarray(belief.loss, dtype=np.float64), each),
             meet=getattr(truth.space, "meet", None),
-            profiles=tuple(_profile(study, agents, replication, *each) for each in types_of(agents).items()),
+            profiles=tuple(_profile(study, agents, replication, *each) for each in types_of(scenario).items()),
             solve=lambda name, game: defender.choose(game),
             is_fixed=lambda name: played.is_rule,
+            forbids_attacks=lambda name: played.forbids_attacks,
             seed=scenario.seed,
             replication=replication * agents.draws + draw,
-            **rules_of(agents),
+            **rules_of(scenario, agents),
         )
 
     return setting
 
 
-_OF_RESOURCES = ("knowledge", "holds", "buys")
-
-
 def _profile(
-    study: Study[Any], agents: AgentsSection, draw: int, name: str, section: AgentTypeSection
+    study: Study[Any], agents: AgentsSection, draw: int, name: str, section: WeightedSection
 ) -> AdversaryProfile:
-    """Return the profile of a type: its games are those of the study in which it is the only adversary."""
+    """Return the profile of an adversary: its games are those of the study in which it is the only one."""
     both = economics_and_belief(study.scenario)
     if name in getattr(study.scenario, "adversaries", {}):
         study = study.with_adversary(scenario_alone(study.scenario, name).adversary)
-    world = _study_of_type(study, agents, name, section).world(draw)
-    simple = [simple_planner(section, economics_of(section, e, agents), study.scenario.seed, agents) for e in both]
-    equip = _Equip(section, record_game_of(world.truth), record_game_of(world.belief), (simple[0], simple[1]))
-    check_accuracy(section, equip(frozenset(), 1.0).adversary, f"{where_named(study.scenario)}.{name}")
+    where, world = section_of(study.scenario, name), _study_against(study, agents, section).world(draw)
+    drawn = [drawn_planner(section, economics_of(section, e, agents), study.scenario.seed, agents) for e in both]
+    equip = _Equip(section, record_game_of(world.truth), record_game_of(world.belief), (drawn[0], drawn[1]))
+    check_accuracy(section, equip(frozenset(), 1.0).adversary, where)
     true, believed = (
         profile_of(name, section, economics, agents, equip, NOTHING_SOLD, **outlays_of(means.adversary))
         for economics, means in zip(
@@ -119,24 +118,17 @@ def _profile(
     return replace(true, believed=believed)
 
 
-def _study_of_type(study: Study[Any], agents: AgentsSection, name: str, section: AgentTypeSection) -> Study[Any]:
-    """Return the study against a type; one of its own amounts and planner is a change of the scenario's."""
+def _study_against(study: Study[Any], agents: AgentsSection, section: WeightedSection) -> Study[Any]:
+    """Return the study against an adversary of some amounts, where exploits may be detected and fined."""
     scenario: Any = study.scenario
     adversary, economics = scenario.adversary, economics_of(section, scenario.economics, agents)
-    # Types that attack without planning need nothing of the scenario's adversary.
-    planner = adversary.planner if section.planner is None else section.planner
-    sequential = planner == "fmdp"
-    change: dict[str, Any] = {
-        "planner": planner, **section.errors(planner, adversary, f"agents.types.{name}"),
-    }  # fmt: skip
-    if planner != adversary.planner:
-        change["parameters"] = {}
-    if sequential:
+    if sequential := adversary.plans_sequentially:
         # The sequential attack reckons with fines itself.
         cost = scenario.economics.cost if section.cost is None else section.cost
         economics = economics.model_copy(update={"cost": cost})
-        change["sequential"] = adversary.sequential.model_copy(update=sequential_rules(agents))
-    update = {"adversary": adversary.model_copy(update=change), "economics": economics}
+        rules = adversary.sequential.model_copy(update=sequential_rules(agents))
+        adversary = adversary.model_copy(update={"sequential": rules})
+    update = {"adversary": adversary, "economics": economics}
     beliefs: BeliefsSection | None = getattr(scenario, "beliefs", None)
     if beliefs is not None:
         fine = 0.0 if sequential else expected_fine(agents)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
+from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.varied_gain import gain_goes_with_loss
 from reidsim.wording import Code, Sentence, number_text
 
@@ -26,7 +27,7 @@ class Stored(Protocol):
 
 def adversaries(run: Stored, planned: Callable[[Stored, Mapping[str, Any]], Iterator[Sentence]]) -> Iterator[Sentence]:
     """Yield what each adversary does, in the sentences of `planned`."""
-    several = section(run.content, "adversaries")
+    several = section(spelled_out(run.content), "adversaries")
     each_comes = section(run.content, "agents").get("together") == "all"
     if several and each_comes:
         yield ("Several adversaries come, each independently of the others.",)
@@ -47,11 +48,6 @@ def adversaries(run: Stored, planned: Callable[[Stored, Mapping[str, Any]], Iter
 
 def plan(run: Stored, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
     """Yield how an adversary attacks each record, what it gains and pays, and what it knows."""
-    if section(section(run.content, "agents"), "types"):
-        yield (
-            "Adversaries of several types come, each with prices and plans of its own where the assumptions below give "
-            "them; where they do not, what follows holds.",
-        )
     gain, cost = gain_and_cost(run, adversary)
     if adversary.get("planner") == "fmdp":
         sequential = section(adversary, "sequential")

@@ -148,13 +148,10 @@ class Faces:
 
     def agents_of(self, scenario: Any) -> AgentsSection:
         """Return who meets whom round after round; one adversary and one round, if the scenario does not say."""
-        from reidsim.scenarios.agents import among_adversaries
-
-        agents = getattr(scenario, "agents", None) or AgentsSection()
-        return among_adversaries(agents, getattr(scenario, "adversaries", {}))
+        return getattr(scenario, "agents", None) or AgentsSection()
 
     def attacker(self, scenario: Any, name: str) -> tuple[str, str | None]:
-        """Return how a type of adversary plans and what recipe it knows, where the type itself does not say."""
+        """Return how an adversary of a scenario plans, and what recipe it knows."""
         section = getattr(scenario, "adversaries", {}).get(name, getattr(scenario, "adversary", None))
         return getattr(section, "planner", "one-shot"), getattr(section, "knowledge", None)
 

@@ -27,6 +27,7 @@ from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.parts import told_in_a_line
 from reidsim.validation import Section, validated
@@ -47,6 +48,7 @@ def validated_with(given: Given, model: type[S], content: Mapping[str, Any], sou
     InputError
         As `validated` does, and if the game has no key for what is given.
     """
+    content = spelled_out(content)
     named = _section(content, "adversaries")
     own = [name for name in named if _section(named, name).get("planner") in given]
     alone = _section(content, "adversary").get("planner") in given

@@ -22,10 +22,10 @@ from reidsim.games.measures import MEASURES
 from reidsim.measures import Measure, columns_of
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.faces import Faces
+from reidsim.scenarios.many_points import ManyPoints
 from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.record_sharing import RecordSharing
 from reidsim.scenarios.study import (
-    AmountPoints,
     AnalysisTables,
     DroppedColumns,
     Played,
@@ -53,10 +53,10 @@ Use = Literal["run", "rounds", "cross-play", "stress"]
 MADE: dict[type | str, Kind] = {}
 
 
-class Kind(Faces, RecordSharing, ABC):
+class Kind(Faces, RecordSharing, ManyPoints, ABC):
     """A kind of scenario; a kind of one's own says the attributes, `build`, and what else differs.
 
-    How its records are shared is said by `RecordSharing`.
+    How its records are shared is said by `RecordSharing`, and what it solves for many points at once by `ManyPoints`.
 
     Attributes
     ----------
@@ -335,33 +335,17 @@ class Kind(Faces, RecordSharing, ABC):
         return study, opponents_by_planner(study, knowledge=knowledge, stages=stages, rate=rate, draw=draw)
 
     def opponent_types(self, study: Any, draw: int = 0) -> TypeOpponents:
-        """Return the types of adversary that the scenario's agents may meet, and what may be planned on of several."""
+        """Return adversaries with what they hold and may buy in rounds, and what may be planned on of several."""
         from reidsim.scenarios.agents import are_equipped
         from reidsim.scenarios.opponent_types import ideas_of_several, types_of_setting
 
-        agents, named = getattr(study.scenario, "agents", None), are_equipped(study.scenario)
-        if agents is None or not (agents.types or named):
+        if not are_equipped(study.scenario):
             return ideas_of_several(study, draw)
-        first = self.policies_of(study.scenario)[0]
-        return types_of_setting(self.settings(study)(first, draw, 0), agents.together, named=named)
+        return types_of_setting(self.settings(study)(self.policies_of(study.scenario)[0], draw, 0))
 
     def cross_play_policies(self, study: Any) -> tuple[str, ...]:
         """Return the policies that play against every adversary: those of the kind, and those of the scenario."""
         return tuple(dict.fromkeys((*self.policies, *self.policies_of(study.scenario))))
-
-    # Many points
-
-    def amounts_at_once(self, scenario: Any, keys: Sequence[str]) -> bool:
-        """Tell whether points of these keys take milliseconds each, by `amount_points`."""
-        return False
-
-    def plans_under_amounts(self, scenario: Any) -> bool:
-        """Tell whether studies of a scenario have `amount_points`."""
-        return False
-
-    def amount_points(self, study: Any) -> AmountPoints | None:
-        """Return what plans a study under any amounts of money; None if the kind cannot."""
-        return None
 
     # Columns
 
@@ -392,22 +376,7 @@ class Kind(Faces, RecordSharing, ABC):
             "released files are of tables", source=study.loaded.path, where="game", found=self.name, expected="tables"
         )
 
-    # Along an amount
-
-    def takes_best(self, scenario: Any, policy: str) -> bool:
-        """Tell whether a policy takes the best of plans that are the same whatever sharing brings and costs."""
-        return False
-
-    def largest_group(self, study: Any) -> int | None:
-        """Return among how many people a record may hide, where attacks depend on that whole number alone; else None.
-
-        An attack then pays if the gain, divided by the number of people, exceeds the cost.
-        """
-        return None
-
-    def points_at_once(self, scenario: Any, keys: Sequence[str]) -> int:
-        """Return how many points of these keys are best solved together; 1 if each is on its own."""
-        return 1
+    # Many points
 
     def play_together(self, studies: Sequence[Any]) -> Callable[[int], Mapping[str, PolicyOutcome]]:
         """Return what tells the outcomes at one of several points that are solved together, by its number."""

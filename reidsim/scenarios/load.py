@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from reidsim.bundled import BUNDLED, resolve
 from reidsim.errors import InputError
-from reidsim.overrides import override, validated_after
+from reidsim.overrides import merged, override, validated_after
 from reidsim.scenarios.adversary_schema import names_object
 from reidsim.scenarios.former_keys import FORMER_GAMES, refuse_former
 from reidsim.scenarios.given import validated_with
@@ -46,11 +46,10 @@ RECIPE_KEYS = (
     "adversaries.*.knowledge",
     "adversaries.*.stages",
     "knowledge.*",
-    "agents.types.*.knowledge",
 )
-# Sections of which a scenario has one.
 _LONGEST_CHAIN = 20
-_WHO_ATTACKS = ("adversary", "adversaries")
+# The section that an empty one empties: there is then one adversary, or others.
+_BY_NAME = "adversaries"
 # Sections that give values to key paths, and those whose `key` is a key path, with the keys that give it values.
 _VALUES_BY_KEY = ("sweep.values", "uncertainty.parameters")
 _VALUES_OF_KEY = {"stress.beliefs.*": ("true", "believed"), "stress.map.?": ("values",)}
@@ -203,8 +202,8 @@ def load_scenario(
 def scenario_content(path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, Any]:
     """Read a scenario as plain data, on top of the one that its key ``extends`` names, if any.
 
-    Sections are merged key by key; any other value takes the place of the one it extends, as do several adversaries
-    that of one. `needed_by` are the files that extend this one.
+    Sections are merged key by key; any other value takes the place of the one it extends, and so does
+    ``adversaries = {}``. `needed_by` are the files that extend this one.
 
     Raises
     ------
@@ -226,19 +225,9 @@ def scenario_content(path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, 
         expected = f"at most {_LONGEST_CHAIN} scenarios, each extending the next"
         raise InputError("a chain of scenarios that is too long", source=path, where="extends", expected=expected)
     inherited = scenario_content(base, needed_by)
-    for section, other in (_WHO_ATTACKS, _WHO_ATTACKS[::-1]):
-        if section in content:
-            # Who attacks is said in one way or the other.
-            inherited.pop(other, None)
-    return _merged(anchored(inherited, base.parent), content)
-
-
-def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    merged = dict(below)
-    for key, value in above.items():
-        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
-        merged[key] = _merged(merged[key], value) if both else value
-    return merged
+    if content.get(_BY_NAME) == {}:
+        inherited.pop(_BY_NAME, None)
+    return merged(anchored(inherited, base.parent), content)
 
 
 def anchored(content: Any, folder: Path, key: str = "") -> Any:

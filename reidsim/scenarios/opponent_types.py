@@ -1,4 +1,4 @@
-"""The types of adversary that a scenario's agents may meet, as opponents of cross-play: each alone, and all of them."""
+"""Adversaries who hold and buy in rounds of agents, as opponents of cross-play: each alone, and all of them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from reidsim.scenarios.study import Study
 # The column of all types together, and what a defender may plan against besides.
 TYPES, AVERAGE_TYPE, WORST_OF_TYPES = TOGETHER, "average-type", "worst-of-types"
 LEFT_OUT = (
-    "of section agents cross-play takes one round of the types, each with all that it holds or may buy: rounds, prices "
-    "of resources, budgets, exclusion, learning and participation are left out"
+    "of section agents cross-play takes one round, each adversary with all that it holds or may buy: rounds, prices of "
+    "resources, budgets, exclusion, learning and participation are left out"
 )
 
 _View = Literal["truth", "belief"]
@@ -32,12 +32,12 @@ _View = Literal["truth", "belief"]
 
 @dataclass(frozen=True, eq=False)
 class TypeOpponents:
-    """The types of a scenario.
+    """The adversaries of a scenario who are equipped, or what may be planned on of several.
 
     Parameters
     ----------
     opponents : tuple of Opponent
-        Each type, named ``type-NAME``, and all together, named ``types``.
+        Each by its name, and all together, named ``types``.
     ideas : dict of str to RecordGame
         What else a defender may plan on: ``average-type`` and ``worst-of-types``.
     left_out : tuple of str
@@ -58,40 +58,29 @@ class TypeOpponents:
         )
 
 
-def types_of_setting(
-    setting: Setting, together: Together, space: StrategySpace | None = None, *, named: bool = False
-) -> TypeOpponents:
-    """Return the types of a world of agents.
+def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> TypeOpponents:
+    """Return the adversaries of a world of agents.
 
     Parameters
     ----------
     setting : Setting
-    together : str
-        How they meet the records; see `AgentsSection`.
     space : StrategySpace, optional
         That of the setting, if not given.
-    named : bool
-        Whether they are the adversaries that the scenario names, who have to be able to play.
 
     Raises
     ------
     InputError
-        If one that the scenario names cannot play.
+        If one cannot play.
     """
-    space = setting.space if space is None else space
+    space, together = setting.space if space is None else space, setting.meeting
     assert not isinstance(space, MaskingSpace)  # noqa: S101 # searches would mask what nobody looks at in every way
     types: dict[_View, list[AdversaryType]] = {"truth": [], "belief": []}
-    left_out = []
     for profile in setting.profiles:
         try:
-            equipped = [_equipped(profile, view, space) for view in types]
+            for view, each in types.items():
+                each.append(_equipped(profile, view, space))
         except InputError as error:
-            if named:
-                raise error.located(where=f"adversaries.{profile.name}") from None
-            left_out.append(f"adversary {f'type-{profile.name}'!r} cannot play: {error}")
-            continue
-        for each, one in zip(types.values(), equipped, strict=True):
-            each.append(one)
+            raise error.located(where=f"adversaries.{profile.name}") from None
     losses: dict[_View, Floats] = {"truth": setting.loss, "belief": setting.believed_loss}
 
     def game(of: Sequence[AdversaryType], view: _View, together: Together) -> RecordGame:
@@ -103,10 +92,7 @@ def types_of_setting(
             game([replace(true, weight=1.0)], "truth", "one-of"),
             game([replace(believed, weight=1.0)], "belief", "one-of"),
         )
-        opponents.append(Opponent(true.name if named else f"type-{true.name}", *alone, among_all=named))
-    if left_out:
-        left_out.append(f"adversary {TYPES!r} cannot play: one of the types cannot")
-        return TypeOpponents(tuple(opponents), {}, (LEFT_OUT, *left_out))
+        opponents.append(Opponent(true.name, *alone))
     mix = game(types["truth"], "truth", together), game(types["belief"], "belief", together)
     opponents.append(Opponent(TYPES, *mix, among_all=False))
     ideas, no_average = _ideas(space, types["belief"], setting.benefit, losses["belief"], together)

@@ -35,10 +35,7 @@ def own_parts_of(scenario: ScenarioHead) -> tuple[OwnPart, ...]:
     if not is_of_package(game):
         found[game] = OwnPart("kinds", game, "game")
     adversary = getattr(scenario, "adversary", None)
-    agents = getattr(scenario, "agents", None)
     planners = {"adversary.planner": getattr(adversary, "planner", None)}
-    types = agents.types if agents else {}
-    planners |= {f"agents.types.{name}.planner": section.planner for name, section in types.items()}
     several = getattr(scenario, "adversaries", {})
     planners |= {f"adversaries.{name}.planner": section.planner for name, section in several.items()}
     for where, planner in planners.items():

@@ -3,104 +3,37 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.bundled import data_file, resolve
-from reidsim.errors import InputError, listed, not_among
+from reidsim.errors import InputError, not_among
 from reidsim.populations.catalogue import Recipe, recipe_of
 from reidsim.populations.people_lists import ListRule, PeopleList, Streams, draw_lists
 from reidsim.populations.resource_recipe import Coverage, ResourceRecipe, chance_by_value
 from reidsim.populations.resources import ANYONE
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.populations.social_media import SocialMediaModel, load_social_media
-from reidsim.populations.voter_list import VOTING_AGE
-from reidsim.populations.voter_profiles import VoterProfile, voter_profile
 from reidsim.random_streams import nested_stream
+from reidsim.scenarios.list_file import list_in_file
+from reidsim.scenarios.people_values import AGE, People
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
-from reidsim.tables import read_table, require_columns
-from reidsim.wording import whole_number
+from reidsim.scenarios.voter_lists import VoterLists
 
-Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _TWITTER = "twitter-use-by-age"
 # Alleles that the database of Wan et al. 2021 lacks.
 _ALLELES_MISSING = 0.3
-_AGE, _STATE = "age", "state"
-# Attributes, and the fact of a state's profile that says if its voter list tells them; a name is in every list.
-_TOLD_BY_VOTER_LISTS = {
-    "age": "birth", "birth_year": "birth", "year of birth": "birth", "sex": "sex", "race": "race",
-    "ethnicity": "ethnicity", "party": "party", "zip": "address", "zip3": "address", "county": "address",
-    "state": None, "surname": None,
-}  # fmt: skip
 # Other names by which a social-media recipe knows what people have.
 _SAID_AS = {"age": "year of birth", "birth_year": "year of birth"}
 # Decisions about lists.
 _MEMBERSHIP, _CONTENTS = 0, 1
 _WORD = 4
-
-
-@dataclass(frozen=True, eq=False)
-class People:
-    """The people of a scenario, by attribute.
-
-    Parameters
-    ----------
-    values : mapping of str to ndarray of int64, shape (n_people,)
-        Whole numbers of 0 or more; ``UNKNOWN`` (-1) where a value is not known.
-    labels : mapping of str to sequence of str
-        Of attributes whose numbers are codes; others are the numbers themselves.
-    loci : tuple of str
-        Attributes that are alleles.
-    rows : ndarray of int64, shape (n_people,), optional
-        Row of the population that each is; in order, if not given.
-    """
-
-    values: Mapping[str, Integers]
-    labels: Mapping[str, Sequence[str]]
-    loci: tuple[str, ...] = ()
-    rows: Integers | None = None
-
-    @property
-    def n_people(self) -> int:
-        """Number of people."""
-        return len(next(iter(self.values.values())))
-
-    def coded(self, attribute: str, where: str) -> tuple[Integers, list[str]]:
-        """Return the code of everybody's value, -1 where it is not known, and the values as text.
-
-        Raises
-        ------
-        InputError
-            If there is no such attribute.
-        """
-        if attribute not in self.values:
-            raise not_among("no such attribute", attribute, self.values, where=where)
-        values = self.values[attribute]
-        if attribute in self.labels:
-            return values, list(self.labels[attribute])
-        known = np.unique(values[values != UNKNOWN])
-        return np.where(values == UNKNOWN, UNKNOWN, np.searchsorted(known, values)), list(map(str, known.tolist()))
-
-    def numbers(self, attribute: str, where: str) -> Integers:
-        """Return everybody's value of an attribute as a whole number.
-
-        Raises
-        ------
-        InputError
-            If there is no such attribute, or a value is not known or no number.
-        """
-        codes, labels = self.coded(attribute, where)
-        numbers = [whole_number(label) for label in labels]
-        if (codes == UNKNOWN).any() or None in numbers:
-            raise InputError("not a whole number of everybody", where=where, found=attribute)
-        return np.array(numbers, dtype=np.int64)[codes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +131,7 @@ class _Maker:
         self.name, self.section, self.people, self.folder = name, section, people, folder
         self.file: ResourceRecipe | None = None
         self.model: SocialMediaModel | None = None
-        self.alleles_missing = alleles_missing
+        self.alleles_missing, self.voters = alleles_missing, VoterLists(people, section.states)
         if section.kind == "social-media":
             recipe = section.recipe or _TWITTER
             self.model = load_social_media(resolve(recipe, "populations", "social-media recipe", base=folder))
@@ -234,7 +167,7 @@ class _Maker:
         if self.section.price is not None:
             return self.section.price
         if self.section.kind == "voter-list":
-            return sum(profile.price for profile in self._profiles().values())
+            return self.voters.price()
         return self.file.price if self.file else 0.0
 
     def buyers(self) -> tuple[str, ...]:
@@ -243,20 +176,11 @@ class _Maker:
 
     def read(self) -> PeopleList:
         """Read a list of kind ``file``."""
-        section = self.section
-        given = section.__dict__
+        given = self.section.__dict__
         path = data_file(str(given["file"]), self.folder, "scenarios")
-        frame = read_table(path, delimiter=given["delimiter"], comment="#")
-        column = section.person or "person"
         columns = {attribute: given["columns"].get(attribute, attribute) for attribute in self.attributes}
-        require_columns(frame, [column, *columns.values()], path)
-        rows = self.people.rows if self.people.rows is not None else np.arange(self.people.n_people)
-        person = _positions(frame[column].tolist(), rows, path, column)
-        values = {}
-        for attribute, named in columns.items():
-            labels = self.people.labels.get(attribute)
-            values[attribute] = _read_values(frame[named].tolist(), labels, path, named)
-        return PeopleList(self.name, person, values, self.people.n_people)
+        person = self.section.person or "person"
+        return list_in_file(self.name, path, self.people, person, columns, delimiter=given["delimiter"])
 
     def _chance(self, size: int | None) -> Floats:
         """Return the probability of each person to be in the list, or its weight."""
@@ -265,7 +189,7 @@ class _Maker:
         if coverage is not None:
             chance = self._by_coverage(coverage)
         elif section.kind == "voter-list":
-            chance = self._registered()
+            chance = self.voters.registered()
         elif self.model is not None:
             chance = self._users(self.model)
         elif size is not None:
@@ -276,7 +200,7 @@ class _Maker:
             # Whoever has no allele has nothing to be found by.
             chance = chance * np.any([self.people.values[locus] != UNKNOWN for locus in self.people.loci], axis=0)
         if section.kind == "voter-list" and section.states and coverage is not None:
-            chance = chance * (self._state_of_person() >= 0)
+            chance = chance * (self.voters.state_of_person() >= 0)
         for attribute, values in {**(file.among if file else {}), **section.among}.items():
             codes, labels = self.people.coded(attribute, f"among.{attribute}")
             for value in values:
@@ -296,10 +220,7 @@ class _Maker:
     def _told(self) -> tuple[str, ...]:
         """Return the attributes of the people that lists of the kind tell."""
         if self.section.kind == "voter-list":
-            known = [name for name in self.people.values if name in _TOLD_BY_VOTER_LISTS]
-            facts = {name: _TOLD_BY_VOTER_LISTS[name] for name in known}
-            profiles = self._profiles().values()
-            return tuple(n for n, fact in facts.items() if fact is None or any(_tells(p, fact) for p in profiles))
+            return self.voters.told()
         if self.model is not None:
             return tuple(name for name in self.people.values if self._learned(name) is not None)
         return tuple(self.people.values)
@@ -311,7 +232,7 @@ class _Maker:
             share = _ALLELES_MISSING if self.section.kind == "genealogy" else 0.0
         missing |= {name: share for name in self.attributes if name in self.people.loci and share}
         if self.section.kind == "voter-list":
-            missing |= self._not_told()
+            missing |= self.voters.not_told(self.attributes)
         if self.model is not None:
             for name in self.attributes:
                 figures = self._learned(name)
@@ -319,64 +240,6 @@ class _Maker:
                 if figures is not None:
                     missing[name] = 1.0 - self._by_age(self.model, figures, uses=False)
         return missing
-
-    def _not_told(self) -> dict[str, float | Floats]:
-        """Return for each attribute who is of a state whose list does not tell it."""
-        profiles = list(self._profiles().values())
-        state = self._state_of_person()
-        missing: dict[str, float | Floats] = {}
-        for name in self.attributes:
-            if name not in _TOLD_BY_VOTER_LISTS:
-                raise InputError(
-                    "voter lists do not tell it", where="attributes", found=name,
-                    expected=f"of {listed(_TOLD_BY_VOTER_LISTS, 20)}; or a list of kind \"broker-file\"",
-                )  # fmt: skip
-            fact = _TOLD_BY_VOTER_LISTS[name]
-            silent = np.array([fact is not None and not _tells(profile, fact) for profile in profiles])
-            if silent.any():
-                missing[name] = np.where(state >= 0, silent[state], False).astype(np.float64)
-        return missing
-
-    def _profiles(self) -> dict[str, VoterProfile]:
-        """Return the profiles of the states whose lists it is, by the people's name of the state."""
-        if _STATE not in self.people.values:
-            if len(self.section.states) != 1:
-                raise InputError(
-                    "people without a state", where="states", found=list(self.section.states) or None,
-                    expected="the one state they live in",
-                )  # fmt: skip
-            return {"": _profile(self.section.states[0])}
-        _, labels = self.people.coded(_STATE, "states")
-        profiles = {label: _profile(label) for label in labels}
-        if not self.section.states:
-            return profiles
-        wanted = [_profile(state).state for state in self.section.states]
-        there = [profile.state for profile in profiles.values()]
-        for state in wanted:
-            if state not in there:
-                raise not_among("nobody of the state", state, there, where="states")
-        return {label: profile for label, profile in profiles.items() if profile.state in wanted}
-
-    def _state_of_person(self) -> NDArray[np.intp]:
-        """Return the position of each person's state among the profiles; -1 where it is none of them."""
-        profiles = list(self._profiles())
-        if _STATE not in self.people.values:
-            return np.zeros(self.people.n_people, dtype=np.intp)
-        codes, labels = self.people.coded(_STATE, "states")
-        if (codes == UNKNOWN).any():
-            raise InputError("people whose state is not known", where="states")
-        return np.array([profiles.index(each) if each in profiles else -1 for each in labels], dtype=np.intp)[codes]
-
-    def _registered(self) -> Floats:
-        """Return the registered share of each adult's state; 0 of minors and of other states."""
-        if _AGE not in self.people.values:
-            raise InputError(
-                "adults cannot be told", where="coverage", expected="it given, or people with an attribute 'age'"
-            )
-        shares = np.array([profile.registered_share for profile in self._profiles().values()])
-        state = self._state_of_person()
-        adult = self.people.numbers(_AGE, "coverage") >= VOTING_AGE
-        return np.where(adult & (state >= 0), shares[state], 0.0)
 
     def _users(self, model: SocialMediaModel) -> Floats:
         """Return the probability that each person uses a platform; 0 at ages without a figure."""
@@ -395,10 +258,10 @@ class _Maker:
         if not part.by_age:
             assert part.overall is not None  # noqa: S101 # one of both is given
             return np.full(self.people.n_people, part.overall.probability)
-        if _AGE not in self.people.values:
+        if AGE not in self.people.values:
             where = "coverage" if uses else f"missing.{figures}"
             raise InputError("figures by age", where=where, expected="it given, or people with an attribute 'age'")
-        ages = self.people.numbers(_AGE, "recipe")
+        ages = self.people.numbers(AGE, "recipe")
         found = np.zeros(self.people.n_people)
         for figure in part.by_age:
             first, last = figure.bounds
@@ -406,58 +269,6 @@ class _Maker:
         return found
 
 
-def _tells(profile: VoterProfile, fact: str) -> bool:
-    return profile.birth is not None if fact == "birth" else cast("bool", getattr(profile, fact))
-
-
-def _profile(state: str) -> VoterProfile:
-    try:
-        return voter_profile(state)
-    except InputError as error:
-        raise error.located(where="states") from None
-
-
 def _word(name: str) -> int:
     """Return a number for a name that is the same in every process."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:_WORD], "big")
-
-
-def _positions(cells: Sequence[str], rows: Integers, path: Path, column: str) -> Integers:
-    """Return whom each row of a file is about, as a position among the people; -1 for nobody of them."""
-    number = np.full(len(cells), -1, dtype=np.int64)
-    for row, text in enumerate(cells):
-        if not text.strip():
-            continue
-        if not text.strip().isdecimal():
-            raise InputError(
-                "not a row of the population", source=path, where=f"row {row + 1}, column {column!r}", found=text,
-                expected="a whole number from 0, or nothing",
-            )  # fmt: skip
-        number[row] = int(text)
-    given = np.flatnonzero(number >= 0)
-    twice = given[np.unique(number[given], return_index=True)[1]]
-    if len(twice) < len(given):
-        row = int(np.setdiff1d(given, twice)[0])
-        raise InputError(
-            "a person has two rows", source=path, where=f"row {row + 1}, column {column!r}", found=int(number[row]),
-            expected="one row for each person",
-        )  # fmt: skip
-    place = np.minimum(np.searchsorted(rows, number), len(rows) - 1)
-    return np.where((number >= 0) & (rows[place] == number), place, -1)
-
-
-def _read_values(cells: Sequence[str], labels: Sequence[str] | None, path: Path, column: str) -> Integers:
-    """Return a column of a file as the people's values; ``UNKNOWN`` where a cell is empty."""
-    place = None if labels is None else {label: position for position, label in enumerate(labels)}
-    values = np.full(len(cells), UNKNOWN, dtype=np.int64)
-    for row, text in enumerate(cells):
-        if not text.strip():
-            continue
-        found = (int(text) if text.isdecimal() else None) if place is None else place.get(text)
-        if found is None:
-            raise InputError(
-                "not a value of the people", source=path, where=f"row {row + 1}, column {column!r}", found=text,
-                expected="a whole number" if labels is None else f"one of {listed(labels)}",
-            )  # fmt: skip
-        values[row] = found
-    return values

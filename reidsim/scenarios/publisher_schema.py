@@ -29,7 +29,8 @@ class PublisherScenario(ScenarioHead):
     )
     adversary: AdversarySection = Field(default=AdversarySection(), description="how the adversary links and plans")
     adversaries: dict[str, WeightedAdversarySection] = Field(
-        default={}, description="with agents, in place of `adversary`: several by name"
+        default={},
+        description="with agents: several by name; an `adversary` beside them gives their defaults",
     )
     publisher: PoliciesSection = Field(description="what the publisher may do")
     agents: AgentsSection | None = Field(
@@ -47,7 +48,7 @@ class PublisherScenario(ScenarioHead):
 
     @model_validator(mode="after")
     def _somebody_attacks(self) -> PublisherScenario:
-        check_adversaries(self.adversaries, self.model_fields_set, self.agents)
+        check_adversaries(self.adversaries, self.agents)
         if self.adversaries and self.agents is None:
             raise InputError(
                 "this kind of scenario meets several adversaries in rounds alone", where="adversaries",

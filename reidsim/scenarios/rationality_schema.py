@@ -1,4 +1,4 @@
-"""What a scenario may say about how well an adversary decides: the same keys for every adversary and type of agents."""
+"""What a scenario may say about how well an adversary decides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Precision = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Weighting = Annotated[float, Field(ge=LEAST_WEIGHTING, le=1)]
 Curvature = Annotated[float, Field(gt=0, le=1)]
 # Planners that weigh no attack.
-_UNWEIGHING = ("always", "never", "random")
+UNWEIGHING = ("always", "never", "random")
 
 
 class ProspectSection(Section):
@@ -84,7 +84,7 @@ class RationalitySection(Section):
                 "prospects are not weighed", where="prospect",
                 expected='it with rationality = "prospect" or "prospect-logit"',
             )  # fmt: skip
-        if self.errs and planner in _UNWEIGHING:
+        if self.errs and planner in UNWEIGHING:
             raise InputError(
                 f"planner {planner!r} does not weigh attacks", where="rationality", found=self.rationality,
                 expected='"perfect"',
@@ -112,58 +112,6 @@ class RationalitySection(Section):
             )  # fmt: skip
         weighs = self.rationality.startswith("prospect")
         return ErringAdversary(adversary, self.precision, self.prospect.theory() if weighs else None)
-
-
-class TypeRationalitySection(Section):
-    """The same of a type of agents, who errs as the scenario's adversary does if it does not say."""
-
-    rationality: Rationality | None = Field(
-        default=None,
-        description="how it errs, as of the scenario's adversary; as that one if not given, where its planner can",
-    )
-    precision: Precision | None = Field(
-        default=None, description='lambda, of its own rationality `"logit"` or `"prospect-logit"`'
-    )
-    prospect: ProspectSection = Field(
-        default=ProspectSection(), description='of its own rationality `"prospect"` or `"prospect-logit"`'
-    )
-
-    def errors(self, planner: str, of_scenario: RationalitySection, where: str) -> dict[str, Any]:
-        """Return what is to be changed of the section of the scenario's adversary, so that it errs as the type does.
-
-        Parameters
-        ----------
-        planner : str
-            Of the type.
-        of_scenario : RationalitySection
-            The scenario's adversary.
-        where : str
-            The key path of the type, for errors.
-
-        Raises
-        ------
-        InputError
-            If the planner cannot err so.
-        """
-        own = self.rationality is not None
-        if planner in _UNWEIGHING and not own:
-            return dict(PERFECT)
-        said = self if own else of_scenario
-        section = RationalitySection(
-            rationality=said.rationality or "perfect", precision=said.precision, prospect=said.prospect
-        )
-        try:
-            section.check_rationality(planner)
-        except InputError as error:
-            raise error.located(where=where) from None
-        return {name: getattr(section, name) for name in RationalitySection.model_fields}
-
-    def check_own(self, planner: str | None) -> None:
-        """Check what is said of its own errors; see `RationalitySection.check_rationality`."""
-        own = RationalitySection(
-            rationality=self.rationality or "perfect", precision=self.precision, prospect=self.prospect
-        )
-        own.check_rationality(planner or "one-shot")
 
 
 # What makes the copy of a section one without errors.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from reidsim.errors import InputError
+from reidsim.scenarios.adversary_defaults import as_written, spelled_out
 from reidsim.scenarios.amounts import Money
 from reidsim.scenarios.design_schema import Replications, SweepSection, UncertaintySection, check_design
 from reidsim.scenarios.stress_schema import StressSection
@@ -81,6 +84,16 @@ class ScenarioHead(Section):
         default=None, description="distributions of keys whose values nobody knows for sure: a batch"
     )
     stress: StressSection | None = Field(default=None, description="what `reidsim stress` works out")
+
+    @classmethod
+    def spelled_out(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a scenario in which each of several adversaries says what it takes from ``[adversary]``."""
+        return spelled_out(data)
+
+    @classmethod
+    def as_written(cls, error: InputError, data: Mapping[str, Any]) -> InputError:
+        """Return an error that names ``[adversary]``, if it says what is wrong."""
+        return as_written(error, data)
 
     @model_validator(mode="after")
     def _points_are_told_once(self) -> ScenarioHead:

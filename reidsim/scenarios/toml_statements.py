@@ -119,7 +119,7 @@ def sections_of(path: KeyPath, value: Any) -> Iterator[tuple[KeyPath, dict[str, 
         yield path[:-1], {path[-1]: value}
         return
     plain = {key: below for key, below in value.items() if not isinstance(below, dict)}
-    if plain:
+    if plain or not value:
         yield path, plain
     for key, below in value.items():
         if isinstance(below, dict):

@@ -7,6 +7,7 @@ instead. What comes out is loaded before it is written.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -72,13 +73,34 @@ def upgraded(path: Path) -> Upgraded:
     if content.get("game") in FORMER_GAMES:
         editor.drop_game()
     editor.move_keys()
+    editor.rename_in_designs()
     editor.join_sections()
     editor.drop_empty_sections()
     if content.get("game") == _FULL_DOMAIN:
         editor.put("publisher", {"unit": '"table"', "safe_class": '"above"'}, content)
         if "risk" not in merged.get("adversary", {}):
             editor.put("adversary", {"risk": '"prosecutor"'}, content)
+    _play_rounds_as_before(editor, merged)
     return Upgraded(editor.text(), tuple(dict.fromkeys(editor.changes)))
+
+
+def _play_rounds_as_before(editor: _Editor, merged: dict[str, Any]) -> None:
+    """Say what former types of adversaries meant without saying it: that there are rounds, and who infers nothing."""
+    agents = merged.get("agents")
+    if not isinstance(agents, dict) or "types" not in agents:
+        return
+    if set(agents) == {"types"}:
+        editor.put("agents", {"rounds": "1"}, {})
+    stages = merged.get("adversary", {}).get("stages")
+    if not isinstance(stages, list) or len(stages) < 2:
+        return
+    # Types that were said to attack once linked on what is shared alone.
+    inferred = {stage.get("infers", "surname") for stage in stages[:-1]}
+    resource, on = stages[-1].get("resource"), [name for name in stages[-1].get("on", ()) if name not in inferred]
+    line = f'stages = [{{ stage = "identify", resource = {literal(resource)}, on = {literal(on)} }}]'
+    for name, section in agents["types"].items():
+        if section.get("planner") == "one-shot":
+            editor.add(("adversaries", name), line)
 
 
 def write_upgraded(path: Path, output: Path | None = None) -> Upgraded:
@@ -208,6 +230,19 @@ class _Editor:
             else:
                 self._rename(statement, former)
 
+    def rename_in_designs(self) -> None:
+        """Rename keys that sweeps, distributions and stress tests are about."""
+        for statement in self.statements:
+            if statement.path[:1] not in (("sweep",), ("uncertainty",), ("stress",)):
+                continue
+            for former in self._former:
+                was, now = "".join(statement.lines), ""
+                if former.now:
+                    now = re.sub(rf"""(["']){re.escape(former.key)}\.""", rf"\g<1>{former.now}.", was)
+                if now not in ("", was):
+                    statement.lines = [now]
+                    self._note(former)
+
     def join_sections(self) -> None:
         """Put what stands below a header that is there twice below the first of them."""
         first: dict[KeyPath, Statement] = {}
@@ -246,16 +281,25 @@ class _Editor:
         for section, keys in sections_of(path, statement.value):
             below = [Statement([f"{key} = {literal(value)}{self.end}"], (*section, key), (key,), value=value)
                      for key, value in keys.items()]  # fmt: skip
-            header = next((e for e in self.statements if e.is_header and not e.dropped and e.path == section), None)
-            if header is None:
-                written = ".".join(map(quoted, section))
-                last = self.statements[-1].lines
-                last[-1] = last[-1].rstrip("\r\n") + self.end
-                header = Statement([f"[{written}]{self.end}"], section, section, is_header=True)
-                self.statements += [Statement([self.end]), header]
-            self._insert_below(header, below)
+            self._insert_below(self._header(section), below)
         statement.lines, statement.dropped = [], True
         self._note(former)
+
+    def add(self, section: KeyPath, line: str) -> None:
+        """Add a line to a section, and the section if it is absent."""
+        self._insert_below(self._header(section), [Statement([line + self.end], section, section[-1:])])
+        self.changes.append(f"{'.'.join(section)}.{line}")
+
+    def _header(self, section: KeyPath) -> Statement:
+        """Return the header of a section, added at the end if there is none."""
+        header = next((e for e in self.statements if e.is_header and not e.dropped and e.path == section), None)
+        if header is None:
+            written = ".".join(map(quoted, section))
+            last = self.statements[-1].lines
+            last[-1] = last[-1].rstrip("\r\n") + self.end
+            header = Statement([f"[{written}]{self.end}"], section, section, is_header=True)
+            self.statements += [Statement([self.end]), header]
+        return header
 
     def _note(self, former: FormerKey) -> None:
         if former.key not in self._noted:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sequential_programs.attack_process import OUTSET, VARIABLES, attack_process, linked_state
+from sequential_programs.factored_mdp import Action, Factor, FactoredMdp, Term, expand
+from sequential_programs.linear_program import solve_linear_program
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.adversaries.sequential.attack_process import OUTSET, VARIABLES, attack_process, linked_state
-from reidsim.adversaries.sequential.factored_mdp import Action, Factor, FactoredMdp, Term, expand
-from reidsim.adversaries.sequential.linear_program import solve_linear_program
 
 ALWAYS = Term((), lambda: True)
 

@@ -11,9 +11,10 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from tiers import examples
 
+from reidsim.adversaries.sequential import file_attack
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.exploit_values import exploit_values
-from reidsim.adversaries.sequential.file_attack import gittins_indices, plan_file
+from reidsim.adversaries.sequential.file_attack import plan_file
 from reidsim.adversaries.sequential.planning import plan_known
 from reidsim.errors import InputError
 
@@ -22,6 +23,15 @@ A = SequentialAttack(
     gain=8000, access_cost=100, exploit_cost=10, penalty=10000, detection_intercept=-4.59, prior=0.63, discount=0.9
 )
 C = replace(A, detection_slope=0.18)
+
+
+def gittins_indices(attack, group_sizes):
+    """Return the indices by group size, of a record that is not linked yet and after each exploit that missed."""
+    sizes = np.unique(file_attack.checked_file(attack, group_sizes))
+    distinct, _ = file_attack.sizes_worth_linking(attack, sizes)
+    steps = file_attack._steps(attack, int(distinct.max(initial=0)))
+    gain = attack.discount * attack.gain
+    return {size: file_attack._majorant(size, attack.prior, gain, steps)[-1] for size in distinct.tolist()}
 
 
 def some(low, high):
@@ -133,7 +143,7 @@ def test_indices_are_the_best_ratios_of_reward_to_lost_discount(a, sizes):
         worth = max(0, a.discount * single_program(a, size)[0] - a.link_cost)
         if abs(worth) < 1e-9:
             continue
-        assert indices.linked[size].shape == (size,)
+        assert indices[size].shape == (size + 1,)
         for start in range(-1, size):
             best, reward, lost, weight = 0.0, 0.0, 0.0, 1.0
             for j in range(start, size):
@@ -145,7 +155,7 @@ def test_indices_are_the_best_ratios_of_reward_to_lost_discount(a, sizes):
                 weight *= passed * (1 - hit)
                 if reward > 1e-12:
                     best = max(best, reward / lost if lost > 0 else math.inf)
-            found = indices.unlinked[size] if start < 0 else indices.linked[size][start]
+            found = indices[size][start + 1]
             assert found == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
@@ -156,11 +166,11 @@ def test_files_too_large_for_a_joint_program_agree_with_whittles_integral(a, siz
     indices = gittins_indices(a, np.array(sizes))
     # For each size: down to which level a step is made, and what a record passes on when played down to a level.
     ways = {}
-    for size in indices.unlinked:
+    for size in indices:
         level, way, passed = math.inf, [], a.discount
         reach, hits = a.discount, 0.0
-        for j, index in enumerate(indices.linked[size]):
-            level = min(level, indices.unlinked[size], index) if j else indices.unlinked[size]
+        for j, index in enumerate(indices[size][1:]):
+            level = min(level, indices[size][0], index) if j else indices[size][0]
             hit = 1 / (size / a.prior - j)
             on = a.discount * (1 - caught(a, j) if a.detection_ends_attack else 1)
             hits += reach * hit * on
@@ -282,7 +292,7 @@ def test_nobody_matches():
     plan = plan_file(A, np.zeros(3))
     assert (plan.value, plan.accesses, plan.size_threshold) == (0, False, None)
     assert not plan.reidentified.any()
-    assert gittins_indices(A, np.zeros(3)).unlinked == {}
+    assert gittins_indices(A, np.zeros(3)) == {}
 
 
 def test_large_groups_that_all_pay_are_planned_without_underflow():

@@ -10,7 +10,8 @@ from tiers import examples
 from reidsim.adversaries.multistage.attack import MultistageAttack, two_stage_attack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
-from reidsim.adversaries.multistage.two_stage import compile_two_stage, is_two_stage, memory_for, reply_to
+from reidsim.adversaries.multistage.two_stage import memory_for, reply_to
+from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage, is_two_stage
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
@@ -275,7 +276,7 @@ def test_too_many_forms_are_not_compiled(monkeypatch, limit):
     world, space, loci = example()
     attack = two_stage_attack(loci, np.array([0.003, 0.003]))
     assert is_two_stage(attack, space)
-    monkeypatch.setattr(f"reidsim.adversaries.multistage.two_stage.{limit}", 3)
+    monkeypatch.setattr(f"reidsim.adversaries.multistage.two_stage_tables.{limit}", 3)
     assert not is_two_stage(attack, space)
     with pytest.raises(InputError, match=r"cannot take.*best-first search takes any chain"):
         compile_two_stage(attack, world, space)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, event, example, given
 from hypothesis import strategies as st
+from sequential_programs.any_belief import plan_distribution
 from simulated_attacks import exploit_policy, simulate_attacks
 from tiers import examples
 
@@ -18,7 +19,6 @@ from reidsim.adversaries.sequential.planning import (
     attack_threshold,
     exploits_undetected,
     plan_baseline,
-    plan_distribution,
     plan_known,
     plan_unknown,
 )

@@ -9,9 +9,11 @@ import pytest
 import scipy
 from hypothesis import event, given
 from hypothesis import strategies as st
+from sequential_programs import two_level
+from sequential_programs.any_belief import plan_distribution
+from sequential_programs.two_level import TwoLevelProgram, solve_plain
 from tiers import examples
 
-from reidsim.adversaries.sequential import two_level
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.exploit_values import exploit_values
 from reidsim.adversaries.sequential.planning import (
@@ -19,12 +21,10 @@ from reidsim.adversaries.sequential.planning import (
     attack_threshold,
     expected_after_access,
     exploits_undetected,
-    plan_distribution,
     plan_known,
     plan_unknown,
     value_after_access,
 )
-from reidsim.adversaries.sequential.two_level import TwoLevelProgram, solve_plain
 from reidsim.errors import InputError
 
 LARGEST = 8  # of the group sizes held possible

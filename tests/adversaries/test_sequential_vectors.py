@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import scipy
 from found import at_least
+from sequential_programs.two_level import TwoLevelProgram, solve_plain
 from simulated_attacks import exploit_policy
 from tiers import cases
 
@@ -26,7 +27,6 @@ from reidsim.adversaries.sequential.planning import (
     plan_known,
     plan_unknown,
 )
-from reidsim.adversaries.sequential.two_level import TwoLevelProgram, solve_plain
 
 VECTORS = at_least(17, json.loads((Path(__file__).parent / "xia2015_vectors.json").read_text(encoding="utf-8")))
 TIMING = {"state": "next-state", "action": "at-action"}

@@ -61,6 +61,7 @@ def small_setting(small=TOWN, profiles=None, subjects=SUBJECTS, **rules):
         profiles=tuple(profiles or [small_profile(small)]),
         solve=solve,
         is_fixed=lambda policy: policy == "no-protection",
+        forbids_attacks=lambda policy: policy == "no-attack",
         **rules,
     )
 

@@ -125,7 +125,7 @@ def test_one_adversary_who_is_named_is_the_analytic_game(ward):
     """Gain and cost of the type take the place of the scenario's, so does its fine, as a part of its cost."""
     prices = {"economics.gain": 70.0, "economics.cost": 12.0}
     rules = {"agents.enforcement": {"detection": 0.1, "fine": 20.0}}
-    agents = reidsim.run(ward, overrides={**rules, "agents.types.x": {"gain": 70.0, "cost": 10.0}})
+    agents = reidsim.run(ward, overrides={**rules, "adversaries.x": {"gain": 70.0, "cost": 10.0}})
     assert_same_records(reidsim.run(ward, overrides=prices).records, agents.records)
 
 
@@ -279,7 +279,7 @@ def test_more_adversaries_never_help_the_publisher(ward, together, risk):
         types = {name: {"gain": gains[name], "weight": weights[name]} for name in names}
         types["nobody"] = {"planner": "never", "weight": 1 - sum(weights.values()) if together == "one-of" else 1.0}
         changes = {"publisher.policies": POLICIES, "adversary.risk": risk, "agents.together": together}
-        payoffs.append(reidsim.run(ward, overrides={**changes, "agents.types": types}).summary["publisher_payoff"])
+        payoffs.append(reidsim.run(ward, overrides={**changes, "adversaries": types}).summary["publisher_payoff"])
     for fewer, more in itertools.pairwise(payoffs):
         assert (more <= fewer + 1e-9).all()
     assert (payoffs[-1] < payoffs[0] - 1e-6)[["basic", "no-attack", "no-protection", "record-level"]].all()
@@ -288,7 +288,7 @@ def test_more_adversaries_never_help_the_publisher(ward, together, risk):
 def test_the_record_level_policy_bounds_those_of_one_node(ward):
     types = {"keen": {"weight": 0.6, "gain": 150.0}, "lazy": {"weight": 0.4, "gain": 30.0}}
     for risk in ("prosecutor", "journalist"):
-        changes = {"publisher.policies": POLICIES, "adversary.risk": risk, "agents.types": types}
+        changes = {"publisher.policies": POLICIES, "adversary.risk": risk, "agents": {}, "adversaries": types}
         payoff = reidsim.run(ward, overrides=changes).summary["publisher_payoff"]
         assert payoff["sh-friendly"] <= payoff["basic"] <= payoff["record-level"] + 1e-9
         assert payoff["no-attack"] <= payoff["record-level-no-attack"] + 1e-9

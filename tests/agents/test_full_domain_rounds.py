@@ -40,17 +40,19 @@ cost = 10
 unit = "table"
 safe_class = "above"
 policies = ["basic", "no-attack"]
-[agents.types.keen]
+[agents]
+rounds = 1
+[adversaries.keen]
 weight = 0.6
 gain = 120
-[agents.types.lazy]
+[adversaries.lazy]
 weight = 0.4
 gain = 25
 """
 # Adversaries who see each round on its own.
 FORGETTING = {"agents.remembers": False}
 LEAVING = {"agents.participation": {"reward": 1, "harm": 8, "spread": 1.5}, "agents.rounds": 2, **FORGETTING}
-ONE = {"agents.types": {"x": {}}}
+ONE = {"adversaries": {"x": {}}}
 LIST = {"resources.list": {"attributes": ["age"], "coverage": 0.5, "price": 20}}
 
 
@@ -146,7 +148,7 @@ def test_everybody_may_leave_and_return(town):
 
 def test_resources_are_knowledge_of_those_in_the_table(town, folder):
     """Whoever holds a list of ages for half of the people succeeds with 1/2 of 1 / age class and 1/2 of 1 / 40."""
-    changes = {**LIST, "agents.types": {"x": {"holds": ["list"]}}, "publisher.policies": ["no-protection"]}
+    changes = {**LIST, "adversaries": {"x": {"holds": ["list"]}}, "publisher.policies": ["no-protection"]}
     records = reidsim.run(town, overrides={**changes, "economics.cost": 0}).records
     ages = pd.read_csv(folder / "records.csv")["age"]
     exact = 0.5 / ages.map(ages.value_counts()) + 0.5 / 40
@@ -157,7 +159,7 @@ def test_a_knowledge_recipe_of_a_type(town, folder):
     recipe = '[[sources]]\nkind = "groups"\nname = "list"\nprofile = [{ groups = [{ attributes = ["age"] }] }]\n'
     (folder / "ages.toml").write_text(recipe)
     changes = {"publisher.policies": ["no-protection"], "economics.cost": 0}
-    changes["agents.types"] = {"x": {"knowledge": str(folder / "ages.toml")}}
+    changes["adversaries"] = {"x": {"knowledge": str(folder / "ages.toml")}}
     records = reidsim.run(town, overrides=changes).records
     ages = pd.read_csv(folder / "records.csv")["age"]
     np.testing.assert_allclose(records["success_probability"], 1 / ages.map(ages.value_counts()))
@@ -165,7 +167,7 @@ def test_a_knowledge_recipe_of_a_type(town, folder):
 
 @pytest.mark.parametrize("price", [1.0, 10_000.0])
 def test_a_resource_is_bought_if_it_pays(price, town):
-    changes = {**LIST, "resources.list.price": price, "agents.types": {"x": {"buys": ["list"]}}}
+    changes = {**LIST, "resources.list.price": price, "adversaries": {"x": {"buys": ["list"]}}}
     changes |= {"agents.rounds": 3, "publisher.policies": ["no-protection"], "economics.cost": 1}
     adversaries = reidsim.run(town, overrides=changes).analysis.adversaries
     bought = price == 1.0
@@ -177,7 +179,7 @@ def test_the_publisher_answers_what_was_bought(town):
     """A list is bought in the first round; from the second on the publisher plans against who holds it."""
     changes = {**LIST, "resources.list.coverage": 1, "resources.list.price": 1, "economics.cost": 1}
     changes |= {
-        "agents.types": {"x": {"buys": ["list"], "gain": 80}},
+        "adversaries": {"x": {"buys": ["list"], "gain": 80}},
         "agents.rounds": 3,
         "economics.loss": 300,
         **FORGETTING,
@@ -191,7 +193,7 @@ def test_the_publisher_answers_what_was_bought(town):
 def test_a_publisher_may_foresee_a_purchase(town):
     """Who foresees what its release makes worth buying does no worse in a single round."""
     changes = {**LIST, "resources.list.coverage": 1, "economics.cost": 1, "economics.loss": 300}
-    changes |= {"agents.types": {"x": {"buys": ["list"], "gain": 80}}, "publisher.policies": ["basic", "no-attack"]}
+    changes |= {"adversaries": {"x": {"buys": ["list"], "gain": 80}}, "publisher.policies": ["basic", "no-attack"]}
     blind = reidsim.run(town, overrides=changes)
     seeing = reidsim.run(town, overrides={**changes, "agents.foresees": "plans"})
     assert blind.summary["share_attacked"].gt(0).all()
@@ -204,7 +206,7 @@ def test_a_publisher_may_foresee_a_purchase(town):
 def test_inaccurate_resources_divide_success(town):
     changes = {"publisher.policies": ["no-protection"], "economics.cost": 0}
     exact, half = (
-        reidsim.run(town, overrides={**changes, "agents.types": {"x": {"accuracy": accuracy}}}).records
+        reidsim.run(town, overrides={**changes, "adversaries": {"x": {"accuracy": accuracy}}}).records
         for accuracy in (1.0, 0.5)
     )
     np.testing.assert_allclose(half["success_probability"], exact["success_probability"] / 2)
@@ -214,7 +216,7 @@ def test_learning_changes_the_node(town):
     """The lazy type always comes; the publisher who expects both alike learns to share more."""
     types = {"keen": {"weight": 0.0, "gain": 120}, "lazy": {"weight": 1.0, "gain": 25}}
     changes = {
-        "agents.types": types,
+        "adversaries": types,
         "agents.rounds": 12,
         "publisher.policies": ["basic"],
         "economics.loss": 300,
@@ -242,7 +244,7 @@ def test_detected_adversaries_stay_away(town):
 
 @pytest.mark.parametrize("planner", ["always", "never", "random", "one-shot"])
 def test_every_planner_can_be_a_type(planner, town):
-    changes = {"agents.types": {"x": {"planner": planner}}, "publisher.policies": ["no-protection", "basic"]}
+    changes = {"adversaries": {"x": {"planner": planner}}, "publisher.policies": ["no-protection", "basic"]}
     attacked = reidsim.run(town, overrides={**changes, "economics.cost": 30}).summary.loc[
         "no-protection", "share_attacked"
     ]
@@ -277,7 +279,7 @@ def test_the_same_seed_gives_the_same_tables(town):
 
 
 def test_a_batch_of_them(town):
-    sweep = {"sweep.values": {"agents.types.keen.gain": [30, 120]}, "replications": 2}
+    sweep = {"sweep.values": {"adversaries.keen.gain": [30, 120]}, "replications": 2}
     result = reidsim.run(town, overrides={**sweep, "agents.mode": "sampling", "agents.rounds": 2})
     assert len(result.runs) == 2 * 2 * 2
     assert len(result.analysis.tables()["rounds"]) == 2 * 2 * 2 * 2
@@ -295,7 +297,7 @@ def test_a_budget_holds_against_several_types(town):
 
 
 def test_nothing_that_pays_is_told(town):
-    changes = {"agents.types": {"x": {"planner": "always"}}, "economics.loss": 1e6, "publisher.policies": ["basic"]}
+    changes = {"adversaries": {"x": {"planner": "always"}}, "economics.loss": 1e6, "publisher.policies": ["basic"]}
     result = reidsim.run(town, overrides=changes)
     assert result.summary["share_suppressed"]["basic"] == 1
     assert result.warnings == (
@@ -309,17 +311,17 @@ def test_nothing_that_pays_is_told(town):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"agents.types.keen.weight": 0.5}, "do not sum to 1"),
-        ({"agents.types.keen.holds": ["list"]}, "agents.types.keen.holds: no such resource; found 'list'"),
-        ({"agents.types.keen.holds": []}, "a planner without the resource that it needs"),
+        ({"adversaries.keen.weight": 0.5}, "do not sum to 1"),
+        ({"adversaries.keen.holds": ["list"]}, "adversaries.keen.holds: no such resource; found 'list'"),
+        ({"adversaries.keen.holds": []}, "a planner without the resource that it needs"),
         ({"resources.list.attributes": ["zip"]}, "not a quasi-identifier; found 'zip'"),
-        ({"agents.types.keen.knowledge": "no-such-recipe"}, "no-such-recipe"),
-        ({"publisher.policies": ["basic", "local-recoding"]}, "not a policy of scenarios with agents; found 'local-"),
+        ({"adversaries.keen.knowledge": "no-such-recipe"}, "no-such-recipe"),
+        ({"publisher.policies": ["basic", "local-recoding"]}, "which is told of one adversary; found 'local-"),
         ({"publisher.policies": ["multi-dimensional"]}, "not a policy of scenarios with agents; found 'multi-"),
-        ({**ONE, "economics.columns": {"loss": "worth"}}, "agents.types.x.gain: agents have one gain for all records"),
-        ({**ONE, "economics.columns": {"cost": "worth"}}, "agents.types.x.cost: agents have one cost for all records"),
+        ({**ONE, "economics.columns": {"loss": "worth"}}, "adversaries.x.gain: agents have one gain for all records"),
+        ({**ONE, "economics.columns": {"cost": "worth"}}, "adversaries.x.cost: agents have one cost for all records"),
         ({"agents.rounds": 0}, "agents.rounds: value not allowed; found 0"),
-        ({"agents.typs": {}}, "did you mean 'types'"),
+        ({"agents.round": 2}, "did you mean 'rounds'"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(changes, message, town):
@@ -339,8 +341,8 @@ def test_no_records_are_refused(town, folder):
 def test_types_with_prices_of_their_own_may_meet_records_with_theirs(town):
     """Benefit and loss may differ by record; who gives gain and cost needs no others."""
     types = {"x": {"gain": 120, "cost": 10}}
-    changes = {"agents.types": types, "economics.columns": {"benefit": "worth", "loss": "worth"}}
-    analytic = {"economics.columns": {"benefit": "worth", "loss": "worth"}, "economics.gain": 120, "agents": {}}
+    changes = {"adversaries": types, "economics.columns": {"benefit": "worth", "loss": "worth"}}
+    analytic = {"economics.columns": {"benefit": "worth", "loss": "worth"}, "economics.gain": 120, "adversaries": {}}
     loaded = load_scenario(town, analytic)
     expected = play_policies(build_study(loaded), lambda task, done, total: None)
     found = reidsim.run(town, overrides=changes)
@@ -349,7 +351,7 @@ def test_types_with_prices_of_their_own_may_meet_records_with_theirs(town):
 
 
 def test_budgets_below_the_cheapest_attack_are_warned_of(town):
-    result = reidsim.run(town, overrides={"agents.types": {"x": {"budget": 5}}})
+    result = reidsim.run(town, overrides={"adversaries": {"x": {"budget": 5}}})
     assert result.warnings[0] == (
         "nobody can attack, as budgets are below the cheapest attack: 'x' has 5, an attack costs 10"
     )
@@ -364,7 +366,7 @@ def test_check_explain_run_and_report(town, tmp_path):
     checked = runner.invoke(app, ["check", str(town)])
     assert checked.exit_code == 0
     assert "40 data subjects" in checked.output
-    assert "25 distinct records, 8 strategies, 2 types of adversary, 1 round" in checked.output
+    assert "25 distinct records, 8 strategies, 2 adversaries, 1 round" in checked.output
     explained = runner.invoke(app, ["explain", str(town)])
     assert explained.output == explanation(load_scenario(town))
     assert "decides      one form for all records, and which of them to suppress" in explained.output
@@ -384,7 +386,7 @@ def test_check_explain_run_and_report(town, tmp_path):
 
 def test_explanation_of_prices_by_record(town):
     changes = {"economics.columns": {"loss": "worth"}, "publisher.policies": ["record-level"]}
-    text = explanation(load_scenario(town, {**changes, "agents.types": {"x": {"gain": 5}, "y": {"weight": 0}}}))
+    text = explanation(load_scenario(town, {**changes, "adversaries": {"x": {"gain": 5}, "y": {"weight": 0}}}))
     assert "x: weight 1, planner one-shot, gain 5, cost 10" in text
     assert "y: weight 0, planner one-shot, gain by record, cost 10" in text
     assert "the form in which each record is shared" in text

@@ -116,9 +116,9 @@ def test_adversaries_with_partial_knowledge_link_to_those_who_stay(town, folder)
     recipe = str(folder / "ages.toml")
     for knowing in (
         {"adversary.knowledge": recipe},
-        {"agents.types.x.knowledge": recipe},
-        {"agents.types.x.holds": ["list"], "resources.list.attributes": ["age"]},
-        {"agents.types.x.buys": ["list"], "resources.list": {"attributes": ["age"], "price": 1}},
+        {"adversaries.x.knowledge": recipe},
+        {"adversaries.x.holds": ["list"], "resources.list.attributes": ["age"]},
+        {"adversaries.x.buys": ["list"], "resources.list": {"attributes": ["age"], "price": 1}},
     ):
         records = reidsim.run(town, overrides={**changes, **knowing, "economics.cost": 0}).records
         stay = records["participates"].to_numpy()

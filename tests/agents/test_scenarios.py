@@ -32,7 +32,9 @@ HOLDER = {"weight": 1.0, "holds": ["list"]}
 
 @pytest.fixture(scope="module")
 def town_file(tmp_path_factory):
-    return write_scenario(tmp_path_factory.mktemp("town"), TOWN, policies=("basic", "no-attack", "no-protection"))
+    path = write_scenario(tmp_path_factory.mktemp("town"), TOWN, policies=("basic", "no-attack", "no-protection"))
+    path.write_text(f"{path.read_text()}\n[agents]\nrounds = 1\n")
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -53,34 +55,40 @@ def families_file(tmp_path_factory):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"agents.types": {"x": {"weight": 0.5}, "y": {"weight": 0.4}}}, "do not sum to 1"),
-        ({"agents.together": "all", "agents.types": {"x": {"weight": 0.0}}}, "no type of positive weight"),
-        ({"agents.types.x.weight": 1.5}, r"agents.types.x.weight: value not allowed; found 1.5"),
-        ({"agents.types.x.holds": ["list"]}, "agents.types.x.holds: no such resource; found 'list'"),
-        ({**LIST, "agents.types.x.holds": ["lsit"]}, "did you mean 'list'"),
-        ({**LIST, "agents.types.x.holds": []}, "a planner without the resource that it needs"),
-        ({**LIST, "agents.types.x": {**HOLDER, "buys": ["list"]}}, "resource that is held is not bought"),
-        ({**LIST, "agents.types.x": {**HOLDER, "knowledge": "twitter"}}, "both a knowledge recipe and resources"),
-        ({"agents.types.x": {"planner": "fmdp", "accuracy": 0.5}}, "accuracy is of planners who attempt"),
+        ({"adversaries": {"x": {"weight": 0.5}, "y": {"weight": 0.4}}}, "do not sum to 1"),
+        ({"agents.together": "all", "adversaries": {"x": {"weight": 0.0}}}, "no adversary of positive weight"),
+        ({"adversaries.x.weight": 1.5}, r"adversaries.x.weight: value not allowed; found 1.5"),
+        ({"adversaries.x.holds": ["list"]}, "adversaries.x.holds: no such resource; found 'list'"),
+        ({**LIST, "adversaries.x.holds": ["lsit"]}, "did you mean 'list'"),
+        ({**LIST, "adversaries.x.holds": []}, "a planner without the resource that it needs"),
+        ({**LIST, "adversaries.x": {**HOLDER, "buys": ["list"]}}, "resource that is held is not bought"),
+        (
+            {**LIST, "adversaries.x": {**HOLDER, "knowledge": "twitter"}},
+            "knowledge: not of an adversary who looks people",
+        ),
+        ({"adversaries.x": {"planner": "fmdp", "accuracy": 0.5}}, "accuracy is of planners who attempt"),
         ({"resources.list.attributes": ["zip"]}, "not a quasi-identifier; found 'zip'"),
-        ({"agents.types.x.planner": "greedy"}, "value not allowed; found 'greedy'"),
-        ({"agents.types.x.accuracy": 0.0}, "agents.types.x.accuracy"),
+        ({"adversaries.x.planner": "greedy"}, "value not allowed; found 'greedy'"),
+        ({"adversaries.x.accuracy": 0.0}, "adversaries.x.accuracy"),
         ({"agents.rounds": 0}, "agents.rounds: value not allowed; found 0"),
         ({"agents.draws": 3}, "expected outcomes are the same every time"),
-        ({"agents.learning.prior": {"x": 1.0}}, "no such type"),
+        ({"agents.learning.prior": {"x": 1.0}}, "no such adversary"),
         (
-            {"agents.types": {"x": {"weight": 0.5}, "y": {"weight": 0.5}}, "agents.learning.prior": {"x": 1.0}},
-            "type without a prior; found 'y'",
+            {"adversaries": {"x": {"weight": 0.5}, "y": {"weight": 0.5}}, "agents.learning.prior": {"x": 1.0}},
+            "adversary without a prior; found 'y'",
         ),
-        ({"agents.learning.prior_absent": {"x": 1.0}}, "learning.prior_absent: rounds without a type tell nothing"),
         (
-            {"agents.together": "all", "agents.types.x.weight": 0.5, "agents.learning.prior_absent": {"y": 1.0}},
-            "learning.prior_absent.y: no such type",
+            {"agents.learning.prior_absent": {"x": 1.0}},
+            "learning.prior_absent: rounds without an adversary tell",
+        ),
+        (
+            {"agents.together": "all", "adversaries.x.weight": 0.5, "agents.learning.prior_absent": {"y": 1.0}},
+            "learning.prior_absent.y: no such adversary",
         ),
         ({"agents.participation.reward": 1}, "agents.participation.harm: key missing"),
         ({"agents.enforcement.detection": -0.1}, "agents.enforcement.detection"),
-        ({"agents.typs": {}}, "did you mean 'types'"),
-        ({"agents.types": {f"t{k}": {"weight": 0.0} for k in range(11)}}, "too many types"),
+        ({"agents.round": 2}, "did you mean 'rounds'"),
+        ({"adversaries": {f"t{k}": {"weight": 1 / 11} for k in range(11)}}, "too many adversaries"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(changes, message, town_file):
@@ -93,12 +101,12 @@ def test_what_cannot_be_is_refused_in_one_line(changes, message, town_file):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"agents.types.broker.holds": []}, "'registry', in which it looks people up"),
-        ({"agents.types.broker": {"accuracy": 0.5, "planner": "fmdp"}}, "accuracy is of planners who attempt a record"),
-        ({"agents.types.kin-seeker": {"knowledge": "voters"}}, "and resource of a section .adversaries.NAME"),
+        ({"adversaries.broker.holds": []}, "'registry', in which it looks people up"),
+        ({"adversaries.broker": {"accuracy": 0.5, "planner": "fmdp"}}, "accuracy is of planners who attempt a record"),
+        ({"adversaries.kin-seeker.knowledge": "voters"}, "adversaries.kin-seeker.resource: key missing"),
         ({"resources.genealogy.coverage": 0.5}, "only a list drawn from the people has it"),
         ({"resources.gossip.price": 1}, "resources.gossip.attributes: key missing"),
-        ({"agents.types.broker.buys": ["gossip"]}, "no such resource; found 'gossip'"),
+        ({"adversaries.broker.buys": ["gossip"]}, "no such resource; found 'gossip'"),
         ({"subjects.policies": ["greedy-masking"]}, "not against several adversaries"),
     ],
 )
@@ -108,13 +116,13 @@ def test_what_a_masking_scenario_refuses(changes, message, families_file):
 
 
 def test_budgets_below_the_cheapest_attack_are_warned_of(town_file):
-    result = reidsim.run(town_file, overrides={"agents.types.x.budget": 0.5})
+    result = reidsim.run(town_file, overrides={"adversaries.x.budget": 0.5})
     assert result.warnings[0] == (
         "nobody can attack, as budgets are below the cheapest attack: 'x' has 0.5, an attack costs 1"
     )
     assert result.summary["share_attacked"].eq(0).all()
     two = {"x": {"weight": 0.5, "budget": 0.5}, "y": {"weight": 0.5}}
-    warnings = reidsim.run(town_file, overrides={"agents.types": two}).warnings
+    warnings = reidsim.run(town_file, overrides={"adversaries": two}).warnings
     assert warnings[0].startswith("an adversary can attack nobody")
 
 
@@ -130,7 +138,7 @@ def test_no_records_are_refused(town_file, tmp_path):
 
 def test_resources_are_knowledge(town_file):
     """Whoever holds a list of one attribute for a share of people succeeds with that share of 1 / group size."""
-    held = {"resources.list": {"attributes": ["a"], "coverage": 0.5}, "agents.types.x": HOLDER}
+    held = {"resources.list": {"attributes": ["a"], "coverage": 0.5}, "adversaries.x": HOLDER}
     records = reidsim.run(town_file, overrides={**held, "economics.cost": 0.0}).records
     shared = records[records["policy"] == "no-protection"]
     # People of a0, a2 and a3 number 3, 30 and 1; whoever is not in the list is one of 38.
@@ -145,7 +153,7 @@ def test_more_resources_never_lower_what_is_expected(town_file):
     }
     success = []
     for holds in (["first"], ["second"], ["first", "second"]):
-        changes = {**lists, "agents.types.x.holds": holds, "economics.cost": 0.0}
+        changes = {**lists, "adversaries.x.holds": holds, "economics.cost": 0.0}
         records = reidsim.run(town_file, overrides=changes).records
         success.append(records.loc[records["policy"] == "no-protection", "success_probability"].to_numpy())
     assert (success[2] >= np.maximum(success[0], success[1]) - 1e-12).all()
@@ -156,7 +164,7 @@ def test_more_resources_never_lower_what_is_expected(town_file):
 def test_a_resource_is_bought_if_it_pays(price, town_file):
     changes = {
         "resources.list.price": price,
-        "agents.types.x": {"weight": 1.0, "buys": ["list"]},
+        "adversaries.x": {"weight": 1.0, "buys": ["list"]},
         "agents.rounds": 3,
         "publisher.policies": ["no-protection"],
     }
@@ -178,14 +186,14 @@ def test_a_resource_is_bought_if_it_pays(price, town_file):
     ],
 )
 def test_every_planner_can_be_a_type(planner, attacked, risk, town_file):
-    result = reidsim.run(town_file, overrides={"agents.types.x.planner": planner, "economics.cost": 25})
+    result = reidsim.run(town_file, overrides={"adversaries.x.planner": planner, "economics.cost": 25})
     measures = result.summary.loc["no-protection", ["share_attacked", "risk", "publisher_payoff"]]
     assert measures.tolist() == pytest.approx([attacked, risk, 10 - 60 * risk])
 
 
 @pytest.mark.parametrize("rate", cases([0.0, 0.3, 1.0], [0.3]))
 def test_a_random_planner_attacks_at_its_rate(rate, town_file):
-    changes = {"agents.types.x.planner": "random", "agents.types.x.rate": rate, "publisher.policies": ["no-protection"]}
+    changes = {"adversaries.x.planner": "random", "adversaries.x.rate": rate, "publisher.policies": ["no-protection"]}
 
     def share(seed, **more):
         run = reidsim.run(town_file, overrides=changes | more, seed=seed)
@@ -202,7 +210,7 @@ def test_a_random_planner_attacks_at_its_rate(rate, town_file):
 @pytest.mark.deep
 def test_drawn_sequential_attacks_have_the_expected_means(town_file):
     """Within four standard errors over 400 draws."""
-    changes = {"agents.types.x.planner": "fmdp", "publisher.policies": ["no-protection"]}
+    changes = {"adversaries.x.planner": "fmdp", "publisher.policies": ["no-protection"]}
     changes |= {"agents.enforcement.detection": 0.05, "agents.enforcement.fine": 30, "adversary.sequential.prior": 0.6}
     expected = reidsim.run(town_file, overrides=changes).summary.loc["no-protection"]
     drawn = reidsim.run(
@@ -278,7 +286,7 @@ def test_a_purchase_is_foreseen(town_file):
     """Whoever holds no list attacks nobody; a publisher who foresees that it is bought does not share for it."""
     changes = {
         "resources.list.price": 5.0,
-        "agents.types.x": {"weight": 1.0, "buys": ["list"], "budget": 60},
+        "adversaries.x": {"weight": 1.0, "buys": ["list"], "budget": 60},
         "publisher.policies": ["basic", "no-attack"],
     }
     unaware, aware = (
@@ -297,7 +305,7 @@ def test_a_publisher_learns_how_often_each_is_there(town_file):
     changes = {
         "agents.together": "all",
         "agents.rounds": 3,
-        "agents.types": {"x": {"weight": 0.7}, "y": {"weight": 0.1, "cost": 25}},
+        "adversaries": {"x": {"weight": 0.7}, "y": {"weight": 0.1, "cost": 25}},
         "agents.learning": {"prior": {"x": 1.0, "y": 1.0}, "prior_absent": {"x": 3.0, "y": 1.0}},
         "publisher.policies": ["no-protection"],
     }
@@ -324,12 +332,12 @@ def test_market_learns_leaves_and_buys():
 @pytest.mark.parametrize("name", BUNDLED)
 def test_what_is_there_to_play_is_said(name):
     loaded = load_scenario(name)
-    types = {1: "1 type", 2: "2 types", 3: "3 types"}[TYPES[name]]
-    assert f", {types} of adversary, " in describe(loaded)
+    adversaries = {1: "1 adversary", 2: "2 adversaries", 3: "3 adversaries"}[TYPES[name]]
+    assert f", {adversaries}, " in describe(loaded)
     text = explanation(loaded)
     for phase in ("1. publish", "2. attack", "3. resolve", "4. enforce", "5. learn"):
         assert phase in text
-    for adversary in loaded.scenario.agents.types:
+    for adversary in loaded.scenario.adversaries:
         assert f"  {adversary}: weight" in text
 
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from contract_worlds import ATTACK, COST, GAIN, PLAYERS, SPACES
 from found import at_least
+from sequential_programs.attack_process import OUTSET, attack_process
+from sequential_programs.factored_mdp import expand
+from sequential_programs.linear_program import solve_linear_program
 
 from reidsim.adversaries.information import KNOWABLE, TRUTH, declared_information
 from reidsim.adversaries.multistage.attack import PlanLinkage
 from reidsim.adversaries.response import Linkage, Response
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
-from reidsim.adversaries.sequential.attack_process import OUTSET, attack_process
-from reidsim.adversaries.sequential.factored_mdp import expand
-from reidsim.adversaries.sequential.linear_program import solve_linear_program
 from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.errors import InputError

@@ -1,4 +1,4 @@
-"""Cross-play with the types of section agents: against rounds of agents, and against games put together by hand."""
+"""Cross-play with adversaries who are equipped: against rounds of agents, and against games put together by hand."""
 
 from pathlib import Path
 
@@ -23,16 +23,16 @@ from reidsim.scenarios.opponent_types import (
 )
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
-CURIOUS, BROKER = {"weight": 0.7, "gain": 25}, {"weight": 0.3, "gain": 400, "cost": 60}
-RECORDS = {"agents": {"types": {"curious": CURIOUS, "broker": BROKER}}}
+# A budget that binds nobody equips them.
+CURIOUS, BROKER = {"weight": 0.7, "gain": 25, "budget": 1e9}, {"weight": 0.3, "gain": 400, "cost": 60}
+RECORDS = {"agents": {}, "adversaries": {"curious": CURIOUS, "broker": BROKER}}
 LISTED = {
     "resources": {"list": {"attributes": ["age", "district"], "coverage": 0.6}, "file": {"price": 5}},
-    "agents": {
-        "types": {
-            "clerk": {"weight": 0.5, "holds": ["list"], "gain": 200},
-            "lucky": {"weight": 0.2, "planner": "random", "rate": 0.25},
-            "sequential": {"weight": 0.3, "planner": "fmdp"},
-        },
+    "agents": {},
+    "adversaries": {
+        "clerk": {"weight": 0.5, "holds": ["list"], "gain": 200},
+        "lucky": {"weight": 0.2, "planner": "random", "rate": 0.25},
+        "sequential": {"weight": 0.3, "planner": "fmdp"},
     },
 }
 MASKING = {
@@ -43,11 +43,10 @@ MASKING = {
     "resources.genealogy.size": 600,
     "subjects.attributes": ["age", "state", "DYS19", "DYS385", "DYS390"],
     "subjects.policies": ["masking", "no-protection"],
-    "agents": {
-        "types": {
-            "kin": {"weight": 0.4, "gain": 60},
-            "broker": {"weight": 0.6, "holds": ["registry"], "cost": 30},
-        }
+    "agents": {},
+    "adversaries": {
+        "kin": {"weight": 0.4, "gain": 60},
+        "broker": {"weight": 0.6, "holds": ["registry"], "cost": 30},
     },
 }
 
@@ -65,8 +64,7 @@ def one_round(scenario, sets, policy):
 
 
 def expected_in(sets, together):
-    types = sets["agents"]["types"]
-    return {**sets, "agents": {**sets["agents"], "together": together, "types": types}}
+    return {**sets, "agents": {"together": together}}
 
 
 @pytest.mark.deep
@@ -124,16 +122,16 @@ def test_types_at_dataset_level_are_one_round_of_agents(tmp_path, together):
     found, run = row(play.table, "basic", TYPES, TYPES), one_round(tmp_path / "ward.toml", sets, "basic")
     assert found["publisher_payoff"] == pytest.approx(run["publisher_payoff"], abs=1e-9)
     assert found["utility"] == pytest.approx(run["utility"], abs=1e-9)
-    assert {f"type-{name}" for name in RECORDS["agents"]["types"]} < set(play.matrix("risk").columns)
+    assert set(RECORDS["adversaries"]) < set(play.matrix("risk").columns)
 
 
 def test_one_type_of_all_is_the_game_against_it_alone():
     play = cross_play(TOWN, overrides=RECORDS)
     for name, prices in (("curious", CURIOUS), ("broker", BROKER)):
-        economics = {f"economics.{key}": value for key, value in prices.items() if key != "weight"}
+        economics = {f"economics.{key}": value for key, value in prices.items() if key in ("gain", "cost")}
         alone = cross_play(TOWN, overrides=economics)
         for against in ("one-shot", "never"):
-            same = row(play.table, "basic", f"type-{name}", f"type-{name}" if against == "one-shot" else "never")
+            same = row(play.table, "basic", name, name if against == "one-shot" else "never")
             expected = row(alone.table, "basic", "one-shot", against)
             for measure in ("publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk"):
                 assert same[measure] == pytest.approx(expected[measure], abs=1e-9), (name, against, measure)
@@ -159,7 +157,7 @@ def test_replies_to_the_mix_the_average_and_the_worst(sets):
     parts = {
         name: play.table[play.table["adversary"] == name].set_index(["defender", "plans_against"]) for name in names
     }
-    shares = {f"type-{name}": section["weight"] for name, section in sets["agents"]["types"].items()}
+    shares = {name: section["weight"] for name, section in sets["adversaries"].items()}
     for measure in ("publisher_payoff", "adversary_payoff", "share_attacked", "risk"):
         expected = sum(shares[name] * parts[name][measure] for name in names)
         pd.testing.assert_series_equal(mixed[measure], expected, check_names=False, atol=1e-9, rtol=0)
@@ -167,9 +165,9 @@ def test_replies_to_the_mix_the_average_and_the_worst(sets):
 
 def test_a_type_that_attacks_at_random_is_expected_to_attack_that_share():
     share = cross_play(TOWN, overrides=LISTED).matrix("share_attacked")
-    assert share.loc["no-protection", "type-lucky"] == pytest.approx(0.25)
+    assert share.loc["no-protection", "lucky"] == pytest.approx(0.25)
     together = cross_play(TOWN, overrides=expected_in(LISTED, "all")).matrix("share_attacked")
-    one_of = [together.loc["no-protection", f"type-{name}"] for name in ("clerk", "lucky", "sequential")]
+    one_of = [together.loc["no-protection", name] for name in ("clerk", "lucky", "sequential")]
     # Each is there by its own chance; where at least one of them attacks is between the largest and the sum.
     weighted = [0.5 * one_of[0], 0.2 * one_of[1], 0.3 * one_of[2]]
     assert max(weighted) - 1e-12 <= together.loc["no-protection", TYPES] <= sum(weighted) + 1e-12
@@ -178,26 +176,27 @@ def test_a_type_that_attacks_at_random_is_expected_to_attack_that_share():
 def test_types_change_nothing_for_others_and_are_said_to_play_one_round():
     plain, more = cross_play(TOWN), cross_play(TOWN, overrides=RECORDS)
     columns = list(plain.matrix("risk").columns)
-    for measure in ("publisher_payoff", "risk", "regret"):
-        shared = plain.matrix(measure)
-        pd.testing.assert_frame_equal(more.matrix(measure).loc[shared.index, columns], shared)
+    rows = [row for row in plain.matrix("risk").index if row in more.matrix("risk").index]
+    assert {f"basic vs {name}" for name in columns} < set(rows)
+    for measure in ("publisher_payoff", "risk"):
+        pd.testing.assert_frame_equal(more.matrix(measure).loc[rows, columns], plain.matrix(measure).loc[rows])
     assert [warning for warning in more.warnings if warning not in plain.warnings] == [LEFT_OUT]
 
 
 def test_a_type_with_a_resource_to_buy_plays_with_it():
     """It may buy the file, which tells everything of everybody; with it, it is the adversary who knows everything."""
-    types = {"types": {"buyer": {"buys": ["file"], "budget": 1}}}
-    buyer = {"resources": {"file": {"price": 1e6}}, "agents": types}
+    adversaries = {"buyer": {"buys": ["file"], "budget": 1}}
+    buyer = {"resources": {"file": {"price": 1e6}}, "agents": {}, "adversaries": adversaries}
     play = cross_play(TOWN, overrides=buyer).matrix("publisher_payoff")
-    np.testing.assert_allclose(play["type-buyer"], play["one-shot"], atol=1e-9)
-    np.testing.assert_allclose(play[TYPES], play["type-buyer"], atol=1e-12)
+    np.testing.assert_allclose(play["buyer"], play["one-shot"], atol=1e-9)
+    np.testing.assert_allclose(play[TYPES], play["buyer"], atol=1e-12)
 
 
 def test_beliefs_about_types_are_planned_on():
     sets = {**RECORDS, "beliefs": {"cost": 1000}}
     play = cross_play(TOWN, overrides=sets)
     # Types without a cost of their own are believed to stay away.
-    assert row(play.table, "basic", "type-curious", "type-curious")["share_attacked"] > 0
+    assert row(play.table, "basic", "curious", "curious")["share_attacked"] > 0
     run = one_round(TOWN, sets, "basic")
     assert row(play.table, "basic", TYPES, TYPES)["publisher_payoff"] == pytest.approx(run["publisher_payoff"])
 
@@ -210,6 +209,6 @@ def test_types_on_more_forms_than_can_be_searched_are_left_out(monkeypatch):
 
 
 def test_types_that_cannot_be_used_are_errors():
-    wrong = {"agents": {"types": {"thief": {"holds": ["nothing"]}}}}
-    with pytest.raises(InputError, match=r"agents.types.thief.holds: no such resource; found 'nothing'"):
+    wrong = {"agents": {}, "adversaries": {"thief": {"holds": ["nothing"]}}}
+    with pytest.raises(InputError, match=r"adversaries.thief.holds: no such resource; found 'nothing'"):
         cross_play(TOWN, overrides=wrong)

@@ -161,11 +161,11 @@ VARIANTS = {
     "sequential": {"adversary": reidsim.Sequential(gain=120, cost=20, access_cost=5)},
     "random adversary": {"adversary": reidsim.Random(gain=120, cost=50, rate=0.4)},
     "agents": {
-        "overrides": {"agents.rounds": 3, "agents.types": {"a": {"weight": 0.6}, "b": {"weight": 0.4, "gain": 20}}}
+        "overrides": {"agents.rounds": 3, "adversaries": {"a": {"weight": 0.6}, "b": {"weight": 0.4, "gain": 20}}}
     },
     "participation": {
         "overrides": {
-            "agents.rounds": 3, "agents.types": {"a": {"weight": 1.0, "budget": 120}},
+            "agents.rounds": 3, "adversaries": {"a": {"weight": 1.0, "budget": 120}},
             "agents.participation": {"reward": 2, "harm": 30},
         }
     },

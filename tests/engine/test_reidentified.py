@@ -153,7 +153,7 @@ def test_a_stress_test_asks_for_it(stays, at_once):
 
 
 def test_agents_are_told_over_all_rounds_and_draws(stays):
-    agents = {"agents": {"rounds": 3, "mode": "sampling", "draws": 2, "types": {"one": {"weight": 1.0}}}}
+    agents = {"agents": {"rounds": 3, "mode": "sampling", "draws": 2}, "adversaries": {"one": {}}}
     agents["agents"]["participation"] = {"reward": 1.0, "harm": 30.0, "expected_risk": 0.02}
     result = reidsim.run(stays, overrides=agents)
     rounds = result.analysis.rounds

@@ -127,7 +127,7 @@ def test_a_sweep_and_types_of_adversary(clinic):
     risk = tables.groupby(["policy", "point"], observed=True)["risk"].last()
     assert risk["basic"].iloc[0] == risk["basic"].iloc[1]
     assert risk["m-invariance"].iloc[0] != risk["m-invariance"].iloc[1]
-    types = {"agents.types": {"keen": {"weight": 0.4}, "none": {"weight": 0.6, "planner": "never"}}}
+    types = {"adversaries": {"keen": {"weight": 0.4}, "none": {"weight": 0.6, "planner": "never"}}}
     weak = reidsim.run(clinic, overrides={**types, "publisher.policies": ["basic"]})
     strong = reidsim.run(clinic, overrides={"publisher.policies": ["basic"]})
     assert weak.summary["publisher_payoff"]["basic"] >= strong.summary["publisher_payoff"]["basic"]

@@ -430,7 +430,7 @@ def test_registries_of_several_are_files_of_their_own(tmp_path):
             "argument 'adversary': both adversary and adversaries say who attacks",
         ),
         ({"weights": {"curious": 1.0}}, "argument 'weights': not a weight for each adversary; found 'curious'; expe"),
-        ({"weights": {**SHARES, "broker": 0.0}}, "argument 'weights', broker: value not allowed; found 0"),
+        ({"weights": {**SHARES, "broker": -0.5}}, "argument 'weights', broker: value not allowed; found -0.5"),
         ({"weights": {**SHARES, "broker": 0.9}}, "argument 'weights': weights of the adversaries do not sum to 1"),
         ({"adversaries": {"x": 3}}, "argument 'adversaries', x: no adversary; found 3"),
         ({"adversaries": {"x": reidsim.OneShot("worth", 1)}}, "argument 'adversaries', x, gain: not one amount"),

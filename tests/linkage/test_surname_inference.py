@@ -13,16 +13,26 @@ from reidsim.linkage.surname_inference.inference import (
     SurnameInference,
     compare_target,
     genealogy_arrays,
-    infer_surnames,
     nearest_surname,
     pack_bits,
     workspace,
 )
 from reidsim.linkage.surname_inference.leaders import SurnamesOfTargets
 from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surname, nearest_neighbour_surnames
-from reidsim.linkage.surname_inference.tmrca import Ancestry, distance_cache, posterior
+from reidsim.linkage.surname_inference.tmrca import (
+    SMALLEST_SUM,
+    Ancestry,
+    distance_cache,
+    posterior,
+    weigh_generations,
+    weigh_unlikely,
+)
 
 RATES = (0.002381, 0.002081, 0.000425, 0.005762, 0.002081, 0.0)
+
+
+def infer_surnames(ancestry, men, surnames, targets, shared, **options):
+    return SurnameInference(ancestry, men, surnames, **options).infer(targets, shared)
 
 
 @st.composite
@@ -164,6 +174,39 @@ def test_keeping_the_men_who_agree_most_changes_nothing(genealogy, n_kept, data)
         found, expected = keeping.infer(rows, shared), inference.infer(targets[rows], shared)
         np.testing.assert_array_equal(found.surnames, expected.surnames)
         np.testing.assert_array_equal(found.confidence, expected.confidence)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from((6, 60)), st.sampled_from((1.0, 1e-6)))
+def test_tables_of_quartets_give_the_posterior_and_a_bound_on_its_mean(seed, n_loci, slower):
+    """Also of patterns so unlikely that products of tabled factors lose their digits."""
+    rng = np.random.default_rng(seed)
+    tables = Ancestry(rng.uniform(1e-4, 6e-3, n_loci) * slower).tables()
+    loci = np.arange(n_loci, dtype=np.uint64)
+    agrees, known = rng.random(n_loci) < rng.random(), rng.random(n_loci) < rng.choice([0.7, 1.0])
+    agreeing, differing = ((np.uint64(1) << loci[where]).sum(dtype=np.uint64) for where in (agrees, known & ~agrees))
+    weights, expected = np.zeros(201), np.zeros(201)
+    mean = posterior(tables, agreeing, differing, expected)
+    total, moment = weigh_generations(tables.by_pattern, agreeing, differing, weights)
+    event("unlikely" if total < SMALLEST_SUM else "likely")
+    if total < SMALLEST_SUM:
+        total, moment = weigh_unlikely(tables, agreeing, differing, weights)
+    assert (total > 0) == (mean < math.inf)
+    np.testing.assert_allclose(weights / max(total, 1e-300), expected, rtol=1e-12, atol=1e-300)
+    assert moment == pytest.approx(mean * total if total else 0.0, rel=1e-13)
+    assert tables.nearest[agrees.sum(), (known & ~agrees).sum()] <= mean
+
+
+@pytest.mark.parametrize("shift", [1, pytest.param(250, marks=pytest.mark.deep)])
+def test_numbers_of_repeats_are_only_names(shift):
+    """However high they are; and a number that only the target has is nobody's."""
+    rng = np.random.default_rng(8)
+    men, surnames, targets = rng.integers(0, 9, (80, 5)), rng.integers(0, 12, 80), rng.integers(1, 9, (20, 5))
+    targets[0, 0], shared = 265, np.ones(5, bool)
+    ancestry = Ancestry(np.full(5, 0.003))
+    plain = infer_surnames(ancestry, men, surnames, targets, shared)
+    renamed = infer_surnames(ancestry, np.where(men > 0, men + shift, 0), surnames, targets + shift, shared)
+    np.testing.assert_array_equal(plain.surnames, renamed.surnames)
+    np.testing.assert_array_equal(plain.confidence, renamed.confidence)
 
 
 def test_a_tiny_cache_changes_nothing():

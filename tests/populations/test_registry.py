@@ -97,11 +97,8 @@ def test_expected_counts_cannot_be_drawn_from() -> None:
         draw_registry(people([4.0, 5.0]), 3, np.random.default_rng(0))
 
 
-def test_more_people_than_can_be_drawn_from() -> None:
-    rng = np.random.default_rng(0)
-    with pytest.raises(InputError, match="too many people to draw from; found 1000000000"):
-        draw_registry(people([999_999_999, 1]), 3, rng)
-    assert draw_registry(people([999_999_998, 1]), 3, rng).total == 3
+def test_a_registry_of_a_few_of_very_many() -> None:
+    assert draw_registry(people([10**12, 1]), 3, np.random.default_rng(0)).total == 3
 
 
 # Recipes

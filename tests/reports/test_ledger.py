@@ -2,7 +2,9 @@
 
 import re
 
-from reidsim.reports.ledger import Entry, Ledger, ledger_page
+import pytest
+
+from reidsim.reports.ledger import NOT_REPRODUCED, REPRODUCED, Entry, Found, Ledger, compared, ledger_page
 
 
 def entry(what: str, ours: float) -> Entry:
@@ -23,3 +25,24 @@ def test_the_page_counts_by_paper_and_folds_all_numbers() -> None:
     assert "Not reproduced" not in shown[1]
     folded = [re.findall(r"^\| Table 1 \| (\w+) \|", paper, flags=re.MULTILINE) for paper in papers]
     assert folded == [["near", "far"], ["same"]]
+
+
+def test_what_is_computed_is_compared_by_the_key_of_what_is_printed(monkeypatch) -> None:
+    rows = [
+        {"key": "number", "what": "a number", "value": 1.0, "tolerance": 0.1, "note": "printed so"},
+        {"key": "claim", "what": "a claim", "value": "never"},
+    ]
+    printed = {"how": "How.", "parts": [{"where": "Table 1", "form": "{:.1f}", "printed": rows}]}
+    monkeypatch.setattr("reidsim.reports.ledger.read_toml", lambda path: printed)
+
+    def verdicts(**found) -> list[str]:
+        return [entry.verdict for entry in compared("first", "A et al. 2001", found).entries]
+
+    assert verdicts(number=1.05, claim="never", more=3.0) == [REPRODUCED, REPRODUCED]
+    assert verdicts(number=1.15, claim="once") == [NOT_REPRODUCED, NOT_REPRODUCED]
+    # A larger error of what was computed takes the place of the tolerance, a verdict that of the same words.
+    assert verdicts(number=Found(1.15, error=0.2), claim=Found("not once", holds=True)) == [REPRODUCED, REPRODUCED]
+    number, _ = compared("first", "A et al. 2001", {"number": Found(1.0, note="three"), "claim": "never"}).entries
+    assert number.cells == ("Table 1", "a number", "1.0", "1.0", "0.0", REPRODUCED, "three printed so")
+    with pytest.raises(KeyError, match="claim"):
+        verdicts(number=1.0)

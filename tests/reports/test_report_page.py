@@ -741,7 +741,7 @@ def test_what_is_no_results_folder_is_refused_in_one_line_and_nothing_is_written
 def test_a_place_that_cannot_be_written_is_refused(tmp_path):
     folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be made: File exists"):
+    with pytest.raises(InputError, match="file: is a file; expected a folder"):
         write_report(folder, tmp_path / "file" / "page.html")
     with pytest.raises(InputError, match="cannot be read"):
         write_report(folder, tmp_path / "page.html", scenario_file=tmp_path / "nowhere.toml")
@@ -821,11 +821,11 @@ def test_rounds_of_agents_are_shown_in_their_main_columns(tmp_path):
         "detections", "breaches",
     )  # fmt: skip
     rounds = pd.DataFrame({"policy": ["basic"], "round": [1], **{key: [0.5] for key in columns}, "joined": [0.375]})
-    content = {"agents": {"rounds": 4, "types": {"marketer": {"weight": 0.6}, "fraudster": {}}}}
+    content = {"agents": {"rounds": 4}, "adversaries": {"marketer": {"weight": 0.6}, "fraudster": {"weight": 0.4}}}
     folder = folder_of(
         tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), content=content, tables={"rounds": rounds}
     )
     text = answer_of(folder)
-    assert "meet in 4 rounds.Types of adversary, with their weights: marketer 0.6, fraudster 1." in text
+    assert "meet in 4 rounds." in text
     assert "What happens round by round" in text
     assert "0.375" not in text

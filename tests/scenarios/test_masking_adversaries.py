@@ -125,10 +125,10 @@ def test_adversaries_are_types_of_one_round(tmp_path):
     rounds = reidsim.run(several, overrides={**beliefs, "agents": {"rounds": 1}}).summary
     played = reidsim.run(several, overrides={**beliefs, "agents": {"rounds": 3, "learning": {}}}).analysis.adversaries
     assert list(played["adversary"].cat.categories) == ["broker", "curious"]
-    one = {"adversary": {"stages": [{"stage": "identify", "resource": "people", "on": ALL}]}}
+    stages = {"adversary.stages": [{"stage": "identify", "resource": "people", "on": ALL}]}
     path = town(tmp_path, [])
-    types = reidsim.run(path, overrides={**one, **beliefs, "agents": {"types": amounts}}).summary
-    for other in (rounds, types):
+    defaults = reidsim.run(path, overrides={**stages, **beliefs, "adversaries": amounts}).summary
+    for other in (rounds, defaults):
         np.testing.assert_allclose(other.loc[POLICIES, MEANS], run[MEANS], rtol=0, atol=1e-12)
 
 
@@ -242,7 +242,6 @@ TWO = [section("a", 0.5), section("b", 0.5)]
     ("sections", "more", "message"),
     [
         ([], "", r"town.toml: adversary: key missing; expected \[adversary\], or several by name as \[adv"),
-        ([*TWO, '[adversary]\nknowledge = "x"\nresource = "people"\n'], "", r"adversary: both adversary and adv"),
         ([section("a", 0.5)], "", r"adversaries: weights of the adversaries do not sum to 1; found 0.5"),
         (["[adversaries.a]\nweight = 1\n"], "", r"adversaries.a: no way to attack; expected either stages or"),
         ([section("types")], "", r"adversaries.types: name of a column of cross-play"),
@@ -258,8 +257,7 @@ TWO = [section("a", 0.5), section("b", 0.5)]
          r"adversaries.a.buys: no such resource; found 'lists'; expected one of people, list"),
         ([section(planner="fmdp", accuracy=0.5)], "[agents]\n",
          r"adversaries.a.accuracy: accuracy is of planners who attempt a record once"),
-        (TWO, "[agents.types.x]\nweight = 1\n", r"agents.types: both types and adversaries say who attacks"),
-        (TWO, "[agents.learning]\nprior = { c = 1 }\n", r"agents.learning.prior.c: no such type; expected one of a, b"),
+        (TWO, "[agents.learning]\nprior = { c = 1 }\n", r"learning.prior.c: no such adversary; expected one of a, b"),
         ([section("a", 0.5), section("b", 0.5, risk='"prosecutor"')], "", r"adversaries.b.risk: unknown key"),
         ([section("a", 0.5), section("b", 0.5, planner="ours:patient")], "", r"adversaries.b.planner: code that"),
     ],

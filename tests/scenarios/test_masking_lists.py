@@ -41,7 +41,7 @@ STAGES = [
     {"stage": "infer-surname", "resource": "kin"},
     {"stage": "identify", "resource": "voters", "on": ["age", "state", "surname"]},
 ]
-ALONE = {"agents.types": {"x": {"weight": 1.0, "holds": ["registry", "genealogy"]}}}
+ALONE = {"adversaries": {"x": {"weight": 1.0, "holds": ["registry", "genealogy"]}}}
 TYPES = {"broker": {"weight": 1.0, "holds": ["voters"], "buys": ["kin"]}}
 
 
@@ -101,11 +101,11 @@ def test_targets_outside_a_list_are_warned_of_and_never_found(town):
     assert (found > 0).any()
 
 
-NO_AGENTS = {"agents": {"types": {"x": {"weight": 1.0}}}}
+NO_AGENTS = {"agents": {}, "adversaries": {"x": {}}}
 
 
 def test_a_type_holds_and_buys_lists_at_their_price(town):
-    changes = {"adversary.stages": STAGES, "agents.types": TYPES, "agents.rounds": 2}
+    changes = {"adversary.stages": STAGES, "adversaries": TYPES, "agents.rounds": 2}
     cheap = reidsim.run(town, overrides=changes).analysis.adversaries
     dear = reidsim.run(town, overrides={**changes, "resources.kin.price": 10**6}).analysis.adversaries
     assert set(cheap["spent"]) == {0, 300}
@@ -194,7 +194,7 @@ def test_subjects_who_know_the_coverage_alone_plan_by_it_and_are_paid_what_is_tr
 
 
 def test_coverage_says_all_of_a_list_of_everybody_without_faults(town):
-    changes = {"adversary.stages": ALL, "resources.all": EVERYBODY, "agents.types": {"x": {"weight": 1.0}}}
+    changes = {"adversary.stages": ALL, "resources.all": EVERYBODY, "adversaries": {"x": {"weight": 1.0}}}
     runs = [reidsim.run(town, overrides={**changes, "beliefs.lists": known}) for known in ("members", "coverage")]
     pd.testing.assert_frame_equal(runs[0].records, runs[1].records)
     assert (runs[0].records["success_probability"] > 0).any()
@@ -202,7 +202,7 @@ def test_coverage_says_all_of_a_list_of_everybody_without_faults(town):
 
 def test_agents_plan_by_coverage(town):
     """What a type is believed to do to each record is what it believes itself, and what it does is as it was."""
-    changes = {"adversary.stages": STAGES, "agents.types": TYPES}
+    changes = {"adversary.stages": STAGES, "adversaries": TYPES}
     study = build_masking_study(load_scenario(town, {**changes, **BY_COVERAGE}))
     agents = study.scenario.agents
     setting = setting_of(study, agents, study.games_against_each(0), "masking")
@@ -237,10 +237,10 @@ def test_agents_plan_by_coverage(town):
         ({"resources.kin.among": {"state": ["Mars"]}}, "not a value of 'state'; found 'Mars'"),
         ({"population.together": {"voters": {"registry": 0.5}}}, "not a list that is drawn; found 'registry'"),
         ({"beliefs.sizes": {"kin": 10}}, "not a resource that is drawn"),
-        ({"agents.types.kin-seeker.holds": ["registry", "kin"]}, "adversary who may not have the resource"),
+        ({"adversaries.kin-seeker.holds": ["registry", "kin"]}, "adversary who may not have the resource"),
         (
-            {"adversary.stages": STAGES, "agents.types": {"y": {"weight": 1.0}}},
-            "agents.types.y: adversary who may not have the resource; found 'kin'; expected 'y' among",
+            {"adversary.stages": STAGES, "adversaries": {"y": {"weight": 1.0}}},
+            "adversaries.y: adversary who may not have the resource; found 'kin'; expected 'y' among",
         ),
         ({"resources.voters.kind": "phone-book"}, "resources.voters.kind: value not allowed"),
     ],
@@ -275,7 +275,7 @@ def test_a_recipe_of_a_resource_gives_defaults(tmp_path, town):
     assert 0.1 < table.missing["surname"].mean() < 0.4
     assert study.tables.prices["mine"] == 12
     with pytest.raises(InputError, match="adversary who may not have the resource; found 'mine'"):
-        reidsim.run(town, overrides={"resources.mine": section, "agents.types.kin-seeker.holds": ["registry", "mine"]})
+        reidsim.run(town, overrides={"resources.mine": section, "adversaries.kin-seeker.holds": ["registry", "mine"]})
     (tmp_path / "file.toml").write_text(recipe.replace("ystr-genealogy-small", "adult"))
     with pytest.raises(InputError, match="recipe about other people; found 'adult'"):
         reidsim.run(town, overrides={"resources.mine": section})

@@ -45,11 +45,11 @@ def test_errors_of_one_of_several_adversaries_name_it(tmp_path):
 
 def test_types_say_how_they_err_or_err_as_the_adversary_does(tmp_path):
     path = write(tmp_path, "records", "one-shot", "plain")
-    types = {"agents": {"rounds": 1, "types": {"clerk": {"rationality": "prospect", "precision": 2.0}}}}
-    with pytest.raises(InputError, match=r"agents.types.clerk.precision: a precision is of logit noise; found 2"):
+    types = {"agents": {"rounds": 1}, "adversaries": {"clerk": {"rationality": "prospect", "precision": 2.0}}}
+    with pytest.raises(InputError, match=r"adversaries.clerk.precision: a precision is of logit noise; found 2"):
         load_scenario(path, types)
-    inherited = {"adversary.rationality": "prospect", "agents": {"types": {"clerk": {"planner": "fmdp"}}}}
-    with pytest.raises(InputError, match=r"agents.types.clerk.*: prospects are weighed of one attempt"):
+    inherited = {"adversary.rationality": "prospect", "agents": {}, "adversaries": {"clerk": {"planner": "fmdp"}}}
+    with pytest.raises(InputError, match=r"adversary.rationality: prospects are weighed of one attempt"):
         reidsim.run(path, overrides=inherited)
 
 
@@ -62,21 +62,21 @@ def test_a_type_who_errs_alone_is_the_adversary_who_errs(tmp_path, world):
         ({"adversary.rationality": "prospect"}, {"rationality": "logit", "precision": 0.05}),
         (LOGIT, {}),
     ):
-        agents = {"agents": {"rounds": 1, "types": {"clerk": section}}}
+        agents = {"agents": {"rounds": 1}, "adversaries": {"clerk": section}}
         found = reidsim.run(path, overrides={**adversary, **agents}).summary
         pd.testing.assert_frame_equal(found[MEASURES].astype(float), run.astype(float), rtol=0, atol=1e-9)
-    perfect = {"agents": {"rounds": 1, "types": {"clerk": {"rationality": "perfect"}}}}
+    perfect = {"agents": {"rounds": 1}, "adversaries": {"clerk": {"rationality": "perfect"}}}
     found = reidsim.run(path, overrides={**LOGIT, **perfect}).summary[MEASURES]
     without = reidsim.run(path).summary[MEASURES]
     pd.testing.assert_frame_equal(found.astype(float), without.astype(float), rtol=0, atol=1e-9)
-    simple = {"agents": {"rounds": 1, "types": {"clerk": {"planner": "always"}}}}
+    simple = {"agents": {"rounds": 1}, "adversaries": {"clerk": {"planner": "always"}}}
     assert (reidsim.run(path, overrides={**LOGIT, **simple}).summary.loc["no-protection", "share_attacked"]) == 1
 
 
 def test_attacks_by_mistake_are_drawn_as_often_as_expected(tmp_path):
     path = write(tmp_path, "records", "one-shot", "plain")
     rounds = 300
-    agents = {"rounds": rounds, "types": {"clerk": {}}}
+    agents = {"rounds": rounds}
     policies = {"publisher.policies": ["no-protection"]}
     expected, drawn = (
         reidsim.run(path, overrides={**LOGIT, **policies, "agents": {**agents, "mode": mode}}).summary

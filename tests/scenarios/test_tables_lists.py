@@ -186,13 +186,13 @@ def test_types_of_agents_hold_and_buy_lists(town):
     for unit in ("record", "table"):
         common = {"publisher.unit": unit, "resources.voters.price": 3, "resources.file.buyers": ["anyone"]}
         alone = reidsim.run(town, overrides={**common, "adversary.holds": ["voters", "file"]})
-        agents = {"agents.types": {"x": {"holds": ["voters", "file"]}}}
+        agents = {"agents": {}, "adversaries": {"x": {"holds": ["voters", "file"]}}}
         rounds = reidsim.run(town, overrides={**common, **agents})
         columns = ["publisher_payoff", "adversary_payoff", "risk", "share_attacked"]
         shown = [column for column in columns if column in alone.summary]
         pd.testing.assert_frame_equal(rounds.summary[shown], alone.summary[shown])
         assert (alone.summary["risk"] > 0).any()
-        bought = {"agents.types": {"x": {"buys": ["voters"], "budget": 1000}}, "agents.rounds": 2}
+        bought = {"adversaries": {"x": {"buys": ["voters"], "budget": 1000}}, "agents.rounds": 2}
         spent = reidsim.run(town, overrides={**common, **bought}).analysis.adversaries["spent"]
         assert spent.max() == 3
 
@@ -261,7 +261,9 @@ def test_agents_plan_by_coverage_as_one_game_does(town):
     for unit in ("record", "table"):
         common = _dotted({"publisher__unit": unit, **COVERAGE})
         alone = reidsim.run(town, overrides={**common, "adversary.holds": ["voters", "file"]})
-        rounds = reidsim.run(town, overrides={**common, "agents.types": {"x": {"holds": ["voters", "file"]}}})
+        rounds = reidsim.run(
+            town, overrides={**common, "agents": {}, "adversaries": {"x": {"holds": ["voters", "file"]}}}
+        )
         shown = ["publisher_payoff", "adversary_payoff", "risk", "share_attacked"]
         pd.testing.assert_frame_equal(rounds.summary[shown], alone.summary[shown])
         members = reidsim.run(
@@ -312,11 +314,11 @@ def _dotted(changes):
         ({"adversary.holds": ["voters", "voters"]}, "list named twice"),
         ({"adversary.holds": ["voters"], "adversary.knowledge": "twitter"}, "not of an adversary who looks people up"),
         (
-            {"agents.types.x.holds": ["file"]},
+            {"adversaries.x.holds": ["file"]},
             "adversary who may not have the resource; found 'file'; expected 'x' among",
         ),
         (
-            {"agents.types.x.holds": ["voters", "told"], "resources.told.coverage": 0.5},
+            {"agents": {}, "adversaries.x.holds": ["voters", "told"], "resources.told.coverage": 0.5},
             "resources told by shares are not joined",
         ),
         ({"resources.told.errors": {"age": 0.5}}, "only a list drawn from the people has it; expected it with `kind`"),

@@ -19,7 +19,7 @@ from reidsim.adversaries.knowledge.recipe import (
     VoterListsSource,
 )
 from reidsim.bundled import resolve
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, listed, locating
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.social_media import load_social_media
 from reidsim.populations.value_groups import positions_of
@@ -131,10 +131,8 @@ def load_knowledge(
             raise error.in_records(records, f"source {section.name!r} of {path}") from None
         except InputError as error:
             raise error.located(path, f"sources[{number}]") from None
-    try:
+    with locating(path):
         return Knowledge(domain.names, tuple(sources))
-    except InputError as error:
-        raise error.located(path) from None
 
 
 def _source(section: SourceSection, domain: Domain, persons: Codes, folder: Path) -> Source:
@@ -227,10 +225,8 @@ def _lists_of_states(
 
 
 def _voter_profile(state: str, where: str) -> VoterProfile:
-    try:
+    with locating(where=where):
         return voter_profile(state)
-    except InputError as error:
-        raise error.located(where=where) from None
 
 
 def _changed(profile: VoterProfile, overrides: Mapping[str, ProfileOverrides]) -> VoterProfile:
@@ -310,10 +306,8 @@ def _ages(
 
 
 def _position(domain: Domain, name: str, where: str) -> int:
-    try:
+    with locating(where=where):
         return domain.position(name)
-    except InputError as error:
-        raise error.located(where=where) from None
 
 
 def _column(domain: Domain, persons: Codes, name: str) -> Codes:

@@ -51,22 +51,6 @@ _PASSED_REWARD = 2
 
 
 @dataclass(frozen=True)
-class GittinsIndices:
-    """When each record's turn comes, by group size; sizes not worth linking have no entry.
-
-    Parameters
-    ----------
-    unlinked : dict of int to float
-        Index of a record that is not linked yet, in currency units.
-    linked : dict of int to ndarray of float64, shape (group size,)
-        Index after j exploits that missed, in currency units; 0 where the record is given up.
-    """
-
-    unlinked: dict[int, float]
-    linked: dict[int, Floats]
-
-
-@dataclass(frozen=True)
 class FilePlan:
     """What the adversary does about a file; money in currency units for the whole file.
 
@@ -118,27 +102,6 @@ class Stages:
     end: Sizes
     level: Floats
     reward: Floats
-
-
-def gittins_indices(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> GittinsIndices:
-    """Return the index of every state of records with these group sizes.
-
-    Parameters
-    ----------
-    attack : SequentialAttack
-    group_sizes : ndarray of shape (n_records,)
-        Registry records that match, whole numbers of 0 or more.
-
-    Raises
-    ------
-    InputError
-        If the file is empty, penalties are limited, or group sizes that are worth linking are too large.
-    """
-    sizes = checked_file(attack, group_sizes)
-    distinct, _ = sizes_worth_linking(attack, np.unique(sizes))
-    steps = _steps(attack, int(distinct.max(initial=0)))
-    index = {int(g): _majorant(int(g), attack.prior, attack.discount * attack.gain, steps)[-1] for g in distinct}
-    return GittinsIndices({g: row[0].item() for g, row in index.items()}, {g: row[1:] for g, row in index.items()})
 
 
 def plan_file(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> FilePlan:

@@ -169,38 +169,6 @@ def plan_unknown(
     return _plan(attack, values, sizes, attack.discount * expected - attack.access_cost, accesses)
 
 
-def plan_distribution(
-    attack: SequentialAttack, group_sizes: NDArray[np.number], possible: NDArray[np.number], probabilities: Floats
-) -> Plan:
-    """Plan under any belief on group sizes.
-
-    Parameters
-    ----------
-    attack : SequentialAttack
-    group_sizes : ndarray, shape (n,)
-        True group sizes in the registry.
-    possible : ndarray, shape (n_possible,)
-        Group sizes that the adversary holds possible.
-    probabilities : ndarray of float64, shape (n, n_possible)
-        What it believes of each record; rows sum to 1.
-
-    Raises
-    ------
-    InputError
-        If a row of probabilities is negative somewhere or does not sum to 1.
-    """
-    sizes, held = checked_group_sizes(group_sizes), checked_group_sizes(possible)
-    sums = probabilities.sum(axis=1)
-    wrong = ~((np.abs(sums - 1) <= 1e-9) & (probabilities >= 0).all(axis=1))
-    if wrong.any():
-        row = int(wrong.argmax())
-        expected = "probabilities that sum to 1"
-        raise InputError("not a distribution", where=f"row {row + 1}", found=float(sums[row]), expected=expected)
-    values = _values(attack, int(max(sizes.max(initial=0), held.max(initial=0))))
-    expected_value = probabilities @ value_after_access(attack, values, held)
-    return _plan(attack, values, sizes, attack.discount * expected_value - attack.access_cost)
-
-
 def plan_baseline(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Plan:
     """Plan like the baseline adversary of Eq. 7: one random exploit, or none.
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from reidsim.engine.memory import build_within_memory
-from reidsim.engine.results import Clock, make_manifest, write_json, write_parquet, write_results
+from reidsim.engine.results import Clock, Result, make_manifest
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, UTILITY, averages
 from reidsim.games.shapley import exact_shares, sampled_shares
 from reidsim.measures import Measure, columns_of
@@ -29,12 +27,9 @@ ORDERS = 50
 ATTRIBUTE_MEASURES: tuple[Measure, ...] = (PUBLISHER_PAYOFF, RISK, UTILITY)
 ATTRIBUTE_COLUMNS = ("policy", "attribute", "measure", "all", "without", "alone", "none", "share", "standard_error")
 
-# Draws the figures of a result into a folder; returns the files' names.
-AttributesIllustrator = Callable[["AttributesResult", Path], list[str]]
-
 
 @dataclass(frozen=True, eq=False)
-class AttributesResult:
+class AttributesResult(Result):
     """What each quasi-identifier of a scenario costs and brings.
 
     Parameters
@@ -57,22 +52,9 @@ class AttributesResult:
     def __repr__(self) -> str:
         return f"AttributesResult({self.name!r}: {', '.join(self.table['attribute'].unique())})"
 
-    def save(self, folder: str | Path, *, illustrate: AttributesIllustrator | None = None) -> Path:
-        """Write the results folder: manifest, table, and the figure if `illustrate` is given.
-
-        Raises
-        ------
-        InputError
-            If the folder holds something or cannot be written; then nothing is left behind.
-        """
-
-        def write(into: Path) -> None:
-            write_parquet(into / "attributes.parquet", self.table)
-            figures = [] if illustrate is None else illustrate(self, into / "figures")
-            write_json(into / "manifest.json", {**self.manifest, "figures": figures, "warnings": list(self.warnings)})
-
-        write_results(Path(folder), write)
-        return Path(folder)
+    def stored_tables(self) -> dict[str, pd.DataFrame]:
+        """Return its table."""
+        return {"attributes": self.table}
 
 
 def attributes_loaded(

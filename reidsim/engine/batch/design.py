@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.engine.batch.sampling import draw_points
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.memory import require_memory
 from reidsim.overrides import override, value_at
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
@@ -102,13 +102,11 @@ def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
             where=f"uncertainty.parameters.{WHO_COMES}", found=", ".join(who_may_come(scenario.uncertainty)),
             expected="reidsim stress or reidsim cross-play, which have them by name",
         )  # fmt: skip
-    try:
+    with locating(loaded.path):
         swept = pd.DataFrame(index=range(1))
         if scenario.sweep is not None:
             swept = sweep_points(scenario.sweep, own_values(loaded, scenario.sweep.one_at_a_time))
         drawn = None if scenario.uncertainty is None else draw_points(scenario.uncertainty, scenario.seed)
-    except InputError as error:
-        raise error.located(loaded.path) from None
     points = swept if drawn is None else _crossed(swept, drawn)
     samples = 1 if drawn is None else len(drawn)
     return Design(points, scenario.replications, tuple(map(str, swept.columns)), samples)

@@ -16,7 +16,7 @@ from reidsim.engine.batch.tasks import RunTask, Tables
 from reidsim.engine.distributions import distributions_of_equilibria, distributions_of_people, distributions_of_result
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import describe_once, run_once
-from reidsim.errors import InputError
+from reidsim.errors import locating
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import measures_table
 from reidsim.scenarios.kind import Kind
@@ -60,10 +60,8 @@ class ScenarioWork:
         loaded = at_point(self.loaded, task.values, task.seed)
         if not self._kind.decides or self._kind.in_rounds(loaded.scenario):
             return _run_any(loaded)
-        try:
+        with locating(loaded.path):
             return self._play(loaded, task)
-        except InputError as error:
-            raise error.located(loaded.path) from None
 
     def fingerprint(self, task: RunTask) -> str | None:
         """Check that all files that the run of a task needs can be used; return a hash of what they hold, if known.

@@ -183,6 +183,5 @@ def _silent(task: str, done: int, total: int) -> None:
 
 def _agents_left_out(scenario: ScenarioHead) -> Iterator[str]:
     """Yield what a scenario says that a single game of its own adversary leaves out."""
-    agents = getattr(scenario, "agents", None)
-    if agents is not None and not agents.types and not are_equipped(scenario):
+    if not are_equipped(scenario):
         yield from left_out_of_rounds(scenario)

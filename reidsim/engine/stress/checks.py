@@ -13,7 +13,7 @@ from reidsim.engine.stress.designs import design_points, robustness_points, sens
 from reidsim.engine.stress.outcomes import can_be_played_at_once, chosen_policies, outputs_among, quantile_column
 from reidsim.engine.stress.parts import curve_points
 from reidsim.engine.stress.planning import believed_values
-from reidsim.errors import InputError, listed, not_among
+from reidsim.errors import InputError, listed, locating, not_among
 from reidsim.games.measures import RISK_QUANTILE
 from reidsim.measures import columns_of
 from reidsim.scenarios.design_schema import UncertaintySection
@@ -54,12 +54,10 @@ def check_stress(loaded: LoadedScenario[ScenarioHead]) -> None:
         Names the file and the key of what its game does not have, or the point that the scenario cannot be at.
     """
     section = wanted_parts(loaded.scenario)
-    try:
+    with locating(loaded.path):
         check_section(loaded, section)
         for points in _all_points(loaded.scenario, section):
             check_points(loaded, Design(points.drop(columns=WHO_COMES) if says_who_comes(points) else points))
-    except InputError as error:
-        raise error.located(loaded.path) from None
 
 
 def says_who_comes(points: pd.DataFrame) -> bool:

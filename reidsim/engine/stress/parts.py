@@ -17,7 +17,7 @@ from reidsim.engine.stress.outcomes import Evaluator, Outcomes, Planning
 from reidsim.engine.stress.planning import belief_key, belief_points
 from reidsim.engine.stress.robustness import Floats, best_policies, regret, robustness_table
 from reidsim.engine.stress.sensitivity import Design, analyse
-from reidsim.errors import InputError
+from reidsim.errors import locating
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.robust import Criterion, RobustChoice
@@ -269,12 +269,10 @@ def curve_points(scenario: ScenarioHead, curves: Sequence[BeliefCurveSection]) -
     """
     drawn = []
     for number, curve in enumerate(curves):
-        try:
+        with locating(where=f"stress.beliefs[{number}]"):
             points = belief_points(
                 scenario, curve.key, _values(curve.key, curve.true), _values(curve.key, curve.believed)
             )
-        except InputError as error:
-            raise error.located(where=f"stress.beliefs[{number}]") from None
         drawn.append((curve.key, points))
     return drawn
 

@@ -46,7 +46,7 @@ from reidsim.engine.stress.parts import (
 from reidsim.engine.stress.planning import belief_key, known_keys
 from reidsim.engine.stress.result import TABLES, StressResult
 from reidsim.engine.stress.whoever_comes import OpponentEvaluator
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.games.robust import robust_choices
 from reidsim.progress import watched
 from reidsim.scenarios.design_schema import UncertaintySection
@@ -151,10 +151,8 @@ def stress_loaded(
     """Stress a scenario that has been read; see `stress`."""
     check_stress(loaded)
     loaded.makers()
-    try:
+    with locating(loaded.path):
         return _Stress(loaded, executor, progress or (lambda task, done, total: None), runs).run()
-    except InputError as error:
-        raise error.located(loaded.path) from None
 
 
 class _Stress:

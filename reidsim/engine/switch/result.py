@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from reidsim.engine.results import write_json, write_parquet, write_results
+from reidsim.engine.results import Result
 
 INTERVAL_COLUMNS = (
     "low", "high", "policy", "best", "gain_low", "gain_high", "publisher_payoff_low", "publisher_payoff_high",
@@ -19,12 +17,9 @@ SWITCH_COLUMNS = ("value", "precision", "below", "above", "best_below", "best_ab
 # Between the names of policies that pay the same.
 TOGETHER = ", "
 
-# Draws the figures of a result into a folder; returns the files' names.
-SwitchIllustrator = Callable[["SwitchResult", Path], list[str]]
-
 
 @dataclass(frozen=True, eq=False)
-class SwitchResult:
+class SwitchResult(Result):
     """Where the policy that pays the publisher most changes along one amount.
 
     Parameters
@@ -70,20 +65,6 @@ class SwitchResult:
         found = self.intervals.loc[inside, "policy"]
         return str(found.iloc[0]) if len(found) else ""
 
-    def save(self, folder: str | Path, *, illustrate: SwitchIllustrator | None = None) -> Path:
-        """Write the results folder: manifest, tables, and the figure if `illustrate` is given.
-
-        Raises
-        ------
-        InputError
-            If the folder holds something or cannot be written; then nothing is left behind.
-        """
-
-        def write(into: Path) -> None:
-            for name in ("switches", "intervals", "lines"):
-                write_parquet(into / f"{name}.parquet", getattr(self, name))
-            figures = [] if illustrate is None else illustrate(self, into / "figures")
-            write_json(into / "manifest.json", {**self.manifest, "figures": figures, "warnings": list(self.warnings)})
-
-        write_results(Path(folder), write)
-        return Path(folder)
+    def stored_tables(self) -> dict[str, pd.DataFrame]:
+        """Return its tables."""
+        return {"switches": self.switches, "intervals": self.intervals, "lines": self.lines}

@@ -14,7 +14,7 @@ from reidsim.engine.results import Clock, make_manifest
 from reidsim.engine.switch.amounts import GAIN, LOSS, Amounts, PlannedAt
 from reidsim.engine.switch.envelope import Envelope, NotConvexError, Stretch, Thresholds
 from reidsim.engine.switch.result import INTERVAL_COLUMNS, SWITCH_COLUMNS, TOGETHER, SwitchResult
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
@@ -76,7 +76,7 @@ def switch_loaded(
     report("reading", 0, 1)
     loaded.makers()
     kind = kind_of(loaded.scenario)
-    try:
+    with locating(loaded.path):
         kind.policies_of(loaded.scenario)
         study = build_within_memory(loaded)
         amounts = Amounts(study, key, link_gain=link_gain)
@@ -94,8 +94,6 @@ def switch_loaded(
             on_value(amounts.at(begin + (end - begin) * part / (_DRAWN - 1)))
         table = pd.DataFrame([_interval(amounts, kind, each) for each in intervals], columns=list(INTERVAL_COLUMNS))
         switches = pd.DataFrame(_switches(amounts.own, table, precisions), columns=list(SWITCH_COLUMNS))
-    except InputError as error:
-        raise error.located(loaded.path) from None
     clock.lap("play")
     gain, _ = amounts.gain_and_cost(amounts.own)
     facts = {

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.response import INDIFFERENCE, Adversary
+from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame
 from reidsim.games.full_domain.class_table import ClassTable, RollUp
 from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
 from reidsim.games.full_domain.node_payoffs import ADVERSARY, ATTACKED, PAYOUT, SUPPRESSED
+from reidsim.games.full_domain.risk import finest_classes
 from reidsim.games.full_domain.walk import Followed
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import Outcome, RecordGame
 from reidsim.releases.strategy_space import Floats
+
+# People up to whom replies are kept for every size of a class.
+_MOST_SIZES = 2_000_000
 
 
 @runtime_checkable
@@ -36,6 +40,30 @@ class _Narrowed(Protocol):
         ...
 
 
+class _Replies(NamedTuple):
+    """What replies come to, by size of class; arrays of one shape. See `Response`."""
+
+    reidentified: Floats
+    invited: NDArray[np.bool_]
+    attack_probability: Floats
+    adversary_payoff: Floats
+
+    @classmethod
+    def of(cls, adversary: Adversary, sizes: Floats) -> _Replies:
+        """Let an adversary reply to classes of these sizes."""
+        response = adversary.respond(Linkage(sizes, sizes))
+        return cls(response.reidentified, response.invited, response.attack_probability, response.adversary_payoff)
+
+    def at(self, numbers: NDArray[np.int64]) -> _Replies:
+        """Return some of them."""
+        return _Replies(
+            self.reidentified[numbers],
+            self.invited[numbers],
+            self.attack_probability[numbers],
+            self.adversary_payoff[numbers],
+        )
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AnyAdversaryGame(FullDomainGame):
     """One publisher who picks one node for the whole dataset, and adversaries who reply record by record.
@@ -50,6 +78,12 @@ class AnyAdversaryGame(FullDomainGame):
     ----------
     record_game : RecordGame
         Of the lattice's cells; its benefits are those of `prices`. Gain and cost of `prices` do not matter.
+    by_size : bool
+        Whether replies follow from the number of people among whom a record hides, as this game counts them, and are
+        the same for all records, whose losses are the same, too; and whether the larger of two classes never keeps
+        less. Classes then stand for their records, and the search by branches takes the game. One-shot adversaries
+        reply so, one or several together: each attacks up to some size, the chance of naming the right person falls
+        with size, and by whatever rule types meet, the chance that any of them does rises with that of each.
     others
         See `FullDomainGame`.
 
@@ -60,6 +94,7 @@ class AnyAdversaryGame(FullDomainGame):
     """
 
     record_game: RecordGame
+    by_size: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -69,18 +104,21 @@ class AnyAdversaryGame(FullDomainGame):
                 found=self.record_game.n_records,
                 expected=f"{self.lattice.n_records}",
             )
+        if self.by_size and not (np.ptp(self.record_game.benefit) == np.ptp(self.record_game.loss) == 0):
+            raise InputError("records of different amounts", expected="the same benefit and loss for all")
         if self.prices.n_points > 1:
             raise InputError("several parameter points", found=self.prices.n_points, expected="one")
 
     @classmethod
-    def of(cls, game: FullDomainGame, record_game: RecordGame) -> AnyAdversaryGame:
+    def of(cls, game: FullDomainGame, record_game: RecordGame, *, by_size: bool = False) -> AnyAdversaryGame:
         """Return a game with the replies of a record game in place of those of the one-shot adversary.
 
         In the No-Attack game, adversaries attack when indifferent if only larger classes are safe; see `safe_class`.
         """
         given = {item.name: getattr(game, item.name) for item in fields(FullDomainGame)}
         strict = game.no_attack and game.safe_class == "above"
-        return cls(**given, record_game=eager(record_game) if strict else record_game)
+        record_game = eager(record_game) if strict else record_game
+        return cls(**given, record_game=record_game, by_size=by_size and game.by_class)
 
     @cached_property
     def by_class(self) -> bool:
@@ -89,18 +127,22 @@ class AnyAdversaryGame(FullDomainGame):
 
     @property
     def outcomes_of_classes(self) -> bool:
-        """False: the record game looks at every record."""
-        return False
+        """Whether replies follow from the sizes of classes; else the record game looks at every record."""
+        return self.by_size
 
     @cached_property
     def finest(self) -> tuple[RollUp, ClassTable, NDArray[np.int32]]:
-        """What says how a walk goes on, with nothing to roll up: the record game counts who hides among whom."""
+        """What rolls classes up; with nothing to roll up where the record game counts who hides among whom."""
+        if self.by_size:
+            return finest_classes(self.lattice, self.released, self.population)
         nobody = ClassTable(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros(1))
         nowhere: NDArray[np.int32] = np.zeros(self.lattice.n_records, dtype=np.int32)
         return RollUp(self.lattice, self.lattice.codes), nobody, nowhere
 
     def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
         """Return what a node leads to, shape (1, 4); see `FullDomainGame`."""
+        if self.by_size:
+            return self._outcomes_of_classes(table)
         outcome = self.record_game.outcome(node)
         kept, outcomes = self._kept(outcome), np.empty((1, 4))
         records = np.where(kept, self.released, 0).astype(np.float64)
@@ -111,6 +153,35 @@ class AnyAdversaryGame(FullDomainGame):
         outcomes[0, ATTACKED] = (records * outcome.response.attack_probability).sum()
         outcomes[0, ADVERSARY] = (records * outcome.response.adversary_payoff).sum()
         return outcomes
+
+    def _outcomes_of_classes(self, table: ClassTable) -> Floats:
+        kept, payoff, replies = self._classes(table)
+        records = np.where(kept, table.released, 0).astype(np.float64)
+        amounts = (payoff, 1.0, replies.attack_probability, replies.adversary_payoff)
+        outcomes = np.array([[(records * amount).sum() for amount in amounts]])
+        outcomes[0, SUPPRESSED] = table.released.sum() - outcomes[0, SUPPRESSED]
+        return outcomes
+
+    def may_keep(self, table: ClassTable) -> NDArray[np.bool_]:
+        """Tell which classes of a table keep records; see `FullDomainGame`."""
+        return self._classes(table)[0] & (table.released > 0)
+
+    def _classes(self, table: ClassTable) -> tuple[NDArray[np.bool_], Floats, _Replies]:
+        """Return which classes are kept, what their records pay, and the replies to them."""
+        game, sizes = self.record_game, np.maximum(table.people, 1.0)
+        known = self._by_whole_size
+        replies = _Replies.of(game.adversary, sizes) if known is None else known.at(sizes.astype(np.int64))
+        payoff = game.benefit[0] * (1.0 - table.loss) - game.loss[0] * replies.reidentified
+        tie = INDIFFERENCE * (game.benefit[0] + game.loss[0])
+        return (~replies.invited & (payoff >= -tie) if self.no_attack else payoff > tie), payoff, replies
+
+    @cached_property
+    def _by_whole_size(self) -> _Replies | None:
+        """Replies to classes of 0, 1, 2... people, if people are counted and few enough."""
+        people = self.finest[1].people
+        if people.sum() > _MOST_SIZES or (people % 1.0).any():
+            return None
+        return _Replies.of(self.record_game.adversary, np.maximum(np.arange(people.sum() + 1.0), 1.0))
 
     def kept_at(self, node: int, point: int = 0) -> NDArray[np.bool_]:
         """Tell which cells' records are kept at a node, shape (n_cells,)."""

@@ -6,7 +6,6 @@ import heapq
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +63,7 @@ def anytime_search(
     points = range(game.prices.n_points)
     solved = [
         explore(
-            game if len(points) == 1 else replace(game, prices=game.prices.point(point)),
+            game if len(points) == 1 else game.at_points(np.array([point])),
             nodes=nodes,
             seconds=seconds,
             progress=progress,
@@ -158,7 +157,7 @@ class _Search:
 
     def _can_win(self, bound: float, levels: Levels) -> bool:
         node = self._game.lattice.index(levels)
-        return self._incumbents.beaten_by(np.array([bound]), node, sum(levels))
+        return self._incumbents.beaten_by(np.array([bound]), node, sum(levels)) is not None
 
     def _split(self, levels: Levels, first: int) -> Iterator[tuple[float, int, Levels, int]]:
         """Yield the branches just above a node that can hold a better one."""

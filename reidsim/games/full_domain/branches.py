@@ -7,13 +7,20 @@ that utility, a node would pay at least as much as each of the branch, and suppr
 first attributes alone (of the least information loss in each of their classes), so that a bound takes as long as there
 are combinations of their values, and most branches are closed before all attributes are looked at. Once all have their
 levels, the bound is what the node pays.
+
+What agrees in the first attributes stays together in the branch: if that many people and that utility would not keep a
+record, none of its nodes does. Such classes are left out of the tables of the branch, and parameter points at which it
+cannot hold the best node are left out of its games; neither changes an outcome that still matters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reidsim.games.full_domain.class_table import ClassTable, RollUp
 from reidsim.games.full_domain.game import FullDomainGame
@@ -41,16 +48,18 @@ def search_branches(game: FullDomainGame, progress: Callable[[int], None]) -> tu
     search = _Search(game, progress)
     roll_up, finest, _ = game.finest
     table, _ = roll_up.at(finest, game.lowest, np.empty(0, dtype=np.int32))
-    search.explore(0, _Marginals(roll_up, table))
+    points = np.arange(game.prices.n_points)
+    node, height = game.lattice.index(game.lowest), sum(game.lowest)
+    search.explore(0, _Branch(node, height, _Marginals(roll_up, [table]), 0, game, points))
     return search.incumbents, search.seen
 
 
 class _Marginals:
-    """The classes of a node in its first attributes, up to each depth of the order."""
+    """The classes of a node in its first attributes, up to each depth of the order; `tables` begin with all."""
 
-    def __init__(self, roll_up: RollUp, table: ClassTable) -> None:
+    def __init__(self, roll_up: RollUp, tables: list[ClassTable]) -> None:
         self._roll_up = roll_up
-        self._tables = [table]
+        self._tables = tables
 
     @property
     def whole(self) -> ClassTable:
@@ -64,60 +73,133 @@ class _Marginals:
             self._tables.append(self._roll_up.project(self._tables[-1], n_attributes - len(self._tables)))
         return self._tables[n_attributes - number]
 
+    def within(self, chosen: NDArray[np.int64], number: int) -> _Marginals:
+        """Return the marginals of those classes that have one of the chosen keys in so many of the attributes."""
+        tables = self._tables[: len(self._roll_up.order) - number + 1]
+        return _Marginals(self._roll_up, [self._roll_up.within(table, chosen, number) for table in tables])
+
+
+class _Branch(NamedTuple):
+    """A branch, and what may still be decided in it.
+
+    Parameters
+    ----------
+    node, height : int
+        Its lowest node, and the sum of its levels.
+    marginals : _Marginals
+        Of that node, without classes that keep no record at any of the points in any node of the branch.
+    dropped : int
+        Records in these.
+    game : FullDomainGame
+        At the points where one of its nodes may be the best.
+    points : ndarray of int64
+        Which points these are.
+    """
+
+    node: int
+    height: int
+    marginals: _Marginals
+    dropped: int
+    game: FullDomainGame
+    points: NDArray[np.intp]
+
+
+class _Inside(NamedTuple):
+    """A branch within another, by the steps that one attribute more is raised.
+
+    The most that it can pay at any point comes first, with a minus; then its bound at each, and the classes that this
+    follows from.
+    """
+
+    negated: float
+    step: int
+    bound: Floats
+    table: ClassTable
+
 
 class _Search:
-    """One search; `levels` are those of the lowest node of the branch that it is in."""
+    """One search."""
 
     def __init__(self, game: FullDomainGame, progress: Callable[[int], None]) -> None:
         self._game = game
         self._progress = progress
         self._roll_up = game.finest[0]
-        self._levels = list(game.lowest)
         self.incumbents = Incumbents(game)
-        self.seen = 0
+        self._seen: set[int] = set()
+        self._dives: list[Callable[[], None]] = []
 
-    def explore(self, depth: int, marginals: _Marginals) -> None:
-        """Look for better nodes among those with the levels of the first `depth` attributes.
+    @property
+    def seen(self) -> int:
+        """How many nodes have been worked out."""
+        return len(self._seen)
 
-        Parameters
-        ----------
-        depth : int
-        marginals : _Marginals
-            Of the lowest of these nodes.
+    def explore(self, depth: int, branch: _Branch, *, dive: bool = False) -> None:
+        """Look for better nodes in a branch in which the first `depth` attributes have their levels.
+
+        A dive looks at what promises most alone, at each depth.
         """
-        game, levels = self._game, self._levels
-        position, lowest = self._roll_up.order[depth], game.lowest[self._roll_up.order[depth]]
-        table, found = marginals.first(depth + 1), []
-        for level in range(lowest, game.lattice.shape[position]):
-            levels[position] = level
-            if level > lowest:
-                table, _ = self._roll_up.up(table, position, level - 1, follow=False)
-            outcomes = game.outcomes(game.lattice.index(levels), table, NOBODY)
-            if depth + 1 == len(levels):
-                self._offer(outcomes)
+        game, position, inside = branch.game, self._roll_up.order[depth], []
+        lowest, stride = game.lowest[position], game.lattice.strides[position]
+        table = branch.marginals.first(depth + 1)
+        for step in range(game.lattice.shape[position] - lowest):
+            node, height = branch.node + step * stride, branch.height + step
+            if step:
+                table, _ = self._roll_up.up(table, position, lowest + step - 1, follow=False)
+            outcomes = game.outcomes(node, table, NOBODY)
+            if branch.dropped:
+                outcomes[:, SUPPRESSED] += branch.dropped
+            if depth + 1 == len(self._roll_up.order):
+                self._seen.add(node)
+                self._progress(self.seen)
+                self.incumbents.offer(node, height, self._everywhere(outcomes, branch))
             else:
                 bound = np.where(outcomes[:, SUPPRESSED] <= game.most_suppressed, outcomes[:, PAYOUT], -np.inf)
-                found.append((-float(bound.max()), level, bound))
-        at_level = {lowest: marginals}
+                inside.append(_Inside(-float(bound.max()), step, bound, table))
         # What promises most comes first: good nodes close the rest.
-        for _, level, bound in sorted(found, key=lambda each: each[:2]):
-            levels[position] = level
-            if self._can_win(bound):
-                self.explore(depth + 1, self._raised(at_level, position, level))
-        levels[position] = lowest
+        inside.sort(key=lambda each: each[:2])
+        raised = [branch.marginals]
+        if not depth:
+            # A bound by the first attribute alone says little of what a branch holds, so each has a dive, once the
+            # first dive has closed what is far behind.
+            self._dives = [partial(self._open, depth, branch, raised, each, dive=True) for each in inside[1:]]
+        for each in inside[: 1 if dive else None]:
+            self._open(depth, branch, raised, each, dive=dive)
+        while self._dives and depth + 1 == len(self._roll_up.order):
+            self._dives.pop(0)()
 
-    def _raised(self, at_level: dict[int, _Marginals], position: int, level: int) -> _Marginals:
-        """Return the marginals of the lowest node with an attribute at a level, given those at lower ones."""
-        if level not in at_level:
-            below = self._raised(at_level, position, level - 1).whole
-            table, _ = self._roll_up.up(below, position, level - 1, follow=False)
-            at_level[level] = _Marginals(self._roll_up, table)
-        return at_level[level]
+    def _open(self, depth: int, branch: _Branch, raised: list[_Marginals], inside: _Inside, *, dive: bool) -> None:
+        """Look for better nodes in a branch within another; `raised` are marginals at its levels, from the lowest."""
+        position, step = self._roll_up.order[depth], inside.step
+        node, height = branch.node + step * branch.game.lattice.strides[position], branch.height + step
+        still_open = self.incumbents.beaten_by(self._everywhere(inside.bound, branch), node, height)
+        if still_open is None:
+            return
+        while len(raised) <= step:
+            level = branch.game.lowest[position] + len(raised) - 1
+            table, _ = self._roll_up.up(raised[-1].whole, position, level, follow=False)
+            raised.append(_Marginals(self._roll_up, [table]))
+        within = branch._replace(node=node, height=height, marginals=raised[step])
+        self.explore(depth + 1, self._narrowed(within, depth + 1, inside.table, still_open[branch.points]), dive=dive)
 
-    def _can_win(self, bound: Floats) -> bool:
-        return self.incumbents.beaten_by(bound, self._game.lattice.index(self._levels), sum(self._levels))
+    def _narrowed(self, branch: _Branch, number: int, table: ClassTable, still_open: NDArray[np.bool_]) -> _Branch:
+        """Leave out points and classes of a branch, given those at its lowest node in so many of the attributes."""
+        # A game at fewer points takes as long to make as a few nodes.
+        if 2 * np.count_nonzero(still_open) <= len(branch.points):
+            game = branch.game.at_points(np.flatnonzero(still_open))
+            branch = branch._replace(game=game, points=branch.points[still_open])
+        kept = branch.game.may_keep(table)
+        # Fewer are not worth copying the others.
+        if 4 * (len(kept) - np.count_nonzero(kept)) >= len(branch.marginals.whole.keys):
+            branch = branch._replace(
+                marginals=branch.marginals.within(table.keys[kept], number),
+                dropped=branch.dropped + int(table.released[~kept].sum()),
+            )
+        return branch
 
-    def _offer(self, outcomes: Floats) -> None:
-        self.seen += 1
-        self._progress(self.seen)
-        self.incumbents.offer(self._game.lattice.index(self._levels), sum(self._levels), outcomes)
+    def _everywhere(self, amounts: Floats, branch: _Branch) -> Floats:
+        """Spread amounts of a branch's points (n, ...) over all points, where others cannot win."""
+        if len(branch.points) == len(self.incumbents.payout):
+            return amounts
+        spread = np.full((len(self.incumbents.payout), *amounts.shape[1:]), -np.inf)
+        spread[branch.points] = amounts
+        return spread

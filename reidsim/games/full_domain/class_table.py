@@ -161,6 +161,13 @@ class RollUp:
         shift, field = self.field(self.order[depth])
         return ClassTable(*_project(*table, (shift + field.bit_length())))
 
+    def within(self, table: ClassTable, chosen: NDArray[np.int64], number: int) -> ClassTable:
+        """Return the classes that agree in so many of the first attributes of the order with one of the chosen keys.
+
+        `chosen` are keys of classes in these attributes, in their order.
+        """
+        return ClassTable(*_within(*table, chosen, self._shifts[self.order[number - 1]]))
+
     def at(
         self, table: ClassTable, levels: Sequence[int], group_of: NDArray[np.int32]
     ) -> tuple[ClassTable, NDArray[np.int32]]:
@@ -196,43 +203,56 @@ def _merge(
     added_loss: Floats,
     inverse: NDArray[np.int32],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
-    """Replace one field of each key by its parent, put the keys in order and add up what falls together."""
+    """Replace one field of each key by its parent, put the keys in order and add up what falls together.
+
+    The loss is the least of what falls together: it differs where classes have been projected.
+    """
     n = len(keys)
     follow = len(inverse) > 0
-    raised = np.empty_like(keys)
     rest = ~(field << shift)
-    in_order = True
-    for i in range(n):
-        raised[i] = (keys[i] & rest) | (parents[(keys[i] >> shift) & field] << shift)
-        in_order &= i == 0 or raised[i - 1] <= raised[i]
-    order = np.arange(n).astype(np.int32)
-    if not in_order:
-        _restore_order(keys, raised, order, shift)
     merged_keys = np.empty_like(keys)
     merged_released = np.empty_like(released)
     merged_people = np.empty_like(people)
     merged_loss = np.empty_like(loss)
-    found = -1
-    for i in range(n):
-        row = order[i]
-        if i == 0 or raised[i] != raised[i - 1]:
-            found += 1
-            merged_keys[found] = raised[i]
-            merged_released[found] = released[row]
-            merged_people[found] = people[row]
-            merged_loss[found] = loss[row] + added_loss[(keys[row] >> shift) & field]
-        else:
-            merged_released[found] += released[row]
-            merged_people[found] += people[row]
-        if follow:
-            inverse[row] = found
+    # Mostly the last attribute goes up and the order stays: one pass, without branches, as it is hard to foresee
+    # whether a class begins at a row.
+    last, found, count, size, least, i = -1, -1, 0, 0.0, 0.0, 0
+    while i < n and not follow:
+        group = (keys[i] >> shift) & field
+        key = (keys[i] & rest) | (parents[group] << shift)
+        if key < last:
+            break
+        begins = key != last
+        found += begins
+        count = released[i] + (0 if begins else count)
+        size = people[i] + (0.0 if begins else size)
+        least = min(loss[i] + added_loss[group], np.inf if begins else least)
+        merged_keys[found], merged_released[found], merged_people[found] = key, count, size
+        merged_loss[found] = least
+        last = key
+        i += 1
+    if i < n:
+        raised, order = np.empty_like(keys), np.empty(n, dtype=np.int32)
+        for i in range(n):
+            raised[i] = (keys[i] & rest) | (parents[(keys[i] >> shift) & field] << shift)
+            order[i] = i
+        _restore_order(keys, raised, order, shift)
+        found = -1
+        for i in range(n):
+            row = order[i]
+            loss_here = loss[row] + added_loss[(keys[row] >> shift) & field]
+            if i == 0 or raised[i] != raised[i - 1]:
+                found += 1
+                merged_keys[found], merged_released[found], merged_people[found] = raised[i], released[row], people[row]
+                merged_loss[found] = loss_here
+            else:
+                merged_released[found] += released[row]
+                merged_people[found] += people[row]
+                merged_loss[found] = min(merged_loss[found], loss_here)
+            if follow:
+                inverse[row] = found
     found += 1
-    return (
-        merged_keys[:found].copy(),
-        merged_released[:found].copy(),
-        merged_people[:found].copy(),
-        merged_loss[:found].copy(),
-    )
+    return merged_keys[:found], merged_released[:found], merged_people[:found], merged_loss[:found]
 
 
 @numba.njit(cache=True)
@@ -307,23 +327,45 @@ def _project(
     merged_released = np.empty_like(released)
     merged_people = np.empty_like(people)
     merged_loss = np.empty_like(loss)
-    found = -1
+    last, found, count, size, least = -1, -1, 0, 0.0, 0.0
     for i in range(len(keys)):
         key = keys[i] >> shift << shift
-        if found < 0 or key != merged_keys[found]:
-            found += 1
-            merged_keys[found] = key
-            merged_released[found] = released[i]
-            merged_people[found] = people[i]
-            merged_loss[found] = loss[i]
-        else:
-            merged_released[found] += released[i]
-            merged_people[found] += people[i]
-            merged_loss[found] = min(merged_loss[found], loss[i])
+        begins = key != last
+        found += begins
+        count = released[i] + (0 if begins else count)
+        size = people[i] + (0.0 if begins else size)
+        least = min(loss[i], np.inf if begins else least)
+        merged_keys[found], merged_released[found], merged_people[found] = key, count, size
+        merged_loss[found] = least
+        last = key
     found += 1
-    return (
-        merged_keys[:found].copy(),
-        merged_released[:found].copy(),
-        merged_people[:found].copy(),
-        merged_loss[:found].copy(),
-    )
+    return merged_keys[:found], merged_released[:found], merged_people[:found], merged_loss[:found]
+
+
+@numba.njit(cache=True)
+def _within(
+    keys: NDArray[np.int64],
+    released: NDArray[np.int64],
+    people: Floats,
+    loss: Floats,
+    chosen: NDArray[np.int64],
+    shift: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
+    """Return the rows whose key is one of those chosen (in order) but for its lower bits."""
+    kept_keys = np.empty_like(keys)
+    kept_released = np.empty_like(released)
+    kept_people = np.empty_like(people)
+    kept_loss = np.empty_like(loss)
+    kept = at = 0
+    for i in range(len(keys)):
+        key = keys[i] >> shift << shift
+        while at < len(chosen) and chosen[at] < key:
+            at += 1
+        kept_keys[kept], kept_released[kept], kept_people[kept], kept_loss[kept] = (
+            keys[i],
+            released[i],
+            people[i],
+            loss[i],
+        )
+        kept += at < len(chosen) and chosen[at] == key
+    return kept_keys[:kept].copy(), kept_released[:kept].copy(), kept_people[:kept].copy(), kept_loss[:kept].copy()

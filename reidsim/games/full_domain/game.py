@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from reidsim.games.full_domain.node_payoffs import (
     Thresholds,
     basic_payoffs,
     kept_records,
+    may_be_kept,
     no_attack_payoffs,
     payoffs_by_record,
 )
@@ -100,6 +102,14 @@ class FullDomainGame:
             )
         self.lattice.index(self.lowest)
 
+    def at_points(self, numbers: NDArray[np.intp]) -> FullDomainGame:
+        """Return the game at some of its parameter points, with what does not depend on them as worked out here."""
+        part = copy.copy(self)
+        for name in ("best_case", "thresholds", "_columns", "_bound_losses"):
+            part.__dict__.pop(name, None)
+        object.__setattr__(part, "prices", self.prices.points(numbers))
+        return part
+
     @cached_property
     def n_records(self) -> int:
         """Number of records."""
@@ -166,7 +176,8 @@ class FullDomainGame:
     def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
         """Return payout, suppressed records, attacked records and adversary's payoff of a node, shape (n_points, 4).
 
-        Here they follow from the sizes of the node's classes alone; elsewhere more of `node` may matter.
+        Here they follow from the sizes of the node's classes alone; elsewhere more of `node` may matter. Of classes
+        that are not in the table, nothing is counted.
         """
         outcomes = np.empty((self.prices.n_points, 4))
         prices = self.prices
@@ -192,6 +203,17 @@ class FullDomainGame:
                 table.released, table.people, table.loss, *self.thresholds, *self._columns, outcomes,
             )  # fmt: skip
         return outcomes
+
+    def may_keep(self, table: ClassTable) -> NDArray[np.bool_]:
+        """Tell which classes of a table keep records at some point, shape (n_classes,).
+
+        No class does that is part of one that does not, and loses as much or more. For games whose classes stand for
+        their records.
+        """
+        attacked_below, _, ruinous_at, _ = self.thresholds
+        return np.asarray(
+            may_be_kept(table.released, table.people, table.loss, attacked_below[0], ruinous_at[0], self.no_attack)
+        )
 
     @cached_property
     def _columns(self) -> tuple[Floats, Floats, Floats, Floats]:

@@ -83,8 +83,8 @@ class Incumbents:
         self.nodes = np.full(points, NO_SOLUTION, dtype=np.int64)
         self._height = np.full(points, np.iinfo(np.int64).max, dtype=np.int64)
         self._tie = INDIFFERENCE * np.maximum(game.best_case, 1.0)
-        # What pays less everywhere than the one is no better, what pays more somewhere than the other is.
-        self._floor, self._ceiling = -np.inf, self.payout
+        # What pays less everywhere is no better.
+        self._floor = -np.inf
 
     def offer(self, node: int, height: int, outcomes: Floats) -> None:
         """Take a node where it is better; `height` is the sum of its levels."""
@@ -97,13 +97,14 @@ class Incumbents:
             self.nodes[better] = node
             self._height[better] = height
             self.outcomes[better] = outcomes[better]
-            self._floor, self._ceiling = float((self.payout - self._tie).min()), self.payout + self._tie
+            self._floor = float((self.payout - self._tie).min())
 
-    def beaten_by(self, bound: Floats, node: int, height: int) -> bool:
-        """Tell whether at some point a node that pays at most `bound`, or one that generalizes it, can be better."""
-        if (bound > self._ceiling).any():
-            return True
-        return bool(bound.max() >= self._floor and self._beats(bound, node, height).any())
+    def beaten_by(self, bound: Floats, node: int, height: int) -> NDArray[np.bool_] | None:
+        """Tell at which points a node that pays at most `bound`, or one that generalizes it, can be better, if any."""
+        if bound.max() < self._floor:
+            return None
+        better = self._beats(bound, node, height)
+        return better if better.any() else None
 
     def _beats(self, payout: Floats, node: int, height: int) -> NDArray[np.bool_]:
         ahead = payout - self.payout

@@ -24,6 +24,8 @@ from reidsim.releases.strategy_space import Floats
 BASIC, NO_ATTACK, NO_ATTACK_STRICT = range(3)
 # Columns of the outcomes of a node.
 PAYOUT, SUPPRESSED, ATTACKED, ADVERSARY = range(4)
+# Most classes are smaller than this: where they stand among the thresholds is looked up.
+_SMALL = 64
 # Losses closer than this to 1 are suppression: rounding must not leave a benefit of 1e-16.
 _SUPPRESSED_ABOVE = 1.0 - 1e-12
 
@@ -137,10 +139,10 @@ def basic_payoffs(
             released, people, loss, attacked_below[0], ruinous_at[0], benefit[0], harm[0], gain[0], cost[0], outcomes
         )
         return
-    # By the number of points at which a class is not attacked, and at which an attack would not make it a loss.
-    worth = np.zeros((points + 1, points + 1))
-    odds = np.zeros((points + 1, points + 1))
-    records = np.zeros((points + 1, points + 1))
+    # Worth, odds and records by the number of points at which a class is not attacked, and at which an attack would not
+    # make it a loss.
+    sums = np.zeros((points + 1, points + 1, 3))
+    of_small = np.searchsorted(attacked_below, np.arange(_SMALL), side="right")
     total = 0.0
     for i in range(len(released)):
         count = released[i]
@@ -151,30 +153,36 @@ def basic_payoffs(
         if utility == 0.0:
             continue
         size = max(people[i], 1.0)
-        safe = np.searchsorted(attacked_below, size, side="right")
-        borne = np.searchsorted(ruinous_at, utility * size, side="left")
-        worth[safe, borne] += count * utility
-        odds[safe, borne] += count / size
-        records[safe, borne] += count
+        if size < _SMALL and size == int(size):
+            safe = of_small[int(size)]
+        elif size >= attacked_below[-1]:
+            safe = points
+        else:
+            safe = np.searchsorted(attacked_below, size, side="right")
+        # Where it is never attacked, no point asks what an attack would lead to.
+        borne = points
+        if safe < points and not utility * size > ruinous_at[-1]:
+            borne = np.searchsorted(ruinous_at, utility * size, side="left")
+        sums[safe, borne, 0] += count * utility
+        sums[safe, borne, 1] += count / size
+        sums[safe, borne, 2] += count
     for safe in range(points + 1):
         for borne in range(points - 1, -1, -1):
-            worth[safe, borne] += worth[safe, borne + 1]
-            odds[safe, borne] += odds[safe, borne + 1]
-            records[safe, borne] += records[safe, borne + 1]
+            for column in range(3):
+                sums[safe, borne, column] += sums[safe, borne + 1, column]
     for safe in range(1, points + 1):
         for borne in range(points + 1):
-            worth[safe, borne] += worth[safe - 1, borne]
-            odds[safe, borne] += odds[safe - 1, borne]
-            records[safe, borne] += records[safe - 1, borne]
+            for column in range(3):
+                sums[safe, borne, column] += sums[safe - 1, borne, column]
     for point in range(points):
         attack, ruin = attack_order[point], ruin_order[point] + 1
-        attacked = records[attack, ruin]
-        unattacked = records[points, 0] - records[attack, 0] if benefit[point] > 0 else 0.0
-        kept_worth = worth[points, 0] - worth[attack, 0] + worth[attack, ruin]
-        outcomes[point, PAYOUT] = benefit[point] * kept_worth - harm[point] * odds[attack, ruin]
+        worth, odds, attacked = sums[attack, ruin]
+        unattacked = sums[points, 0, 2] - sums[attack, 0, 2] if benefit[point] > 0 else 0.0
+        kept_worth = sums[points, 0, 0] - sums[attack, 0, 0] + worth
+        outcomes[point, PAYOUT] = benefit[point] * kept_worth - harm[point] * odds
         outcomes[point, SUPPRESSED] = total - attacked - unattacked
         outcomes[point, ATTACKED] = attacked
-        outcomes[point, ADVERSARY] = gain[point] * odds[attack, ruin] - cost[point] * attacked
+        outcomes[point, ADVERSARY] = gain[point] * odds - cost[point] * attacked
 
 
 @numba.njit(cache=True)
@@ -191,13 +199,20 @@ def no_attack_payoffs(
     points = len(benefit)
     worth = np.zeros(points + 1)
     records = np.zeros(points + 1)
+    of_small = np.searchsorted(attacked_below, np.arange(_SMALL), side="left")
     total = 0.0
     for i in range(len(released)):
         count = released[i]
         if count == 0:
             continue
         total += count
-        safe = np.searchsorted(attacked_below, max(people[i], 1.0), side="left")
+        size = max(people[i], 1.0)
+        if size < _SMALL and size == int(size):
+            safe = of_small[int(size)]
+        elif size > attacked_below[-1]:
+            safe = points
+        else:
+            safe = np.searchsorted(attacked_below, size, side="left")
         worth[safe] += count * utility_of(loss[i])
         records[safe] += count
     for safe in range(points - 1, -1, -1):
@@ -209,6 +224,28 @@ def no_attack_payoffs(
         outcomes[point, SUPPRESSED] = total - records[first]
         outcomes[point, ATTACKED] = 0.0
         outcomes[point, ADVERSARY] = 0.0
+
+
+@numba.njit(cache=True)
+def may_be_kept(
+    released: NDArray[np.int64],
+    people: Floats,
+    loss: Floats,
+    attacked_below: float,
+    ruinous_at: float,
+    no_attack: bool,
+) -> NDArray[np.bool_]:
+    """Tell which classes keep records at some point, given the lowest thresholds of all; shape (n_classes,)."""
+    kept = np.empty(len(released), dtype=np.bool_)
+    for i in range(len(released)):
+        size = max(people[i], 1.0)
+        utility = utility_of(loss[i])
+        if no_attack:
+            kept[i] = size > attacked_below
+        else:
+            kept[i] = utility > 0.0 and (size >= attacked_below or utility * size > ruinous_at)
+        kept[i] &= released[i] > 0
+    return kept
 
 
 @numba.njit(cache=True)

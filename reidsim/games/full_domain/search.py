@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class _BestNodes:
         self.seen = 0
 
     def enter(self, node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
-        if self._prune and not self.incumbents.beaten_by(self._game.bound(levels), node, sum(levels)):
+        if self._prune and self.incumbents.beaten_by(self._game.bound(levels), node, sum(levels)) is None:
             return None
         return followed
 
@@ -62,7 +62,7 @@ def search(
     parts = []
     for begin in range(0, points, _POINTS_PER_WALK):
         numbers = np.arange(begin, min(begin + _POINTS_PER_WALK, points))
-        part = game if len(numbers) == points else replace(game, prices=game.prices.points(numbers))
+        part = game if len(numbers) == points else game.at_points(numbers)
         parts.append(_search(part, prune, progress))
     return parts[0] if len(parts) == 1 else joined(parts)
 

@@ -7,12 +7,18 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.errors import InputError, nearest
+from reidsim.games.adversary_types import TypesGame
+from reidsim.games.defenders.defender import Game, outcome_of, withholding
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.game import MaskingGame
+from reidsim.games.masking.several_adversaries import best_against_several
+from reidsim.games.masking.whoever_comes import without_inference
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.linkage.number_checks import check_share
+from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Strategies
 
 PublishedPolicy = Literal[
@@ -31,7 +37,7 @@ Solver = Callable[..., Choice]
 
 
 def solve_policy(
-    game: MaskingGame,
+    game: MaskingGame | TypesGame,
     policy: PublishedPolicy,
     rng: np.random.Generator,
     *,
@@ -43,15 +49,15 @@ def solve_policy(
 
     Parameters
     ----------
-    game : MaskingGame
-        Against the multistage attack; demographics-only and one-stage-masking are played against the same adversary
-        without inference.
+    game : MaskingGame or TypesGame
+        Against the multistage attack, or several; demographics-only and one-stage-masking are played against the same
+        adversaries without inference.
     policy : str
         One of `MASKING_POLICIES`.
     rng : numpy.random.Generator
         For the two random policies.
     solver : callable
-        Solves the three masking games: takes a game and `no_attack`.
+        Solves the three masking games against one adversary: takes a game and `no_attack`.
     opt_in_rate : float
         Probability of sharing everything under random-opt-in.
     sharing_rate : float
@@ -69,21 +75,18 @@ def solve_policy(
     if policy not in MASKING_POLICIES:
         expected = f"one of {', '.join(MASKING_POLICIES)}"
         raise InputError("policy unknown", found=policy, expected=expected, hint=nearest(policy, MASKING_POLICIES))
-    played = game_of_policy(game, policy)
-    if policy in ("masking", "one-stage-masking"):
-        return played.evaluate(solver(played, no_attack=False))
-    if policy == "no-attack-masking":
-        return played.evaluate(solver(played, no_attack=True))
-    return played.evaluate(fixed_choice(game, policy, rng, opt_in_rate=opt_in_rate, sharing_rate=sharing_rate))
-
-
-def game_of_policy(game: MaskingGame, policy: str) -> MaskingGame:
-    """Return the game in which a policy is played: against an adversary without inference for two of the eight."""
-    return game.one_stage() if policy in ("demographics-only", "one-stage-masking") else game
+    played: Game = without_inference(game) if policy in ("demographics-only", "one-stage-masking") else game
+    if policy in ("masking", "one-stage-masking", "no-attack-masking"):
+        no_attack = policy == "no-attack-masking"
+        if isinstance(played, MaskingGame):
+            return played.evaluate(solver(played, no_attack=no_attack))
+        assert isinstance(played, TypesGame)  # noqa: S101 - as given
+        return outcome_of(played, withholding(played, best_against_several(played, no_attack=no_attack)))
+    return outcome_of(played, fixed_choice(game, policy, rng, opt_in_rate=opt_in_rate, sharing_rate=sharing_rate))
 
 
 def fixed_choice(
-    game: MaskingGame,
+    game: MaskingGame | TypesGame,
     policy: str,
     rng: np.random.Generator,
     *,
@@ -94,16 +97,17 @@ def fixed_choice(
     """Return the strategies of the policies that need no search.
 
     opt-in is the game with two strategies: share everything if that pays more than 0, else nothing. demographics-only
-    shares the attributes `linked` on, those of the last stage of the attack if not given.
+    shares the attributes `linked` on, those of the last stage of each attack if not given.
     """
     check_share("opt_in_rate", opt_in_rate)
     check_share("sharing_rate", sharing_rate)
     n, space = game.n_records, game.space
+    assert isinstance(space, MaskingSpace)  # noqa: S101 - of games in which attributes are masked
     everything = np.full(n, space.most_specific, dtype=np.int64)
     if policy == "no-protection":
         return _fixed(policy, everything)
     if policy == "demographics-only":
-        on = game.attack.identify.on if linked is None else linked
+        on = _linked_on(game) if linked is None else linked
         shared = np.array([name in on for name in space.attributes])
         return _fixed(policy, np.broadcast_to(space.masking(shared), (n,)).copy())
     if policy == "random-opt-in":
@@ -111,9 +115,15 @@ def fixed_choice(
     if policy == "random-masking":
         return _fixed(policy, space.masking(rng.random((n, len(space.attributes))) < sharing_rate))
     if policy == "opt-in":
-        payoff = game.evaluate(_fixed(policy, everything)).publisher_payoff
+        payoff = outcome_of(game, _fixed(policy, everything)).publisher_payoff
         return _fixed(policy, np.where(payoff > 0, everything, WITHHELD), exact=True)
     raise InputError("policy needs a search", found=policy)
+
+
+def _linked_on(game: MaskingGame | TypesGame) -> set[str]:
+    """Return the attributes that any of the adversaries links on where its attack ends."""
+    linkers = [game.record_game.linker] if isinstance(game, MaskingGame) else [each.linker for each in game.types]
+    return {name for each in linkers if isinstance(each, MultistageLinker) for name in each.attack.identify.on}
 
 
 def _fixed(policy: str, strategies: Strategies, *, exact: bool = False) -> Choice:

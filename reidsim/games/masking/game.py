@@ -13,16 +13,8 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.multistage.two_stage import (
-    Memory,
-    Reply,
-    TwoStageArrays,
-    compile_two_stage,
-    count_bits,
-    is_two_stage,
-    memory_for,
-    reply_to,
-)
+from reidsim.adversaries.multistage.two_stage import Memory, Reply, TwoStageArrays, memory_for, reply_to
+from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage, count_bits, is_two_stage
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.response import INDIFFERENCE, Adversary
 from reidsim.errors import InputError

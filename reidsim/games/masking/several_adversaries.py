@@ -22,14 +22,8 @@ from numpy.typing import NDArray
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.stages import Identify
-from reidsim.adversaries.multistage.two_stage import (
-    Memory,
-    TwoStageArrays,
-    compile_two_stage,
-    is_two_stage,
-    memory_for,
-    reply_to,
-)
+from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, memory_for, reply_to
+from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage, is_two_stage
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.simple_behaviours import NeverAttacks
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame

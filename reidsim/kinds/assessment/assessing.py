@@ -12,20 +12,13 @@ import pandas as pd
 from reidsim.adversaries.knowledge.assessment import Assessment, assess
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.sets import count_sets
-from reidsim.errors import InputError
-from reidsim.kinds.assessment.measures import (
-    JOURNALIST_HIGH,
-    JOURNALIST_LOW,
-    JOURNALIST_RISK,
-    MARKETER_RISK,
-    OVERALL_RISK,
-    PROSECUTOR_RISK,
-    RISKS,
-)
+from reidsim.errors import locating
+from reidsim.kinds.assessment.measures import JOURNALIST_HIGH, JOURNALIST_LOW, RISKS, RISKS_OF_PERSONS
 from reidsim.kinds.assessment.release import Release
 from reidsim.kinds.assessment.risk_tables import (
     record_table,
     reduction_table,
+    risks_asked,
     set_table,
     settings_table,
     source_table,
@@ -118,7 +111,7 @@ def assess_release(
     section = study.scenario.expectation
     found = {}
     for name, known in knowledge.items():
-        try:
+        with locating(study.loaded.path):
             found[name] = assess(
                 release.codes if release.persons is None else release.persons,
                 known,
@@ -131,8 +124,6 @@ def assess_release(
                 person=release.person,
                 progress=None if report is None else partial(report, f"assessing {name}"),
             )
-        except InputError as error:
-            raise error.located(study.loaded.path) from None
     return found
 
 
@@ -163,7 +154,7 @@ def _run_rows(
     study: RiskStudy, release: Release, records: pd.DataFrame, found: Mapping[str, Assessment], sample: int
 ) -> pd.DataFrame:
     """Return the means over the persons of a release, one row per adversary, with their standard errors."""
-    averaged = ["prosecutor", "journalist", "marketer", "overall", "journalist_low", "journalist_high"]
+    averaged = [*RISKS_OF_PERSONS, JOURNALIST_LOW.column, JOURNALIST_HIGH.column]
     if release.person is not None:
         records = records.drop_duplicates(["knowledge", PERSON])
     averaged += [HOUSEHOLD] * (release.household is not None)
@@ -175,28 +166,16 @@ def _run_rows(
             "replication": sample,
             "records": n,
             "knowledge": means.index.astype("str"),
-            PROSECUTOR_RISK.column: means["prosecutor"].to_numpy(),
-            JOURNALIST_RISK.column: means["journalist"].to_numpy(),
-            MARKETER_RISK.column: means["marketer"].to_numpy(),
-            OVERALL_RISK.column: means["overall"].to_numpy(),
-            JOURNALIST_LOW.column: means["journalist_low"].to_numpy(),
-            JOURNALIST_HIGH.column: means["journalist_high"].to_numpy(),
+            **{measure.column: means[name].to_numpy() for name, measure in RISKS_OF_PERSONS.items()},
+            **{measure.column: means[measure.column].to_numpy() for measure in (JOURNALIST_LOW, JOURNALIST_HIGH)},
             **({} if release.household is None else {HOUSEHOLD: means[HOUSEHOLD].to_numpy()}),
             "method": [assessment.risks.method for assessment in found.values()],
-            **{f"{name}_standard_error": errors for name, errors in _errors_of_means(study, found).items()},
+            **{
+                f"{name}_standard_error": [assessment.standard_error_of_mean(risk) for assessment in found.values()]
+                for name, risk in risks_asked(study).items()
+            },
         }
     )
-
-
-def _errors_of_means(study: RiskStudy, found: Mapping[str, Assessment]) -> dict[str, list[float]]:
-    """Return the standard error of the mean of each risk, by adversary; 0 when exact."""
-    each = found.values()
-    return {
-        "prosecutor": [assessment.standard_error_of_mean("prosecutor") for assessment in each],
-        "journalist": [assessment.standard_error_of_mean("journalist") for assessment in each],
-        "marketer": [assessment.standard_error_of_mean("marketer") for assessment in each],
-        "overall": [assessment.standard_error_of_mean(study.network) for assessment in each],
-    }
 
 
 def _methods(found: Mapping[str, Assessment]) -> dict[str, dict[str, Any]]:

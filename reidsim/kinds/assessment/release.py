@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, listed, locating
 from reidsim.kinds.assessment.schema import RiskReleaseSection, RiskScenario, TreeSection
 from reidsim.linkage.people import largest_in_groups
 from reidsim.linkage.uniqueness.sample_cells import weights_in
@@ -82,10 +82,8 @@ def population_over(population: Population, attributes: tuple[str, ...]) -> Popu
     InputError
         If the population lacks one.
     """
-    try:
+    with locating(where="release.attributes"):
         return population.marginal(attributes or population.domain.names)
-    except InputError as error:
-        raise error.located(where="release.attributes") from None
 
 
 def read_release(
@@ -135,17 +133,13 @@ def read_release(
                 found=listed(declared.attribute.categories),
                 expected=listed(known.categories),
             )
-        try:
+        with locating(path):
             attribute, tree = _values(name, frame[column], declared, known, None if truth is None else truth[column])
             codes.append((attribute if tree is None else tree).encode(frame[column], column))
-        except InputError as error:
-            raise error.located(path) from None
         if truth is not None:
-            try:
+            with locating(loaded.folder / str(section.persons)):
                 own.append(attribute.encode(truth[column], column))
                 _require_included(own[-1], codes[-1], attribute, tree, column, section)
-            except InputError as error:
-                raise error.located(loaded.folder / str(section.persons)) from None
         attributes.append(attribute)
         if tree is not None:
             made[name] = tree
@@ -223,11 +217,9 @@ def _with_everything_above(tree: ValueTree) -> ValueTree:
 
 
 def _declared_tree(name: str, section: TreeSection, folder: Path) -> ValueTree:
-    try:
+    with locating(where=f"trees.{name}"):
         if section.file is None:
             return ValueTree.from_groups(name, section.groups)
         rows = read_hierarchy_rows(folder / section.file, delimiter=section.delimiter)
         attribute = Attribute(name, tuple(dict.fromkeys(row[0] for row in rows)))
         return ValueTree.from_hierarchy(hierarchy_from_rows(attribute, rows))
-    except InputError as error:
-        raise error.located(where=f"trees.{name}") from None

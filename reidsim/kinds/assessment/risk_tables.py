@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.adversaries.knowledge.assessment import Assessment
+from reidsim.adversaries.knowledge.assessment import Assessment, RiskName
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.network import Network
 from reidsim.kinds.assessment.release import Release
 from reidsim.kinds.assessment.schema import WORST_CASE, SettingsSection
 from reidsim.kinds.assessment.study import RiskStudy
 from reidsim.linkage.people import largest_in_groups
+from reidsim.random_counts import draw_binomial
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 
 Floats = NDArray[np.float64]
@@ -35,7 +36,7 @@ def record_table(study: RiskStudy, release: Release, found: Mapping[str, Assessm
         and the attributes. Where people have several records, the number of the ``person``, and risks that are the
         largest of the person's records, the same in all of them. With households, ``household_risk``.
     """
-    released = _released(release)
+    released, asked = _released(release), risks_asked(study)
     parts = []
     for name, assessment in found.items():
         risks, overall = assessment.risks, assessment.risks.overall(study.network)
@@ -52,14 +53,16 @@ def record_table(study: RiskStudy, release: Release, found: Mapping[str, Assessm
                 "marketer": release.by_person(risks.marketer),
                 "overall": release.by_person(overall),
                 **({} if release.household is None else {HOUSEHOLD: largest_in_groups(overall, release.household)}),
-                "prosecutor_standard_error": risks.standard_error("prosecutor"),
-                "journalist_standard_error": risks.standard_error("journalist"),
-                "marketer_standard_error": risks.standard_error("marketer"),
-                "overall_standard_error": risks.standard_error(study.network),
+                **{f"{column}_standard_error": risks.standard_error(risk) for column, risk in asked.items()},
             }
         )
         parts.append(pd.concat([rows, released], axis=1))
     return pd.concat(parts, ignore_index=True)
+
+
+def risks_asked(study: RiskStudy) -> dict[str, RiskName | Network]:
+    """Return what the risks of a person are asked by, by name; the overall one goes through the network."""
+    return {"prosecutor": "prosecutor", "journalist": "journalist", "marketer": "marketer", "overall": study.network}
 
 
 def _released(release: Release) -> pd.DataFrame:
@@ -120,7 +123,7 @@ def settings_table(
         network = Network(p_m=p_m, p_fm=p_fm, p_cu=p_cu, p_c=p_c)
         risks = {name: release.of_people(assessment.risks.overall(network)) for name, assessment in found.items()}
         if section.trials is not None:
-            risks = {name: rng.binomial(section.trials, risk) / section.trials for name, risk in risks.items()}
+            risks = {name: draw_binomial(rng, section.trials, risk) / section.trials for name, risk in risks.items()}
         for name, risk in risks.items():
             of_risk = {f"risk_{quartile}": value for quartile, value in quartiles(risk).items()}
             less = quartiles(reduction(risks[WORST_CASE], risk))

@@ -15,7 +15,7 @@ from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
 from reidsim.adversaries.knowledge.network import Network
 from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownPopulation, UniquenessModel
 from reidsim.bundled import resolve
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.kinds.assessment.release import Release, population_over, read_release
 from reidsim.kinds.assessment.schema import RISK_COLUMNS, WORST_CASE, RiskScenario
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
@@ -142,7 +142,7 @@ def build_risk_study(loaded: LoadedScenario[RiskScenario]) -> RiskStudy:
         If a recipe or file cannot be used, or a sample is larger than the population.
     """
     scenario = loaded.scenario
-    try:
+    with locating(loaded.path):
         population = _population(loaded)
         if scenario.release.path is not None:
             file, population = read_release(loaded, population)
@@ -164,8 +164,6 @@ def build_risk_study(loaded: LoadedScenario[RiskScenario]) -> RiskStudy:
         taken = [name for name in study.domain.names if name in (*RISK_COLUMNS, *keyed)]
         if taken:
             raise InputError("name of a column of the results", where="release.attributes", found=taken[0])
-    except InputError as error:
-        raise error.located(loaded.path) from None
     return study
 
 

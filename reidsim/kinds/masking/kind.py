@@ -36,9 +36,9 @@ from reidsim.kinds.masking.sharing import NOT_SHARED, released_values, shared_co
 from reidsim.kinds.masking.solving import check_policies
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.releases.focused import FocusedSpace
+from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.adversary_schema import WeightedSection
-from reidsim.scenarios.agents import among_adversaries, are_equipped
-from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, Slider
 from reidsim.scenarios.kind import Kind, Use
@@ -117,7 +117,7 @@ class MaskingKind(Kind):
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what tables are drawn from."""
-        content = {key: value for key, value in loaded.content.items() if key not in _NOT_OF_THE_STUDY}
+        content = {key: value for key, value in spelled_out(loaded.content).items() if key not in _NOT_OF_THE_STUDY}
         if "adversaries" in content:
             content["adversaries"] = {
                 name: {key: value for key, value in section.items() if key not in WeightedSection.model_fields}
@@ -162,7 +162,7 @@ class MaskingKind(Kind):
 
     def settings(self, study: MaskingStudy) -> Callable[[str, int, int], Setting]:
         """Return the world of each policy in each draw of the tables."""
-        agents = among_adversaries(study.scenario.agents or AgentsSection(), study.scenario.adversaries)
+        agents = self.agents_of(study.scenario)
 
         def setting(policy: str, replication: int, draw: int) -> Setting:
             games = study.games_against_each(replication)
@@ -189,9 +189,8 @@ class MaskingKind(Kind):
         return study, opponents_of_subjects(study, knowledge=knowledge, rate=rate, draw=draw)
 
     def opponent_types(self, study: MaskingStudy, draw: int = 0) -> TypeOpponents:
-        """Return the types, on the attributes that any attack looks at."""
-        agents, named = study.scenario.agents, are_equipped(study.scenario)
-        if agents is None or not (agents.types or named):
+        """Return those who are equipped, on the attributes that any attack looks at."""
+        if not are_equipped(study.scenario):
             return ideas_of_several(study, draw)
         games = [game for game, _ in study.games_against_each(draw).values()]
         space = games[0].space
@@ -199,7 +198,7 @@ class MaskingKind(Kind):
             return TypeOpponents(left_out=(f"types cannot play: there are more than {MOST_FORMS:,} forms", LEFT_OUT))
         setting = self.settings(study)("masking", draw, 0)
         looked_at = tuple(dict.fromkeys(name for game in games for name in game.attack.looked_at))
-        return types_of_setting(setting, agents.together, FocusedSpace(space, looked_at), named=named)
+        return types_of_setting(setting, FocusedSpace(space, looked_at))
 
     def cross_play_policies(self, study: MaskingStudy) -> tuple[str, ...]:
         """Return the policies in the order of rows, and those of the scenario."""

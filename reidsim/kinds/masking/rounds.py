@@ -13,24 +13,26 @@ from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, Stag
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import Linker
 from reidsim.kinds.masking.policies import policy_named
 from reidsim.kinds.masking.solving import game_of
 from reidsim.kinds.masking.study import MaskingStudy, presence_of
+from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import (
+    OWN_ADVERSARY,
     check_resources,
     economics_of,
     outlays_of,
     profile_of,
     rules_of,
+    section_of,
     sequential_rules,
     types_of,
-    where_named,
 )
-from reidsim.scenarios.agents_equipment import check_accuracy, linker_of, simple_planner
-from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
+from reidsim.scenarios.agents_equipment import check_accuracy, drawn_planner, linker_of
+from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.planners import planner
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import named
@@ -38,12 +40,12 @@ from reidsim.scenarios.several_adversaries import named
 
 @dataclass(eq=False)
 class _MaskingEquip:
-    """Equips a type of a masking scenario; see `reidsim.agents.profile.Equip`."""
+    """Equips an adversary of a masking scenario; see `reidsim.agents.profile.Equip`."""
 
     study: MaskingStudy
     truth: MaskingGame
     believed: MaskingGame
-    section: AgentTypeSection
+    section: WeightedSection
     agents: AgentsSection
     where: str
     _linkers: dict[tuple[Holdings, bool], Linker] = field(default_factory=dict)
@@ -74,24 +76,22 @@ class _MaskingEquip:
         )
 
     def adversary(self, attack: MultistageAttack, game: MaskingGame, economics: EconomicsSection) -> Adversary:
-        """Return the planner of the type under some economics, with the stages that it can carry out."""
+        """Return the planner under some economics, with the stages that it can carry out."""
         own = economics_of(self.section, economics, self.agents)
-        simple = simple_planner(self.section, own, self.study.scenario.seed, self.agents)
-        if simple is not None:
-            return simple
+        drawn = drawn_planner(self.section, own, self.study.scenario.seed, self.agents)
+        if drawn is not None:
+            return drawn
         gain, cost, adversary = own.adversary_gain, own.cost, self.study.scenario.adversary
-        name = self.section.planner or adversary.planner
-        adversary = adversary.model_copy(update=self.section.errors(name, adversary, self.where))
-        if name == "fmdp":
+        if adversary.plans_sequentially:
             # The sequential attack reckons with fines itself.
             cost = economics.cost if self.section.cost is None else self.section.cost
             rules = adversary.sequential.model_copy(update=sequential_rules(self.agents))
-            sequential = adversary.model_copy(update={"planner": name, "sequential": rules, "parameters": {}})
+            sequential = adversary.model_copy(update={"sequential": rules})
             coverage = presence_of(game.world, game.attack.identify.resource)
             return planner(sequential, gain, cost, loaded=self.study.loaded, coverage=coverage)
-        if name != "one-shot":
+        if adversary.planner != "one-shot":
             return planner(adversary, gain, cost, loaded=self.study.loaded)
-        in_stages = self.study.knowledge is None and self.section.planner is None
+        in_stages = self.study.knowledge is None
         once = replace(attack, gain=gain, cost=cost) if in_stages else OneShotAdversary(gain, cost)
         return adversary.erring(once, f"{self.where}.rationality")
 
@@ -120,27 +120,26 @@ def stages_with(attack: MultistageAttack, holds: Holdings) -> tuple[Stage, ...]:
 def masking_profiles(
     study: MaskingStudy, agents: AgentsSection, games: Mapping[str | None, tuple[MaskingGame, MaskingGame]]
 ) -> tuple[AdversaryProfile, ...]:
-    """Return the types of adversary of a masking scenario, given the games against each adversary that it has.
+    """Return the adversaries of a masking scenario, given the games against each.
 
     Raises
     ------
     InputError
-        If a type lacks a resource that it needs, or what it names does not exist.
+        If one lacks a resource that it needs, or what it names does not exist.
     """
     scenario = study.scenario
-    path = where_named(scenario)
     used = {
-        name: sorted({stage.resource for stage in study.each[name if study.alone else None].stages})
-        for name in types_of(agents)
+        name or OWN_ADVERSARY: sorted({stage.resource for stage in against.stages})
+        for name, against in study.each.items()
     }
-    check_resources(agents, scenario.resources, study.tables.buyers, used, path)
+    check_resources(scenario, scenario.resources, study.tables.buyers, used)
     prices, profiles = study.tables.prices, []
-    for name, section in types_of(agents).items():
-        own = name if study.alone else None
+    for name, section in types_of(scenario).items():
+        own, where = name if study.alone else None, section_of(scenario, name)
         against, (truth, believed) = study.each[own], games[own]
         with named(own):
-            equip = _MaskingEquip(against, truth, believed, section, agents, f"{path}.{name}")
-            _check_type(section, equip, truth, f"{path}.{name}")
+            equip = _MaskingEquip(against, truth, believed, section, agents, where)
+            _check_equipped(section, equip, truth, where)
             true_economics = against.scenario.economics
             believed_economics = against.scenario.beliefs.of(true_economics)
             as_believed = profile_of(
@@ -186,10 +185,8 @@ def setting_of(
         for name, (truth, believed) in games.items()
     }
     truth, believed = next(iter(played.values()))
-    try:
+    with locating(study.loaded.path):
         profiles = masking_profiles(study, agents, played)
-    except InputError as error:
-        raise error.located(study.loaded.path) from None
     if agents.remembers and agents.rounds > 1 and not truth.space.is_nested:
         raise InputError(
             "what was released at two levels that are not nested is no level", source=study.loaded.path,
@@ -205,9 +202,10 @@ def setting_of(
         profiles=profiles,
         solve=lambda name, game: policy_named(name).defender(study, replication).choose(game),
         is_fixed=lambda policy: policy_named(policy).is_rule,
+        forbids_attacks=lambda policy: policy_named(policy).forbids_attacks,
         seed=study.scenario.seed,
         replication=replication * agents.draws + draw,
-        **rules_of(agents),
+        **rules_of(study.scenario, agents),
     )
 
 
@@ -217,12 +215,7 @@ def _without_inference(study: MaskingStudy, policy: str, game: MaskingGame) -> M
     return played
 
 
-def _check_type(section: AgentTypeSection, equip: _MaskingEquip, game: MaskingGame, where: str) -> None:
-    if section.knowledge is not None:
-        raise InputError(
-            "a type of a masking game knows what the scenario's adversary does", where=f"{where}.knowledge",
-            found=section.knowledge, expected="knowledge and resource of a section [adversaries.NAME]",
-        )  # fmt: skip
+def _check_equipped(section: WeightedSection, equip: _MaskingEquip, game: MaskingGame, where: str) -> None:
     register = game.attack.identify.resource
     if section.needs_resources and register not in {*(section.holds or ()), *section.buys}:
         raise InputError(

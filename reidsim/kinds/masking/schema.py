@@ -3,160 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed, nearest, not_among
-from reidsim.kinds.masking.policies import PolicyName, policy_named
+from reidsim.errors import InputError, listed, not_among
+from reidsim.kinds.masking.subjects_schema import SubjectsSection
+from reidsim.kinds.masking.tables_schema import PeopleSection, ResourceSection, TableSection, TargetsSection
 from reidsim.scenarios.adversary_schema import PlannerSection, Share, WeightedSection, check_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_stages import (
     IdentifySection,
     StageSection,
 )
-from reidsim.scenarios.policy import AnonymityK, with_each_k
 from reidsim.scenarios.resource_schema import (
-    DrawnResourceSection,
     ListBeliefsSection,
-    Together,
     check_together,
     drawn_lists_of,
 )
-from reidsim.scenarios.schema import RECORD_COLUMNS, EconomicsSection, ScenarioHead
+from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 from reidsim.scenarios.several_adversaries import named, scenario_alone
 from reidsim.validation import Section
 
 TARGETS = "targets"
-
-Years = Annotated[int, Field(ge=1)]
-
-
-def _refuse_repeated(names: tuple[str, ...], where: str) -> None:
-    """Raise an error if an attribute is listed twice."""
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        raise InputError("attribute given twice", where=where, found=repeated[0])
-
-
-class PeopleSection(Section):
-    """The people from whom targets and resources are drawn."""
-
-    recipe: str = Field(
-        description="name of a bundled population, or path of a recipe; people are drawn, so it must list them"
-    )
-    seed: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="of the population; the recipe's own if not given"
-    )
-    generations: Years | None = Field(
-        default=None, description="of a genealogy: men of the last so many; everybody if not given"
-    )
-    women: bool = Field(default=False, description="with `generations`: also the women, of whom no alleles are known")
-    reference_year: int | None = Field(
-        default=None, description="gives people an `age`, counted from their `birth_year`"
-    )
-    together: Together = Field(
-        default=0.0,
-        description="how a person's memberships in lists drawn from the people go together: the correlation of a "
-        "Gaussian copula, one for all pairs or list = { list = correlation }; how many are in each stays as it is",
-    )
-
-    @model_validator(mode="after")
-    def _of_generations(self) -> PeopleSection:
-        if self.women and self.generations is None:
-            raise InputError("without generations everybody is there", where="women", expected="it with generations")
-        return self
-
-
-class TableSection(Section):
-    """Who is in a table: drawn from the people, or the rows of a file."""
-
-    size: Annotated[int, Field(ge=1)] | None = Field(default=None, description="people drawn")
-    file: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="CSV or Parquet file instead")
-    delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
-    columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where the names differ")
-
-    @model_validator(mode="after")
-    def _one_origin(self) -> TableSection:
-        self.check_origin()
-        return self
-
-    def check_origin(self) -> None:
-        """Check that one key says who is in the table.
-
-        Raises
-        ------
-        InputError
-        """
-        if (self.size is None) == (self.file is None):
-            raise InputError("nobody is in the table, or two say who", expected="either size or file")
-
-
-class TargetsSection(TableSection):
-    """The subjects: who shares a record."""
-
-    person: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None,
-        description="column of a file that says whose each row is: a value that is there twice is an error, as each "
-        "row is a subject who decides alone",
-    )
-
-    @model_validator(mode="after")
-    def _keyed_file(self) -> TargetsSection:
-        if self.person is not None and self.file is None:
-            raise InputError("subjects who are drawn have no key", where="person", found=self.person, expected="a file")
-        return self
-
-
-class ResourceSection(DrawnResourceSection, TableSection):
-    """A table that the adversary holds: a list drawn from the people if it has a `kind`, else a sample or a file."""
-
-    holds: Literal["targets", "others", "anyone"] = Field(
-        default="anyone",
-        description="of a sample: all subjects and more people, nobody of another such table, or people at random. In "
-        'a file, `"targets"` is checked',
-    )
-    attributes: tuple[str, ...] = Field(min_length=1, description="attributes that it carries")
-    missing_alleles: Share | None = Field(
-        default=None,
-        description="share of the alleles of a table drawn that are unknown; 0 if not given, of a genealogy 0.3",
-    )
-    count: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="column of a file that says how many people each row stands for"
-    )
-
-    @model_validator(mode="after")
-    def _one_origin(self) -> ResourceSection:
-        if self.kind == "file":
-            if self.file is None or self.size is not None:
-                raise InputError("rows of the list come from a file", where="file", expected="it, and no size")
-        elif self.kind is None:
-            self.check_origin()
-            if self.coverage is not None:
-                raise InputError("only a list drawn from the people has it", where="coverage", expected="a `kind`")
-        elif self.file is not None:
-            raise InputError("list that is drawn", where="file", found=self.file, expected='it with kind = "file"')
-        return self
-
-    @model_validator(mode="after")
-    def _fits_origin(self) -> ResourceSection:
-        _refuse_repeated(self.attributes, "attributes")
-        if self.is_list:
-            if "holds" in self.model_fields_set:
-                expected = "coverage, or no `kind` for a sample"
-                raise InputError("who is in a list is drawn", where="holds", found=self.holds, expected=expected)
-            if self.count is not None:
-                raise InputError("a list has a row for each person", where="count", found=self.count)
-            if self.kind == "file" and self.missing_alleles:
-                raise InputError("alleles of a file are not lost", where="missing_alleles", found=self.missing_alleles)
-            return self
-        if self.file is not None and self.missing_alleles:
-            found, expected = self.missing_alleles, "alleles left empty in the file"
-            raise InputError("alleles of a file are not lost", where="missing_alleles", found=found, expected=expected)
-        if self.file is None and self.count is not None:
-            raise InputError("people who are drawn are not counted", where="count", found=self.count, expected="a file")
-        return self
 
 
 class MaskingAdversarySection(PlannerSection):
@@ -210,109 +79,6 @@ class WeightedMaskingAdversarySection(WeightedSection, MaskingAdversarySection):
     """One of several adversaries, of whom the subjects meet one: how it links and plans."""
 
 
-class GeneralizedAttribute(Section):
-    """Levels of an attribute between shared and masked."""
-
-    widths: tuple[Annotated[int, Field(ge=2)], ...] = Field(
-        default=(), description="widths of intervals at each level, from 0 on; each a multiple of the one before"
-    )
-    groups: tuple[tuple[tuple[str, ...], ...], ...] = Field(
-        default=(), description="values merged at each level; others stay alone"
-    )
-    kept: tuple[Share, ...] = Field(
-        min_length=1, description="share of the attribute's weight kept at each level, not rising"
-    )
-
-    @model_validator(mode="after")
-    def _one_way(self) -> GeneralizedAttribute:
-        levels = len(self.widths) or len(self.groups)
-        for finer, coarser in pairwise(self.widths):
-            if coarser % finer:
-                raise InputError(
-                    "intervals that do not fit into those of the next level",
-                    where="widths", found=list(self.widths), expected=f"a multiple of {finer} after {finer}",
-                )  # fmt: skip
-        if bool(self.widths) == bool(self.groups) or levels != len(self.kept):
-            raise InputError(
-                "levels are not told",
-                found=f"{len(self.widths)} widths, {len(self.groups)} groupings, {len(self.kept)} shares kept",
-                expected="either widths or groups, and a share kept for each",
-            )
-        return self
-
-
-class SubjectsSection(Section):
-    """What the data subjects may share, what it is worth, and how they decide."""
-
-    attributes: tuple[str, ...] = Field(min_length=1, description="attributes that can be shared; loci last")
-    always_shared: tuple[str, ...] = Field(
-        default=(),
-        description="attributes that cannot be masked: the first of the list, each linked on by the last stage; not "
-        "with `k-anonymity`",
-    )
-    weights: Literal["entropy", "uniform"] | dict[str, Annotated[float, Field(ge=0)]] = Field(
-        default="entropy",
-        description="worth of each attribute: entropy in the first resource that carries it, all alike, or attribute "
-        "= weight",
-    )
-    minority_support: float = Field(
-        default=0.0,
-        description="alpha: how much more sharing rare values is worth; below 0 frequent values are worth more",
-    )
-    generalize: dict[str, GeneralizedAttribute] = Field(
-        default={}, description="attribute = its levels between shared and masked"
-    )
-    policies: tuple[PolicyName, ...] = Field(
-        default=("opt-in", "masking", "no-attack-masking"),
-        min_length=1,
-        description="policies compared, the columns of the table, each once",
-    )
-    solver: Literal["best-first", "backward-induction", "greedy", "anytime"] = Field(
-        default="best-first", description="of the policies that are games"
-    )
-    most_evaluated: Annotated[int, Field(ge=1)] = Field(
-        default=20_000, description="of solver `anytime`: strategies worked out per subject, after a greedy search"
-    )
-    k: AnonymityK = Field(
-        default=2,
-        description="of policy `k-anonymity`: records that look alike; of a list, each is a policy, such as "
-        "`k-anonymity-5`",
-    )
-    opt_in_rate: Share = Field(default=0.05, description="of policy `random-opt-in`: probability to share all")
-    sharing_rate: Share = Field(
-        default=0.15, description="of policy `random-masking`: probability to share each attribute"
-    )
-
-    @model_validator(mode="after")
-    def _consistent(self) -> SubjectsSection:
-        _refuse_repeated(self.attributes, "attributes")
-        taken = [name for name in self.attributes if name in (*RECORD_COLUMNS, "gap")]
-        if taken:
-            raise InputError("name of a column of the results", where="attributes", found=taken[0])
-        # Wherever policies are named, that of each k has its own name.
-        object.__setattr__(self, "policies", with_each_k(self.policies, self.k))
-        repeated = [policy for policy in self.policies if self.policies.count(policy) > 1]
-        if repeated:
-            raise InputError("policy given twice", where="policies", found=repeated[0])
-        for name in self.generalize:
-            if name not in self.attributes:
-                hint = nearest(name, self.attributes)
-                raise InputError("not an attribute that can be shared", where=f"generalize.{name}", hint=hint)
-        always = self.always_shared
-        if self.attributes[: len(always)] != always:
-            raise InputError(
-                "attributes that are always shared do not come first in the list of attributes",
-                where="always_shared", found=list(always), expected=f"{list(self.attributes[: len(always)])}",
-            )  # fmt: skip
-        for name in always:
-            if name in self.generalize:
-                raise InputError("attribute always shared as it is", where=f"generalize.{name}")
-        if always and any(policy_named(name).way == "k-anonymity" for name in self.policies):
-            expected = "attributes that can all be masked"
-            raise InputError("policy k-anonymity suppresses any attribute", where="always_shared", expected=expected)
-        return self
-
-
 class MaskingBeliefsSection(ListBeliefsSection):
     """What subjects believe when they choose; the truth where not given."""
 
@@ -350,7 +116,8 @@ class MaskingScenario(ScenarioHead):
         description="how the adversary attacks; needed unless there are `adversaries`",
     )
     adversaries: dict[str, WeightedMaskingAdversarySection] = Field(
-        default={}, description="in place of `adversary`: several by name, of whom the subjects meet one"
+        default={},
+        description="several by name, of whom the subjects meet one; an `adversary` beside them gives their defaults",
     )
     subjects: SubjectsSection = Field(description="what can be shared, what it is worth, how it is decided")
     agents: AgentsSection | None = Field(
@@ -367,7 +134,7 @@ class MaskingScenario(ScenarioHead):
 
     @model_validator(mode="after")
     def _somebody_attacks(self) -> MaskingScenario:
-        check_adversaries(self.adversaries, self.model_fields_set, self.agents)
+        check_adversaries(self.adversaries, self.agents)
         if not self.adversaries and "adversary" not in self.model_fields_set:
             raise InputError(
                 "key missing", where="adversary", expected="[adversary], or several by name as [adversaries.NAME]"

@@ -10,9 +10,9 @@ import pandas as pd
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.masking.fixed_policies import game_of_policy
 from reidsim.games.masking.game import MaskingGame, is_ahead
 from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.kinds.masking.policies import policy_named
 
 # Returns the text of an attribute's value.
 Label = Callable[[str, int], str]
@@ -102,7 +102,7 @@ def search_path_table(
     for policy, equilibrium in equilibria.items():
         strategy = int(equilibrium.strategies[record])
         # The same strategy is another outcome against an adversary who infers nothing.
-        played = game_of_policy(game, policy)
+        played = game.one_stage() if policy_named(policy).without_inference else game
         key = (strategy, played is game or strategy == WITHHELD)
         policies.setdefault(key, []).append(policy)
         if key not in rows:

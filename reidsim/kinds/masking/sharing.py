@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
+from reidsim.kinds.masking.schema import MaskingScenario
+from reidsim.kinds.masking.subjects_schema import GeneralizedAttribute
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.record_sharing import SharedColumns
 

@@ -5,17 +5,13 @@ One adversary who attacks in two stages is played by compiled searches, any othe
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.response import Adversary
 from reidsim.errors import InputError
-from reidsim.games.adversary_types import TypesGame
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.defenders.defender import Game, withholding
 from reidsim.games.defenders.fixed import OptIn
@@ -29,7 +25,8 @@ from reidsim.games.masking.greedy import greedy
 from reidsim.games.masking.partial_knowledge import exhaustive, same_strategy_of_records
 from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.masking.several_adversaries import best_against_several
-from reidsim.games.record_game import Choice, Constraint, Linker, RecordGame
+from reidsim.games.masking.whoever_comes import without_inference
+from reidsim.games.record_game import Choice, Constraint, RecordGame
 from reidsim.random_streams import replication_stream
 from reidsim.releases.cell_suppression import k_anonymous_cells
 from reidsim.releases.masking import MaskingSpace
@@ -79,24 +76,7 @@ def choose(study: MaskingStudy, policy: str, game: Game, draw: int) -> Choice:
 
 def game_of(study: MaskingStudy, policy: str, game: Game) -> Game:
     """Return the game in which a policy is played and paid: without inference for two of them."""
-    if not study.policy(policy).without_inference:
-        return game
-    if isinstance(game, MaskingGame):
-        return game.one_stage()
-    if not isinstance(game, TypesGame):
-        return replace(game, **_without_inference(game.linker, game.adversary))
-    return game.with_types([replace(each, **_without_inference(each.linker, each.adversary)) for each in game.types])
-
-
-def _without_inference(linker: Linker, adversary: Adversary) -> dict[str, Any]:
-    """Return what an adversary links with and how it replies if it infers nothing, as fields of a game."""
-    if isinstance(linker, MultistageLinker):
-        linker = MultistageLinker(linker.attack.one_stage(), linker.world, linker.space)
-    if isinstance(adversary, MultistageAttack):
-        adversary = adversary.one_stage()
-    elif isinstance(adversary, ErringAdversary) and isinstance(adversary.adversary, MultistageAttack):
-        adversary = adversary.of(adversary.adversary.one_stage())
-    return {"linker": linker, "adversary": adversary}
+    return without_inference(game) if study.policy(policy).without_inference else game
 
 
 def _searched(study: MaskingStudy, policy: str, game: MaskingGame) -> Choice:

@@ -14,16 +14,17 @@ from reidsim.adversaries.multistage.stages import Identify, InferSurname, Stage
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
-from reidsim.errors import InputError, nearest
-from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.errors import InputError, locating, nearest
 from reidsim.games.defenders.defender import Game
 from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
+from reidsim.games.masking.whoever_comes import against_whoever_comes
 from reidsim.kinds.masking.knowledge import KnowledgeOfSubjects
 from reidsim.kinds.masking.policies import MaskingPolicy, policy_named
 from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
-from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_stages, masking_tables, named_loci
+from reidsim.kinds.masking.table_sources import linked_in_stages, masking_tables, named_loci
+from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables
 from reidsim.random_streams import replication_stream
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
 from reidsim.scenarios.agents import OWN_ADVERSARY, meeting_of
@@ -89,15 +90,12 @@ class MaskingStudy(Study[MaskingScenario]):
 
     def _of_whoever_comes(self, games: Sequence[MaskingGame]) -> Game:
         """Return the game against one of the adversaries, given that against each: itself, if there is one."""
-        first = games[0]
         if len(games) == 1:
-            return first
-        played = [game.record_game for game in games]
-        types = [
-            AdversaryType(name, section.weight, game.linker, game.adversary)
-            for (name, section), game in zip(self.scenario.adversaries.items(), played, strict=True)
-        ]
-        return TypesGame(first.space, types, played[0].benefit, played[0].loss, meeting_of(self.scenario.agents))
+            return games[0]
+        several = self.scenario.adversaries
+        weights = {name: section.weight for name, section in several.items()}
+        together = meeting_of(self.scenario.agents)
+        return against_whoever_comes(dict(zip(several, games, strict=True)), weights, together)
 
     def games(self, draw: int) -> Games:
         """Return the games against the adversary; of several the first, on the people and strategies of all.
@@ -121,10 +119,8 @@ class MaskingStudy(Study[MaskingScenario]):
         """
         if draw not in self._drawn:
             self._drawn.clear()
-            try:
+            with locating(self.loaded.path):
                 self._drawn[draw] = self._games(draw)
-            except InputError as error:
-                raise error.located(self.loaded.path) from None
         return self._drawn[draw]
 
     def _games(self, replication: int) -> dict[str | None, Games]:
@@ -166,10 +162,8 @@ class MaskingStudy(Study[MaskingScenario]):
             values = world.targets.matrix(section.attributes)
             reference = tuple(self._carrier(world, attribute) for attribute in section.attributes)
             unknown = tuple(NO_ALLELE if attribute in self.loci else None for attribute in section.attributes)
-            try:
+            with locating(where="subjects.minority_support"):
                 weights = minority_weights(weights, values, reference, section.minority_support, unknown)
-            except InputError as error:
-                raise error.located(where="subjects.minority_support") from None
         if section.always_shared:
             n_always = len(section.always_shared)
             return PartialMaskingSpace(section.attributes, weights, n, kept, groups, total, n_always)
@@ -292,7 +286,7 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario]) -> MaskingStudy
     InputError
         If a file or value cannot be used.
     """
-    try:
+    with locating(loaded.path):
         tables, alone = masking_tables(loaded), {}
         if loaded.scenario.adversaries:
             for name in loaded.scenario.adversaries:
@@ -308,8 +302,6 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario]) -> MaskingStudy
                 used = dict.fromkeys(stage.resource for stage in each.stages)
                 check_buyer(own or OWN_ADVERSARY, where, used, tables.buyers)
         return study
-    except InputError as error:
-        raise error.located(loaded.path) from None
 
 
 def presence_of(world: MultistageWorld, resource: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan, section
 from reidsim.wording import Code, Sentence, codes, number_text
 
@@ -40,7 +41,7 @@ def _group(run: Stored, default: str = "journalist") -> Iterator[Sentence]:
             "All records of a person are shared in one form. Groups are counted in people, and a person is found by "
             "the record that hides among the fewest of them.",
         )
-    several = section(run.content, "adversaries")
+    several = section(spelled_out(run.content), "adversaries")
     each = [section(several, name) for name in several] or [section(run.content, "adversary")]
     risks = {adversary.get("risk", default) for adversary in each}
     people, recipe = run.manifest.get("people"), section(run.content, "population").get("recipe")

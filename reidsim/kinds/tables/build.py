@@ -19,13 +19,15 @@ from reidsim.kinds.tables.own_adversary import OwnAdversary
 from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.release import ReleasedRecords, coded_records, read_release
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
-from reidsim.kinds.tables.study import PRICES, TablesStudy
+from reidsim.kinds.tables.study import TablesStudy
+from reidsim.kinds.tables.table_data import PRICES
 from reidsim.kinds.tables.weights import sampled_people
 from reidsim.populations.domain import mixed_radix_keys
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
 from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import Keys
 from reidsim.tables import numbers, read_table
@@ -121,6 +123,9 @@ def safe_harbor_minimum(
 
 def _must_hold_release(scenario: TablesScenario) -> bool:
     given = None if scenario.population is None else scenario.population.holds_release
+    if given is None and any(attribute.unknown == "nobody" for attribute in scenario.attributes.values()):
+        # It says that some records are of nobody in the population.
+        return False
     return scenario.publisher.unit == "table" if given is None else given
 
 
@@ -167,7 +172,7 @@ def _households(records: ReleasedRecords) -> Keys | None:
 
 def data_content(loaded: LoadedScenario[TablesScenario]) -> dict[str, Any]:
     """Return that part of a scenario's content of which cells, hierarchies and people are made."""
-    content = {key: value for key, value in loaded.content.items() if key not in _NOT_OF_THE_STUDY}
+    content = {key: value for key, value in spelled_out(loaded.content).items() if key not in _NOT_OF_THE_STUDY}
     scenario = loaded.scenario
     # Whether records must be people of the population hangs on the unit.
     content["publisher.unit"] = scenario.publisher.unit

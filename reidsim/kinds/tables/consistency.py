@@ -168,7 +168,7 @@ def _check_people(scenario: TablesScenario) -> None:
 
 
 def _check_adversaries(scenario: TablesScenario) -> None:
-    check_adversaries(scenario.adversaries, scenario.model_fields_set, scenario.agents, scenario.lists)
+    check_adversaries(scenario.adversaries, scenario.agents, scenario.lists)
     rounds = [name for name in scenario.publisher.policies if policy_named(name).in_rounds]
     erring = [key for key, section in scenario.every_adversary.items() if section.errs]
     if rounds and erring and "prosecutor" in scenario.risks:

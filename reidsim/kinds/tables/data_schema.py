@@ -39,7 +39,7 @@ class PopulationSection(Section):
     holds_release: bool | None = Field(
         default=None,
         description="whether records beyond the people with their values are an error, or a warning; an error if not "
-        'given only where `publisher.unit = "table"`',
+        'given only where `publisher.unit = "table"` and no attribute has `unknown = "nobody"`',
     )
 
     @model_validator(mode="after")

@@ -14,7 +14,8 @@ from reidsim.populations.individuals import Individuals
 from reidsim.populations.population import Population
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.people_lists import People, lists_of_people
+from reidsim.scenarios.people_lists import lists_of_people
+from reidsim.scenarios.people_values import People
 from reidsim.scenarios.resource_schema import check_buyer
 
 # Decisions about lists are 0 and 1.

@@ -16,7 +16,7 @@ from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.bundled import resolve
 from reidsim.errors import InputError
 from reidsim.games.record_game import Linker, PopulationLinker
-from reidsim.kinds.tables.release import over_domain
+from reidsim.kinds.tables.hierarchies import over_domain
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.domain import Codes

@@ -74,6 +74,16 @@ class TablesPolicy(Policy):
         """Whether it picks the best of what Safe Harbor accepts."""
         return self.needs_safe_harbor and not self.is_rule
 
+    @property
+    def is_constrained(self) -> bool:
+        """Whether it picks the best of some generalizations of each of the publisher's units only."""
+        return self.way == "unit" and (self.forbids_attacks or self.within_safe_harbor)
+
+    @property
+    def thins(self) -> bool:
+        """Whether strategies that never win can be left out once and for all amounts: of single records, and rules."""
+        return self.way == "unit" or self.form is not None
+
     def walks(self, unit: Unit) -> Walk:
         """Return how much of the lattice it walks."""
         return "never" if unit == "record" and self.way == "unit" else self.walk

@@ -25,8 +25,6 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.schema import EconomicsSection
 
-# Policies of single records, and rules.
-_THINNED = ("basic", "no-attack", "sh-friendly", "safe-harbor", "no-protection", "suppress-all")
 # Keys of a scenario that only change money, and so none of what linkage yields.
 MONEY_KEYS = (
     *(f"economics.{name}" for name in ("benefit", "loss", "gain", "cost")),
@@ -41,7 +39,7 @@ def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
         publisher.unit == "record"
         and publisher.solver != "lattice-search"
         and publisher.safe_class == "at-least"
-        and all(name in _THINNED for name in publisher.policies)
+        and all(policy_named(name).thins for name in publisher.policies)
         and adversary is not None
         and adversary.attacks_what_pays
         and adversary.stages is None

@@ -12,6 +12,7 @@ import pandas as pd
 from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError, nearest
 from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection
+from reidsim.kinds.tables.hierarchies import Attributes, hierarchy_of, hierarchy_rows, no_place, over_domain
 from reidsim.kinds.tables.people import people_of_records
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.waves import Waves, read_waves
@@ -23,19 +24,14 @@ from reidsim.populations.population import Population
 from reidsim.populations.sampling import complete_records
 from reidsim.random_streams import random_stream
 from reidsim.releases.adult import read_adult
-from reidsim.releases.calendar import date_levels
-from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, hierarchy_from_rows, require_rows_of_values
-from reidsim.releases.hierarchy_file import check_header, read_hierarchy
-from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
+from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.records import records_of, redraw_top_code, select_columns
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.given import given_population, given_table, table_rows
-from reidsim.scenarios.hierarchy_schema import Dates, Groups, HierarchySection, Intervals, Prefix, Suppress, Table
+from reidsim.scenarios.given import given_population, given_table
+from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import Keys
 from reidsim.tables import DELIMITERS, numbers, read_table, require_columns
-
-Attributes = Mapping[str, AttributeSection]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,16 +88,16 @@ class _Rows:
                 "value missing", source=self.source, where=place,
                 expected=f"a value, or a row for missing ones in {section.hierarchy.file}",
             )  # fmt: skip
-        raise _no_place(labels.iloc[row], self.source, place, section, nearest(labels.iloc[row], known))
+        raise no_place(labels.iloc[row], self.source, place, section, nearest(labels.iloc[row], known))
 
 
 def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     """Read the records, the people, the hierarchies and the prices.
 
-    Categories of an attribute, which the information loss counts whether they occur or not, are the rows of its
-    hierarchy file, else those of the population, else the values that occur. Where the unit is the record, those of a
-    population made by a recipe come first: its forms are priced by what can be told of people (Wan et al. 2015).
-    A missing value is a category of its own.
+    Categories of an attribute, which the information loss counts whether they occur or not, are those of a population
+    made by a recipe, as releases are priced by what can be told of people (Wan et al. 2015); else the rows of its
+    hierarchy file; else the values that occur. What only records have is one of them if ``unknown = "nobody"``. A
+    missing value is a category of its own. All of that is the same whether records or the table are the unit.
 
     Raises
     ------
@@ -114,9 +110,9 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     records = _Rows(source, attribute_labels(frame, in_records, attributes, source), in_records)
     people, rows_of_people = _people(loaded, in_records)
     files = [records] if rows_of_people is None else [records, rows_of_people]
-    by_people = scenario.publisher.unit == "record" and people is not None and rows_of_people is None
+    by_people = people is not None and rows_of_people is None
     tables = {
-        name: _hierarchy_rows(name, a, loaded, _used(name, files, people, whole=by_people))
+        name: hierarchy_rows(name, a, loaded, _used(name, files, people, whole=by_people))
         for name, a in attributes.items()
         if isinstance(a.hierarchy, Table)
     }
@@ -139,7 +135,7 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
     else:
         codes = _completed(loaded, population, codes, source)
     hierarchies = tuple(
-        _hierarchy(domain[name], a, tables.get(name), loaded.folder, f"attributes.{name}.hierarchy")
+        hierarchy_of(domain[name], a.hierarchy, loaded.folder, f"attributes.{name}.hierarchy", tables.get(name))
         for name, a in attributes.items()
     )
     prices: dict[str, Floats] = {}
@@ -269,25 +265,6 @@ def _used(name: str, files: Sequence[_Rows], people: Population | None, *, whole
     return used
 
 
-def _hierarchy_rows(
-    name: str, attribute: AttributeSection, loaded: LoadedScenario[TablesScenario], used: set[str]
-) -> list[list[str]]:
-    section, folder = attribute.hierarchy, loaded.folder
-    assert isinstance(section, Table)  # noqa: S101 - held by the caller, said for the type checker
-    try:
-        rows = table_rows(section, folder, loaded.given)
-        if section.header and len(rows) < 2:
-            raise InputError("the file has no rows besides its header")
-        check_header(rows, header=section.header, used=used, names={name, attribute.column or name})
-        rows, first = (rows[1:], 2) if section.header else (rows, 1)
-        require_rows_of_values(rows, first_row=first)
-    except InputError as error:
-        # As everywhere, the key is told where no row is.
-        key = None if error.where else f"attributes.{name}.hierarchy.file"
-        raise error.located(folder / section.file, key) from None
-    return rows
-
-
 def _categories(
     name: str,
     attribute: AttributeSection,
@@ -305,48 +282,11 @@ def _categories(
     return (*known, *natural_categories(labels[name][~labels[name].isin(known)]))
 
 
-def over_domain(domain: Domain, people: Population, attributes: Attributes) -> Population:
-    """Return the people over the categories of the hierarchies.
-
-    Raises
-    ------
-    InputError
-        If somebody has a value that its hierarchy does not.
-    """
-    if people.domain == domain:
-        return people
-    codes = np.empty_like(people.cells)
-    for position, attribute in enumerate(people.domain.attributes):
-        categories = pd.Series(list(attribute.categories), dtype="str")
-        occur = np.unique(people.cells[:, position])
-        known = domain.attributes[position].labels.get_indexer(pd.Index(categories))
-        if (known[occur] < 0).any():
-            value = attribute.categories[int(occur[known[occur] < 0][0])]
-            raise _no_place(value, people.name, f"attribute {attribute.name!r}", attributes[attribute.name])
-        codes[:, position] = known[people.cells[:, position]]
-    return Population.from_records(domain, codes, people.counts, name=people.name, source=people.source)
-
-
 def _encode(attribute: Attribute, records: _Rows) -> Codes:
     try:
         return attribute.encode(records.labels[attribute.name], records.columns[attribute.name])
     except InputError as error:
         raise error.located(records.source) from None
-
-
-def _no_place(
-    value: object, source: str | Path, where: str, section: AttributeSection, hint: str | None = None
-) -> InputError:
-    # Other rules give every value a place.
-    assert isinstance(section.hierarchy, Table)  # noqa: S101 - said for the type checker
-    return InputError(
-        "value missing from its hierarchy",
-        source=source,
-        where=where,
-        found=value,
-        expected=f"a row for it in {section.hierarchy.file}",
-        hint=hint,
-    )
 
 
 def _completed(
@@ -362,23 +302,6 @@ def _completed(
         raise error.located(source) from None
 
 
-def _hierarchy(
-    attribute: Attribute,
-    section: AttributeSection,
-    rows: list[list[str]] | None,
-    folder: Path,
-    where: str,
-) -> Hierarchy:
-    if not isinstance(section.hierarchy, Table) or rows is None:
-        return hierarchy_of(attribute, section.hierarchy, folder, where)
-    if section.hierarchy.suppress:
-        rows = [[*row, SUPPRESSED] for row in rows]
-    try:
-        return hierarchy_from_rows(attribute, rows, costless_levels=section.hierarchy.costless_levels)
-    except InputError as error:
-        raise error.located(folder / section.hierarchy.file, where) from None
-
-
 def require_attribute(population: Population, name: str) -> None:
     """Raise an error that names the key of an attribute if the population lacks it."""
     try:
@@ -390,39 +313,6 @@ def require_attribute(population: Population, name: str) -> None:
             expected=error.expected,
             hint=error.hint,
         ) from None
-
-
-def hierarchy_of(attribute: Attribute, section: HierarchySection, folder: Path, where: str) -> Hierarchy:
-    """Make the hierarchy that a scenario asks for at the key `where`."""
-    try:
-        if isinstance(section, Suppress):
-            return Hierarchy.from_labels(attribute, [suppression_level(attribute)])
-        if isinstance(section, Table):
-            return read_hierarchy(
-                attribute,
-                folder / section.file,
-                delimiter=section.delimiter,
-                suppress=section.suppress,
-                costless_levels=section.costless_levels,
-            )
-        levels = _ruled_levels(attribute, section)
-        if section.suppress:
-            levels.append(suppression_level(attribute))
-        return Hierarchy.from_labels(attribute, levels, costless_levels=section.costless_levels)
-    except InputError as error:
-        raise error.located(where=where) from None
-
-
-def _ruled_levels(attribute: Attribute, section: Intervals | Prefix | Groups | Dates) -> list[list[str]]:
-    if isinstance(section, Intervals):
-        return interval_levels(
-            attribute, section.widths, start=section.start, absorb_remainder=section.absorb_remainder
-        )
-    if isinstance(section, Prefix):
-        return prefix_levels(attribute, section.digits, pool=section.pool)
-    if isinstance(section, Dates):
-        return date_levels(attribute, section.levels)
-    return group_levels(attribute, section.groups)
 
 
 def coded_records(domain: Domain, records: Sequence[Mapping[str, str]], where: str) -> Codes:

@@ -20,46 +20,47 @@ from reidsim.kinds.tables.policies import POLICIES, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.m_invariance import forms_of_groups, m_invariant_groups
 from reidsim.releases.strategy_space import Rows, Strategies, StrategySpace
-from reidsim.scenarios.adversary_schema import Risk
+from reidsim.scenarios.adversary_schema import Risk, WeightedSection
 from reidsim.scenarios.agents import (
+    OWN_ADVERSARY,
     check_resources,
     economics_of,
     outlays_of,
     profile_of,
     rules_of,
+    section_of,
     sequential_rules,
     types_of,
-    where_named,
 )
 from reidsim.scenarios.agents_equipment import (
     check_accuracy,
     check_has_resource,
+    drawn_planner,
     knowledge_held,
     linker_of,
-    simple_planner,
 )
-from reidsim.scenarios.agents_schema import AgentsSection, AgentTypeSection
+from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import named
 
 
 @dataclass(eq=False)
 class _Equip:
-    """Equips a type; see `reidsim.agents.profile.Equip`.
+    """Equips an adversary; see `reidsim.agents.profile.Equip`.
 
     Parameters
     ----------
     study : TablesStudy
-        As if the type were the only adversary; on the records of those who take part.
+        As if it were the only adversary; on the records of those who take part.
     economics : EconomicsSection
         The scenario's, with one gain and one cost for all records.
-    section : AgentTypeSection
+    section : WeightedSection
     agents : AgentsSection
     """
 
     study: TablesStudy
     economics: EconomicsSection
-    section: AgentTypeSection
+    section: WeightedSection
     agents: AgentsSection
     _linkers: dict[tuple[Holdings, Risk, bool], Linker] = field(default_factory=dict)
 
@@ -74,11 +75,11 @@ class _Equip:
         return Equipment(*self.study.of_people(linker, adversary))
 
     def adversary(self, economics: EconomicsSection) -> Adversary:
-        """Return the planner of the type under some economics."""
+        """Return the planner under some economics."""
         own = economics_of(self.section, economics, self.agents)
-        simple = simple_planner(self.section, own, self.study.scenario.seed, self.agents)
-        if simple is not None:
-            return simple
+        drawn = drawn_planner(self.section, own, self.study.scenario.seed, self.agents)
+        if drawn is not None:
+            return drawn
         if self.study.scenario.adversary.plans_sequentially:
             # The sequential attack reckons with fines itself.
             cost = economics.cost if self.section.cost is None else self.section.cost
@@ -118,7 +119,7 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
     Raises
     ------
     InputError
-        If a type of adversary cannot be used; names the file.
+        If an adversary cannot be used; names the file.
     """
     try:
         profiles = profiles_of(study, agents)
@@ -147,6 +148,7 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         profiles=profiles,
         solve=_Solve(study),
         is_fixed=lambda policy: policy_named(policy).is_rule,
+        forbids_attacks=lambda policy: policy_named(policy).forbids_attacks,
         # Under journalist risk records hide in the population, whoever of it takes part.
         among=among if counts else None,
         meet=study.lattice.meet,
@@ -154,7 +156,7 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         profiles_among=profiles_among if "prosecutor" in scenario.risks else None,
         seed=scenario.seed,
         reply_of=lambda policy: policy_named(policy).replies,
-        **(rules_of(agents) | _releases_of(study)),
+        **(rules_of(scenario, agents) | _releases_of(study)),
     )
 
 
@@ -212,32 +214,33 @@ def require_playable(study: TablesStudy, policy: str) -> None:
 
 
 def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryProfile, ...]:
-    """Return the types of adversary of a study.
+    """Return the adversaries of a study.
 
     Raises
     ------
     InputError
-        If a type lacks a resource that it needs, or what it names does not exist.
+        If one lacks a resource that it needs, or what it names does not exist.
     """
-    path = where_named(study.scenario)
-    held = {name: study.each[name if study.owns else None].scenario.adversary.holds or () for name in types_of(agents)}
-    check_resources(agents, study.scenario.resources, buyers_of(study), held, path)
-    economics = _economics(study, agents)
+    against = {each or OWN_ADVERSARY: alone for each, alone in study.each.items()}
+    held = {name: alone.scenario.adversary.holds or () for name, alone in against.items()}
+    check_resources(study.scenario, study.scenario.resources, buyers_of(study), held)
+    economics = _economics(study)
     profiles = []
-    for name, section in types_of(agents).items():
+    for name, section in types_of(study.scenario).items():
+        where = section_of(study.scenario, name)
         with named(name if study.owns else None):
-            own = study_of_type(study.each[name if study.owns else None], name, section, agents)
+            own = _in_rounds(against[name], section, agents)
             equip = _Equip(own, economics, section, agents)
-            check_has_resource(section, f"{path}.{name}")
-            _check_of_one_sort(study, section, f"{path}.{name}")
-            check_accuracy(section, equip.adversary(economics), f"{path}.{name}")
+            check_has_resource(section, where)
+            _check_of_one_sort(study, section, where)
+            check_accuracy(section, equip.adversary(economics), where)
             believed = _profile(name, equip, own.scenario.beliefs.of(economics))
             profiles.append(replace(_profile(name, equip, economics), believed=believed))
     return tuple(profiles)
 
 
 def _profile(name: str, equip: _Equip, economics: EconomicsSection) -> AdversaryProfile:
-    """Return the profile of a type under some economics."""
+    """Return the profile of an adversary under some economics."""
     resources, drawn = equip.study.scenario.resources, equip.study.drawn
     prices = {each: section.price or 0.0 for each, section in resources.items()} | dict(drawn.prices if drawn else {})
     outlays = outlays_of(equip.adversary(economics))
@@ -251,32 +254,24 @@ def buyers_of(study: TablesStudy) -> dict[str, tuple[str, ...]]:
     return given if study.drawn is None else {**given, **study.drawn.buyers}
 
 
-def study_of_type(study: TablesStudy, name: str, section: AgentTypeSection, agents: AgentsSection) -> TablesStudy:
-    """Return the study in which a type is the only adversary."""
+def _in_rounds(study: TablesStudy, section: WeightedSection, agents: AgentsSection) -> TablesStudy:
+    """Return the study against one adversary, where exploits may be detected, and what it holds is its equipment."""
     adversary = study.scenario.adversary
-    planner = section.planner or adversary.planner
-    # Types that attack without planning need nothing of the scenario's adversary.
-    change: dict[str, object] = {
-        "planner": "one-shot" if section.planner in ("always", "never", "random") else planner,
-        "parameters": adversary.parameters if planner == adversary.planner else {},
-        **section.errors(planner, adversary, f"agents.types.{name}"),
-    }
-    if section.knowledge is not None:
-        change |= {"knowledge": section.knowledge, "stages": None, "holds": ()}
-    elif section.holds is not None or section.buys:
-        change |= {"knowledge": None, "stages": None, "holds": ()}
-    if planner == "fmdp":
+    change: dict[str, object] = {}
+    if section.needs_resources:
+        change["holds"] = ()
+    if adversary.plans_sequentially:
         change["sequential"] = adversary.sequential.model_copy(update=sequential_rules(agents))
     return study.with_adversary(adversary.model_copy(update=change))
 
 
-def _economics(study: TablesStudy, agents: AgentsSection) -> EconomicsSection:
-    """Return the economics with the one gain and cost that the records have, for types that do not give their own.
+def _economics(study: TablesStudy) -> EconomicsSection:
+    """Return the economics with the one gain and cost that the records have, for those that do not give their own.
 
     Raises
     ------
     InputError
-        If a type takes one that differs by record.
+        If an adversary takes one that differs by record.
     """
     amounts = {}
     for price in ("gain", "cost"):
@@ -284,17 +279,17 @@ def _economics(study: TablesStudy, agents: AgentsSection) -> EconomicsSection:
         amounts[price] = float(given.flat[0])
         if (given == given.flat[0]).all():
             continue
-        lacking = [name for name, section in types_of(agents).items() if getattr(section, price) is None]
+        lacking = [name for name, section in types_of(study.scenario).items() if getattr(section, price) is None]
         if lacking:
             raise InputError(
                 f"agents have one {price} for all records, those of the scenario differ by record",
-                where=f"{where_named(study.scenario)}.{lacking[0]}.{price}", expected="an amount",
+                where=f"{section_of(study.scenario, lacking[0])}.{price}", expected="an amount",
             )  # fmt: skip
     return study.scenario.economics.model_copy(update=amounts)
 
 
-def _check_of_one_sort(study: TablesStudy, section: AgentTypeSection, where: str) -> None:
-    """Check that a type has lists alone, or none."""
+def _check_of_one_sort(study: TablesStudy, section: WeightedSection, where: str) -> None:
+    """Check that an adversary has lists alone, or none."""
     lists = study.scenario.lists
     resources = (*(section.holds or ()), *section.buys)
     told = [each for each in resources if each not in lists]

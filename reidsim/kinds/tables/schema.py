@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from reidsim.errors import InputError
 from reidsim.kinds.tables.consistency import check_consistent
 from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection, ReleaseSection, TablesResourceSection
-from reidsim.kinds.tables.policies import PolicyName
+from reidsim.kinds.tables.policies import PolicyName, policy_named
 from reidsim.kinds.tables.waves import ReleasesSection
 from reidsim.scenarios.adversary_schema import (
     AdversarySection,
@@ -132,7 +132,7 @@ class PublisherSection(Section):
         if self.search == "exact" and budgeted:
             raise InputError("only the anytime search has a budget", where="search", found="exact", expected="anytime")
         if self.solver == "lattice-search" and self.unit == "record":
-            constrained = [policy for policy in self.policies if policy in ("no-attack", "sh-friendly")]
+            constrained = [name for name in self.policies if policy_named(name).is_constrained]
             if constrained:
                 raise InputError(
                     "lattice-search cannot meet the constraint of a policy", where="solver", found=constrained[0],
@@ -191,7 +191,8 @@ class TablesScenario(ScenarioHead):
     )
     adversary: AdversarySection = Field(default=AdversarySection(), description="how the adversary links and plans")
     adversaries: dict[str, WeightedAdversarySection] = Field(
-        default={}, description="in place of `adversary`: several by name, of whom the records meet one"
+        default={},
+        description="several by name, of whom the records meet one; an `adversary` beside them gives their defaults",
     )
     publisher: PublisherSection = Field(default=PublisherSection(), description="how the publisher decides")
     safe_harbor: SafeHarborSection | None = Field(

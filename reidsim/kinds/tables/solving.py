@@ -14,6 +14,7 @@ import numpy as np
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
+from reidsim.games.adversary_types import TypesGame
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.defenders.fixed import FixedForms, OptIn
@@ -250,7 +251,23 @@ def whole_game(study: TablesStudy, policy: str, game: RecordGame) -> FullDomainG
     # A publisher who foresees purchases also looks at games with higher losses.
     if own is not None and game.linker is study.linker(risk) and np.array_equal(game.loss, study.of_cells(prices.loss)):
         return planned_game(study, policy, risk, own)
-    return AnyAdversaryGame.of(planned_game(study, policy, risk, prices), game)
+    return AnyAdversaryGame.of(
+        planned_game(study, policy, risk, prices), game, by_size=_replies_by_size(study, game, risk)
+    )
+
+
+def _replies_by_size(study: TablesStudy, game: RecordGame, risk: Risk) -> bool:
+    """Tell whether one-shot types reply to nothing but sizes of classes, which are the same for all of them."""
+    if not isinstance(game, TypesGame) or risk == "sample" or np.ptp(game.benefit) or np.ptp(game.loss):
+        return False
+    return all(
+        each.linker is study.linker(risk)
+        and isinstance(each.adversary, OneShotAdversary)
+        and isinstance(each.adversary.risk, UniformGuess)
+        and not np.ndim(each.adversary.gain)
+        and not np.ndim(each.adversary.cost)
+        for each in game.types
+    )
 
 
 def search_is_of_nodes(study: TablesStudy, policy: str) -> bool:

@@ -1,9 +1,8 @@
-"""From a validated scenario about a table to a configured study: cells, amounts, people, the adversary, its games."""
+"""The study of a scenario about a table: what links its records to people, its games, and other studies on its data."""
 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,146 +10,56 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.drawn_lists import DrawnLists
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.directions.linker import DirectedLinker
 from reidsim.games.full_domain.game import FullDomainGame
-from reidsim.games.full_domain.nodes import MOST_NODES
 from reidsim.games.full_domain.prices import Prices
-from reidsim.games.full_domain.risk import records_outside
 from reidsim.games.people import adversary_of_people
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
-from reidsim.kinds.tables.consistency import lists_every_form, walks_whole_lattice
 from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, planner_of, sequential_attack_of
-from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.policies import TablesPolicy, policy_named
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.kinds.tables.waves import Waves
+from reidsim.kinds.tables.table_data import PRICES, TableData
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.linkage.individual_risk import SampledPeople, sizes_among
+from reidsim.linkage.individual_risk import sizes_among
 from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
-from reidsim.releases.full_domain import common_levels
-from reidsim.releases.lattice import MOST_NUMBERED, GeneralizationLattice
-from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
+from reidsim.releases.strategy_space import Rows, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
 from reidsim.scenarios.agents import meeting_of
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.people import Keys
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import named
-from reidsim.scenarios.study import Study, World
-
-PRICES = ("benefit", "loss", "gain", "cost")
+from reidsim.scenarios.study import World
 
 
 @dataclass(frozen=True, eq=False)
-class TablesStudy(Study[TablesScenario]):
-    """A table of records ready to be shared, on the distinct cells of the records.
-
-    Rows of its games are the cells; or, where people have several records, the distinct sets of cells that people's
-    records are in, with the weight of so many people.
+class TablesStudy(TableData):
+    """A table of records ready to be shared, against its adversaries: links, games, and other studies on it.
 
     Parameters
     ----------
-    loaded : LoadedScenario
-    lattice : GeneralizationLattice
-        Over the distinct cells; records of one cell have the same values and the same amounts.
-    cell_of_record : ndarray of int, shape (n_records,)
-        The cell of each record.
-    kind : ndarray of int64, shape (n_rows,)
-        Which amounts a row of the games has.
-    prices : Prices
-        Of every kind of record, at one point.
-    population : Population or None
-        Everybody, over the quasi-identifiers.
-    dataset : Population
-        The released records, counted by cell.
-    safe_harbor : ndarray of int64, shape (n_rows,), optional
-        The least generalization that Safe Harbor accepts.
     own : OwnAdversary
         What the scenario's adversary links with.
     owns : dict of str to OwnAdversary
         What each adversary links with, where the scenario has several.
-    sampled : SampledPeople or None
-        The people whom the released records stand for, if their weights are known and needed.
-    persons : ReleasedPeople, optional
-        Whose each record is, where people may have several; each record is a person, if not given.
-    household_of : ndarray of int, shape (n_subjects,), optional
-        The household of each person of the release.
-    waves : Waves, optional
-        When each person is released, where there are several releases.
-    drawn : DrawnLists, optional
-        Resources that are lists drawn from the people; each record is then a row of its own.
     linkers : dict
         What links cells to people, once it was asked for, by what an adversary links with (None: with everybody):
         rolled-up people do not depend on amounts.
+    others
+        See `TableData`.
     """
 
-    lattice: GeneralizationLattice
-    cell_of_record: NDArray[np.intp]
-    kind: NDArray[np.int64]
-    prices: Prices
-    population: Population | None
-    dataset: Population
-    safe_harbor: Strategies | None
     own: OwnAdversary = field(default_factory=OwnAdversary)
     owns: dict[str, OwnAdversary] = field(default_factory=dict)
-    sampled: SampledPeople | None = None
-    persons: ReleasedPeople | None = None
-    household_of: Keys | None = None
-    waves: Waves | None = None
-    drawn: DrawnLists | None = None
     linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
 
     def policy(self, name: str) -> TablesPolicy:
         """Return a policy of this kind by its name."""
         return policy_named(name)
-
-    @property
-    def n_records(self) -> int:
-        """Number of records."""
-        return len(self.cell_of_record)
-
-    @property
-    def released(self) -> NDArray[np.int64]:
-        """Number of records in each cell, shape (n_cells,)."""
-        return np.bincount(self.cell_of_record, minlength=self.lattice.n_records)
-
-    # People of the release, and the rows of the games on which they are
-
-    @property
-    def space(self) -> GeneralizationLattice:
-        """Forms of the rows of the games."""
-        return self.lattice if self.persons is None else self.persons.space
-
-    @property
-    def weights(self) -> NDArray[np.int64]:
-        """People on each row of the games, shape (n_rows,); records, where each is a person."""
-        return self.released if self.persons is None else self.persons.row_sets.people
-
-    @property
-    def row_of_subject(self) -> Keys:
-        """The row of each person, or of each record where each is a person, shape (n_subjects,)."""
-        return self.cell_of_record if self.persons is None else self.persons.set_of_person
-
-    @property
-    def row_of_record(self) -> Keys:
-        """The row of the person of each record, shape (n_records,)."""
-        return self.row_of_subject if self.persons is None else self.row_of_subject[self.persons.of_record]
-
-    @property
-    def n_subjects(self) -> int:
-        """Number of people of the release; of records, where each is a person."""
-        return len(self.row_of_subject)
-
-    @property
-    def units(self) -> tuple[str, str]:
-        """What is counted: a person, people; a record, records, where each is a person."""
-        return ("record", "records") if self.persons is None else ("person", "people")
 
     # Adversaries
 
@@ -171,133 +80,6 @@ class TablesStudy(Study[TablesScenario]):
             types.append(AdversaryType(name, weight, game.linker, game.adversary))
         assert game is not None  # noqa: S101 - there is an adversary
         return TypesGame(game.space, types, game.benefit, game.loss, meeting_of(self.scenario.agents))
-
-    # People
-
-    def people(self, risk: Risk) -> Population:
-        """Return everybody who may be taken for a record's person: the population, or the released records."""
-        if risk == "sample":
-            assert self.sampled is not None  # noqa: S101 - made where a risk of the scenario is this
-            return self.sampled
-        return self.population if risk == "journalist" and self.population is not None else self.dataset
-
-    @property
-    def linked_population(self) -> Population:
-        """Everybody who may in truth be taken for a record's person."""
-        return self.people(self.scenario.linked_risk)
-
-    @property
-    def outside(self) -> int:
-        """Records beyond the people whom the population has with the same values."""
-        if self.population is None:
-            return 0
-        counts = self.dataset.counts.astype(np.int64)
-        return records_outside(self.lattice_of(self.dataset.cells), counts, self.population)
-
-    # Amounts
-
-    def prices_of(self, economics: EconomicsSection) -> Prices:
-        """Return the amounts of every kind of record under some economics; those of columns stay."""
-        if self.scenario.has_price_columns:
-            return self.prices
-        return Prices.of_kinds(economics.benefit, economics.loss, economics.adversary_gain, economics.cost)
-
-    def believed(self, prices: Prices) -> Prices:
-        """Return what the publisher believes the amounts to be when these are true."""
-        beliefs = self.scenario.beliefs
-        believed = {"benefit": None, "loss": beliefs.loss, "gain": beliefs.gain, "cost": beliefs.cost}
-        return Prices(
-            **{name: getattr(prices, name) if value is None else np.asarray(value) for name, value in believed.items()}
-        )
-
-    def of_cells(self, amounts: Floats) -> Floats:
-        """Return the amount of each row, shape (n_rows,), of amounts (1, n_kinds) of each kind of record."""
-        return np.asarray(amounts[0, self.kind] if amounts.shape[1] > 1 else np.full(len(self.kind), amounts[0, 0]))
-
-    def gain_and_cost(self, prices: Prices) -> tuple[float | Floats, float | Floats]:
-        """Return the adversary's gain and cost: one amount, or one for each row of the games where they differ."""
-        gain, cost = (
-            float(amounts[0, 0]) if (amounts[0] == amounts[0, 0]).all() else amounts[0, self.kind]
-            for amounts in (prices.gain, prices.cost)
-        )
-        return gain, cost
-
-    # Generalization
-
-    @property
-    def minimum(self) -> tuple[int, ...]:
-        """Lowest level of each attribute that may be chosen."""
-        return tuple(attribute.minimum_level for attribute in self.scenario.attributes.values())
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes from the minimum levels on."""
-        return math.prod(levels - low for levels, low in zip(self.lattice.shape, self.minimum, strict=True))
-
-    def require_walkable(self) -> None:
-        """Check that the lattice is not too large for what has to walk it.
-
-        Raises
-        ------
-        InputError
-            Names the key that asks for it.
-        """
-        size = self.lattice.size
-        if size >= MOST_NUMBERED:
-            raise InputError(
-                "too many generalizations to number", where="attributes", found=size, expected="fewer than 2**62",
-                hint="fewer attributes or levels have fewer",
-            )  # fmt: skip
-        if size > MOST_NODES and lists_every_form(self.scenario):
-            raise InputError(
-                "too many generalizations of a record to compute one by one",
-                where="publisher.solver",
-                found=size,
-                expected=f"at most {MOST_NODES:,}",
-                hint='"branch-and-bound" leaves out those that cannot be best',
-            )
-        walking = sorted(walks_whole_lattice(self.scenario))
-        if walking and self.n_nodes > MOST_NODES:
-            raise InputError(
-                "too many nodes to walk",
-                where=walking[0],
-                found=self.n_nodes,
-                expected=f"at most {MOST_NODES:,}",
-                hint='publisher.search = "anytime" stops at a budget of publisher.nodes or publisher.seconds',
-            )
-
-    @property
-    def safe_harbor_strategies(self) -> Strategies:
-        """What Safe Harbor prescribes for each row of the games, shape (n_rows,).
-
-        Raises
-        ------
-        InputError
-            If the scenario has no section for it.
-        """
-        if self.safe_harbor is None:
-            raise InputError("section missing", source=self.loaded.path, where="safe_harbor")
-        return self.safe_harbor
-
-    @property
-    def safe_harbor_minimum(self) -> tuple[int, ...]:
-        """Lowest levels at which every record satisfies Safe Harbor; see `safe_harbor_strategies`."""
-        return tuple(np.maximum(self.minimum, common_levels(self.lattice, self.safe_harbor_strategies)).tolist())
-
-    def by_row(self) -> TablesStudy:
-        """Return the study on the records as they are, each of which is shared in a form of its own, equal or not."""
-        if len(self.cell_of_record) == self.lattice.n_records:
-            return self
-        of = self.cell_of_record
-        harbor = None if self.safe_harbor is None else self.safe_harbor[of]
-        return replace(
-            self, lattice=self.lattice_of(self.lattice.codes[of]), cell_of_record=np.arange(len(of)),
-            kind=self.kind[of], safe_harbor=harbor, linkers={},
-        )  # fmt: skip
-
-    def lattice_of(self, codes: Codes) -> GeneralizationLattice:
-        """Return the same lattice over other records."""
-        return GeneralizationLattice(self.lattice.hierarchies, codes, self.lattice.loss_attributes)
 
     # Linkage and games
 
@@ -430,6 +212,17 @@ class TablesStudy(Study[TablesScenario]):
         )
 
     # Other studies on the same data
+
+    def by_row(self) -> TablesStudy:
+        """Return the study on the records as they are, each of which is shared in a form of its own, equal or not."""
+        if len(self.cell_of_record) == self.lattice.n_records:
+            return self
+        of = self.cell_of_record
+        harbor = None if self.safe_harbor is None else self.safe_harbor[of]
+        return replace(
+            self, lattice=self.lattice_of(self.lattice.codes[of]), cell_of_record=np.arange(len(of)),
+            kind=self.kind[of], safe_harbor=harbor, linkers={},
+        )  # fmt: skip
 
     def with_adversary(self, section: AdversarySection) -> TablesStudy:
         """Return the study of the same records against another adversary.

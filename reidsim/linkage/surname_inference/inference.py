@@ -1,7 +1,7 @@
 """The surname of the nearest man in a genealogy, and the confidence in it (Wan et al. 2021, stage I).
 
-`GenealogyArrays` and `Workspace` are what the compiled functions read and write. `SurnameInference` and
-`infer_surnames` are the doors for whole arrays of targets and of sets of shared loci.
+`GenealogyArrays` and `Workspace` are what the compiled functions read and write. `SurnameInference` is the door for
+whole arrays of targets and of sets of shared loci.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from reidsim.errors import InputError
 from reidsim.linkage.number_checks import check_share, check_whole, checked_alleles
 from reidsim.linkage.surname_inference.tmrca import (
+    ROUNDING,
+    SMALLEST_SUM,
+    TAKEN,
     Ancestry,
     AncestryTables,
     Bits,
@@ -25,8 +28,10 @@ from reidsim.linkage.surname_inference.tmrca import (
     Floats,
     confidence_score,
     distance_cache,
-    posterior,
+    exact_distance,
     slot_of,
+    weigh_generations,
+    weigh_unlikely,
 )
 
 Integers = NDArray[np.int64]
@@ -38,7 +43,10 @@ NEAREST = 10
 """Men among whom the runner-up is looked for."""
 
 _ONE = np.uint64(1)
-_BLOCK = 4096
+_BLOCK = 8192
+# About so many men are looked at one by one at first, judged by as many as are sampled.
+_FIRST_LEADERS = 256
+_SAMPLE = 2048
 
 
 class GenealogyArrays(NamedTuple):
@@ -46,21 +54,23 @@ class GenealogyArrays(NamedTuple):
 
     Parameters
     ----------
-    alleles : ndarray of int32, shape (n_loci, n_men)
-        0 where missing.
+    alleles : ndarray of uint8, shape (n_loci, n_men)
+        0 where missing; of int32 if there are higher numbers of repeats than 255.
     observed : ndarray of uint64, shape (n_men,)
         Loci that are not missing.
     surnames : ndarray of int64, shape (n_men,)
         Codes, 0 or more.
     """
 
-    alleles: NDArray[np.int32]
+    alleles: NDArray[Any]
     observed: Bits
     surnames: Integers
 
 
 class Workspace(NamedTuple):
     """Room for one target at a time: the men of the genealogy by the number of loci at which they agree with him.
+
+    Only those who agree at many loci are looked at one by one; the others when a set of shared loci needs them.
 
     Parameters
     ----------
@@ -70,25 +80,31 @@ class Workspace(NamedTuple):
     rows : ndarray of int32, shape (n_men,)
         Their rows in the genealogy.
     ends : ndarray of int64, shape (n_loci + 1,)
-        ``ends[k]`` men agree at k loci or more.
-    unsorted : ndarray of uint64, shape (n_men,)
+        ``ends[k]`` of the men who are here agree at k loci or more.
+    floor : ndarray of int64, shape (1,)
+        All men with so many agreements are here, and nobody with fewer.
+    target : ndarray of int32, shape (n_loci,)
+        The target's alleles.
+    counts : ndarray of uint8, shape (n_men,)
         Agreements in the order of the genealogy.
-    distances : ndarray of float64, shape (NEAREST,)
-        Distances of the nearest men, best first.
-    nearest : ndarray of uint64, shape (NEAREST, 3)
-        Their rows, and the loci at which they agree and differ.
-    posteriors : ndarray of float64, shape (2, horizon + 1)
-        Of the nearest man and the runner-up.
+    distances : ndarray of float64, shape (n_men,)
+        Of the candidates from the target.
+    candidates : ndarray of int32, shape (n_men,)
+        Their places here.
+    weights : ndarray of float64, shape (2, horizon + 1)
+        Of generations, for the nearest man and the runner-up.
     """
 
     agreeing: Bits
     observed: Bits
     rows: NDArray[np.int32]
     ends: Integers
-    unsorted: Bits
+    floor: Integers
+    target: NDArray[np.int32]
+    counts: NDArray[np.uint8]
     distances: Floats
-    nearest: Bits
-    posteriors: Floats
+    candidates: NDArray[np.int32]
+    weights: Floats
 
 
 @dataclass(frozen=True)
@@ -120,7 +136,8 @@ def genealogy_arrays(alleles: Integers, surnames: Integers) -> GenealogyArrays:
     observed = np.zeros(len(alleles), dtype=np.uint64)
     for locus, power in enumerate(powers):
         observed |= np.where(alleles[:, locus] > 0, power, np.uint64(0))
-    columns = np.ascontiguousarray(alleles.T, dtype=np.int32)
+    narrow = alleles.size == 0 or alleles.max() <= np.iinfo(np.uint8).max
+    columns = np.ascontiguousarray(alleles.T, dtype=np.uint8 if narrow else np.int32)
     return GenealogyArrays(columns, observed, np.ascontiguousarray(surnames, dtype=np.int64))
 
 
@@ -132,10 +149,12 @@ def workspace(genealogy: GenealogyArrays, horizon: int) -> Workspace:
         observed=np.zeros(n, np.uint64),
         rows=np.zeros(n, np.int32),
         ends=np.zeros(n_loci + 1, np.int64),
-        unsorted=np.zeros(n, np.uint64),
-        distances=np.zeros(NEAREST),
-        nearest=np.zeros((NEAREST, 3), np.uint64),
-        posteriors=np.zeros((2, horizon + 1)),
+        floor=np.zeros(1, np.int64),
+        target=np.zeros(n_loci, np.int32),
+        counts=np.zeros(n, np.uint8),
+        distances=np.zeros(n),
+        candidates=np.zeros(n, np.int32),
+        weights=np.zeros((2, horizon + 1)),
     )
 
 
@@ -158,41 +177,71 @@ def compare_target(genealogy: GenealogyArrays, target: NDArray[np.int32], room: 
     so the search for men who agree enough ends early.
     """
     n_loci, n = genealogy.alleles.shape
-    counts = np.zeros(n_loci + 1, np.int64)
-    known = np.uint64(0)
+    room.target[:] = target
+    wanted = np.zeros(n_loci, genealogy.alleles.dtype)
     for j in range(n_loci):
-        if target[j] > 0:
-            known |= _ONE << np.uint64(j)
+        wanted[j] = target[j]
     for start in range(0, n, _BLOCK):
         # In blocks, so that one pass per locus stays in the cache.
         end = min(n, start + _BLOCK)
-        room.unsorted[start:end] = np.uint64(0)
+        counts = room.counts[start:end]
+        counts[:] = 0
         for j in range(n_loci):
-            allele = target[j]
-            if allele > 0:
-                for row in range(start, end):
-                    room.unsorted[row] |= np.uint64(genealogy.alleles[j, row] == allele) << np.uint64(j)
-        for row in range(start, end):
-            counts[_count_bits(room.unsorted[row])] += 1
-    place = np.zeros(n_loci + 1, np.int64)
-    total = 0
-    for agreements in range(n_loci, -1, -1):
-        place[agreements] = total
-        total += counts[agreements]
-        room.ends[agreements] = total
+            # A number too high for the alleles here is nobody's.
+            if target[j] > 0 and wanted[j] == target[j]:
+                men, allele = genealogy.alleles[j, start:end], wanted[j]
+                for row in range(end - start):
+                    counts[row] += men[row] == allele
+    step = max(1, n // _SAMPLE)
+    sampled = np.zeros(n_loci + 1, np.int64)
+    for row in range(0, n, step):
+        sampled[room.counts[row]] += 1
+    room.ends[:] = 0
+    room.floor[0] = n_loci + 1
+    floor, expected = n_loci, sampled[n_loci]
+    while floor > 0 and (expected + sampled[floor - 1]) * step <= _FIRST_LEADERS:
+        floor -= 1
+        expected += sampled[floor]
+    lower_floor(genealogy, room, floor)
+
+
+@numba.njit(cache=True)
+def lower_floor(genealogy: GenealogyArrays, room: Workspace, floor: int) -> None:
+    """Add the men who agree at fewer loci than those here, and at `floor` loci or more."""
+    n_loci, n = genealogy.alleles.shape
+    before = room.ends[0]
+    counts, found, above = room.counts, room.candidates, room.floor[0]
+    n_found = 0
     for row in range(n):
-        bits = room.unsorted[row]
-        agreements = _count_bits(bits)
-        to = place[agreements]
-        place[agreements] += 1
-        room.agreeing[to] = bits
+        found[n_found] = row
+        n_found += (counts[row] >= floor) & (counts[row] < above)
+    place = np.zeros(n_loci + 1, np.int64)
+    for i in range(n_found):
+        place[counts[found[i]]] += 1
+    total = before
+    for agreements in range(above - 1, floor - 1, -1):
+        total, place[agreements] = total + place[agreements], total
+        room.ends[agreements] = total
+    room.ends[:floor] = total
+    room.floor[0] = floor
+    known = np.uint64(0)
+    for j in range(n_loci):
+        known |= np.uint64(room.target[j] > 0) << np.uint64(j)
+    for i in range(n_found):
+        row = found[i]
+        to = place[counts[row]]
+        place[counts[row]] += 1
+        bits = np.uint64(0)
+        for j in range(n_loci):
+            bits |= np.uint64(genealogy.alleles[j, row] == room.target[j]) << np.uint64(j)
+        room.agreeing[to] = bits & known
         room.observed[to] = genealogy.observed[row] & known
         room.rows[to] = row
 
 
 @numba.njit(cache=True)
-def most_agreements(agreeing: Bits, ends: Integers, shared: np.uint64) -> int:
-    """Return the most loci of a set at which anyone agrees with the target; see `Workspace`."""
+def fewest_agreements(agreeing: Bits, ends: Integers, shared: np.uint64, candidate_share: float) -> int:
+    """Return at how many loci of a set a man must agree to be a candidate, if nobody counts but the men given."""
     best, start = 0, 0
     for agreements in range(len(ends) - 1, 0, -1):
         if agreements <= best:
@@ -200,7 +249,7 @@ def most_agreements(agreeing: Bits, ends: Integers, shared: np.uint64) -> int:
         for i in range(start, ends[agreements]):
             best = max(best, _count_bits(agreeing[i] & shared))
         start = ends[agreements]
-    return best
+    return max(int(np.ceil(candidate_share * best - 1e-9)), 0)
 
 
 @numba.njit(cache=True)
@@ -220,50 +269,93 @@ def nearest_surname(
     """
     if shared == 0:
         return NO_SURNAME, 0.0
-    fewest = max(int(np.ceil(candidate_share * most_agreements(room.agreeing, room.ends, shared) - 1e-9)), 0)
+    fewest = fewest_agreements(room.agreeing, room.ends, shared, candidate_share)
+    # Whoever is not here agrees at fewer loci than the floor; so if candidates need that many, none is missed.
+    while fewest < room.floor[0]:
+        lower_floor(genealogy, room, fewest)
+        fewest = fewest_agreements(room.agreeing, room.ends, shared, candidate_share)
     # Taken out of their tuples once: handing a tuple of arrays on costs more than looking a distance up.
-    all_agreeing, all_observed, rows = room.agreeing, room.observed, room.rows
-    patterns, kept = cache.patterns, cache.distances
-    distances, nearest = room.distances, room.nearest
-    first, second = room.posteriors[0], room.posteriors[1]
-    found = 0
+    agreeing, observed, rows, surnames = room.agreeing, room.observed, room.rows, genealogy.surnames
+    by_pattern, weights, other_weights = tables.by_pattern, room.weights[0], room.weights[1]
+    candidates, distances, patterns, kept = room.candidates, room.distances, cache.patterns, cache.distances
+    n = 0
     for i in range(room.ends[fewest]):
-        agreeing = all_agreeing[i] & shared
-        if _count_bits(agreeing) < fewest:
+        candidates[n] = i
+        n += _count_bits(agreeing[i] & shared) >= fewest
+    first = runner_up = -1
+    # Distances of the nearest man so far and of the nearest with another surname, beyond whom nobody matters.
+    nearest, next_nearest, name, surname = np.inf, np.inf, NO_SURNAME, NO_SURNAME
+    for k in range(n):
+        i = candidates[k]
+        agree = agreeing[i] & shared
+        differ = observed[i] & shared & ~agree
+        if tables.nearest[_count_bits(agree), _count_bits(differ)] > next_nearest:
+            distances[k] = np.inf
             continue
-        differing = all_observed[i] & shared & ~agreeing
-        slot = slot_of(agreeing, differing, len(kept))
-        if kept[slot] < 0.0 or patterns[slot, 0] != agreeing or patterns[slot, 1] != differing:
-            patterns[slot, 0] = agreeing
-            patterns[slot, 1] = differing
-            kept[slot] = posterior(tables, agreeing, differing, first)
-        distance, row = kept[slot], np.uint64(rows[i])
-        if found == NEAREST:
-            last = NEAREST - 1
-            if distance > distances[last] or (distance == distances[last] and row > nearest[last, 0]):
-                continue
-        else:
-            last = found
-            found += 1
-        while last > 0 and (
-            distance < distances[last - 1] or (distance == distances[last - 1] and row < nearest[last - 1, 0])
+        slot = slot_of(agree, differ, len(patterns))
+        if patterns[slot, 0] != agree | TAKEN or patterns[slot, 1] != differ:
+            total, moment = weigh_generations(by_pattern, agree, differ, weights)
+            if total < SMALLEST_SUM:
+                total, moment = weigh_unlikely(tables, agree, differ, weights)
+            patterns[slot, 0], patterns[slot, 1] = agree | TAKEN, differ
+            kept[slot, 2] = moment / total if total > 0.0 else np.inf
+            kept[slot, 3] = -1.0
+        distance = kept[slot, 2]
+        distances[k] = distance
+        if distance > next_nearest * (1.0 + ROUNDING):
+            continue
+        name = surnames[rows[i]]
+        if (
+            first < 0
+            or distance < nearest * (1.0 - ROUNDING)
+            or (distance <= nearest * (1.0 + ROUNDING) and _is_nearer(tables, room, cache, shared, k, first))
         ):
-            distances[last] = distances[last - 1]
-            nearest[last] = nearest[last - 1]
-            last -= 1
-        distances[last] = distance
-        nearest[last, 0], nearest[last, 1], nearest[last, 2] = row, agreeing, differing
-    surname = genealogy.surnames[nearest[0, 0]]
-    runner_up = 0
-    for k in range(1, found):
-        if genealogy.surnames[nearest[k, 0]] != surname:
-            runner_up = k
-            break
-    posterior(tables, nearest[0, 1], nearest[0, 2], first)
-    has_runner_up = runner_up > 0
-    if has_runner_up:
-        has_runner_up = posterior(tables, nearest[runner_up, 1], nearest[runner_up, 2], second) < np.inf
-    return surname, confidence_score(tables.unrelated_survival, first, second, has_runner_up)
+            if name != surname:
+                runner_up, next_nearest = first, nearest
+            first, nearest, surname = k, distance, name
+        elif name != surname and (
+            runner_up < 0
+            or distance < next_nearest * (1.0 - ROUNDING)
+            or _is_nearer(tables, room, cache, shared, k, runner_up)
+        ):
+            runner_up, next_nearest = k, distance
+    ahead = 0
+    for k in range(n if runner_up >= 0 else 0):
+        if distances[k] <= next_nearest * (1.0 + ROUNDING) and k != runner_up:
+            near = distances[k] < next_nearest * (1.0 - ROUNDING)
+            ahead += near or _is_nearer(tables, room, cache, shared, k, runner_up)
+    agree = agreeing[candidates[first]] & shared
+    differ = observed[candidates[first]] & shared & ~agree
+    total, _ = weigh_generations(by_pattern, agree, differ, weights)
+    if total < SMALLEST_SUM:
+        total, _ = weigh_unlikely(tables, agree, differ, weights)
+    other_total = 0.0
+    if runner_up >= 0 and ahead < NEAREST:
+        agree = agreeing[candidates[runner_up]] & shared
+        differ = observed[candidates[runner_up]] & shared & ~agree
+        other_total, _ = weigh_generations(by_pattern, agree, differ, other_weights)
+        if other_total < SMALLEST_SUM:
+            other_total, _ = weigh_unlikely(tables, agree, differ, other_weights)
+    return surname, confidence_score(tables.unrelated_survival, weights, total, other_weights, other_total)
+
+
+@numba.njit(cache=True)
+def _is_nearer(
+    tables: AncestryTables, room: Workspace, cache: DistanceCache, shared: np.uint64, one: int, other: int
+) -> bool:
+    """Tell which of two candidates, whose distances differ by rounding at most, is nearer or else earlier.
+
+    They are compared by distances that are equal where rates are.
+    """
+    i, j = room.candidates[one], room.candidates[other]
+    agree, other_agree = room.agreeing[i] & shared, room.agreeing[j] & shared
+    differ, other_differ = room.observed[i] & shared & ~agree, room.observed[j] & shared & ~other_agree
+    if agree != other_agree or differ != other_differ:
+        mine = exact_distance(tables, cache, agree, differ, room.weights[0])
+        its = exact_distance(tables, cache, other_agree, other_differ, room.weights[0])
+        if mine != its:
+            return mine < its
+    return bool(room.rows[i] < room.rows[j])
 
 
 @numba.njit(cache=True)
@@ -322,7 +414,25 @@ class SurnameInference:
         self.cache = distance_cache()
 
     def infer(self, targets: Integers, shared: NDArray[np.bool_]) -> InferredSurnames:
-        """Infer the surname of each target from the loci it shares; see `infer_surnames`."""
+        """Infer the surname of each target from the loci it shares.
+
+        Parameters
+        ----------
+        targets : ndarray of int, shape (n, n_loci)
+            0 where missing.
+        shared : ndarray of bool, shape (n_loci,), (n, n_loci) or (n, n_sets, n_loci)
+            Loci shared: by everybody, by each target, or several sets for each target.
+
+        Returns
+        -------
+        InferredSurnames
+            Arrays of shape (n,), or (n, n_sets) where several sets are given.
+
+        Raises
+        ------
+        InputError
+            If shapes do not fit, or an allele is not a whole number of 0 or more.
+        """
         people = checked_alleles("targets", targets, self.n_loci)
         masks = np.asarray(shared, dtype=np.bool_)
         several = masks.ndim == 3
@@ -343,45 +453,6 @@ class SurnameInference:
             confidence,
         )
         return InferredSurnames(surnames, confidence) if several else InferredSurnames(surnames[:, 0], confidence[:, 0])
-
-
-def infer_surnames(
-    ancestry: Ancestry,
-    genealogy_alleles: Integers,
-    genealogy_surnames: Integers,
-    targets: Integers,
-    shared: NDArray[np.bool_],
-    *,
-    candidate_share: float = 0.8,
-) -> InferredSurnames:
-    """Infer the surname of each target from the loci it shares.
-
-    Parameters
-    ----------
-    ancestry : Ancestry
-        Mutation rates of the loci.
-    genealogy_alleles : ndarray of int, shape (n_men, n_loci)
-        0 where missing.
-    genealogy_surnames : ndarray of int, shape (n_men,)
-    targets : ndarray of int, shape (n, n_loci)
-        0 where missing.
-    shared : ndarray of bool, shape (n_loci,), (n, n_loci) or (n, n_sets, n_loci)
-        Loci shared: by everybody, by each target, or several sets for each target.
-    candidate_share : float
-        Share of the most agreements that makes a man a candidate.
-
-    Returns
-    -------
-    InferredSurnames
-        Arrays of shape (n,), or (n, n_sets) where several sets are given.
-
-    Raises
-    ------
-    InputError
-        If shapes do not fit, an allele or surname is not a whole number of 0 or more, or nobody is in the genealogy.
-    """
-    inference = SurnameInference(ancestry, genealogy_alleles, genealogy_surnames, candidate_share=candidate_share)
-    return inference.infer(targets, shared)
 
 
 def pack_bits(shared: NDArray[np.bool_]) -> Bits:

@@ -16,7 +16,7 @@ from reidsim.linkage.surname_inference.inference import (
     SurnameInference,
     Workspace,
     compare_target,
-    most_agreements,
+    fewest_agreements,
     nearest_surname,
     pack_bits,
 )
@@ -41,7 +41,7 @@ class Leaders(NamedTuple):
     ends : ndarray of int64, shape (n_targets, n_loci + 1)
         As in `Workspace`, as if there were nobody but the men kept.
     floor : ndarray of int64, shape (n_targets,)
-        All men with so many agreements are kept; -1 for a target not compared yet.
+        All men with so many agreements are kept; one more than there are loci for a target not compared yet.
     """
 
     agreeing: Bits
@@ -76,7 +76,7 @@ class SurnamesOfTargets:
             observed=np.zeros((n, size), np.uint64),
             rows=np.zeros((n, size), np.int32),
             ends=np.zeros((n, inference.n_loci + 1), np.int64),
-            floor=np.full(n, -1, np.int64),
+            floor=np.full(n, inference.n_loci + 1, np.int64),
         )
 
     def infer(self, rows: NDArray[np.intp], shared: NDArray[np.bool_]) -> InferredSurnames:
@@ -109,9 +109,9 @@ class SurnamesOfTargets:
 @numba.njit(cache=True)
 def _keep_leaders(room: Workspace, leaders: Leaders, target: int) -> None:
     n_kept = leaders.rows.shape[1]
-    floor = len(room.ends)
-    while floor > 0 and room.ends[floor - 1] <= n_kept:
-        floor -= 1
+    floor = room.floor[0]
+    while floor < len(room.ends) and room.ends[floor] > n_kept:
+        floor += 1
     kept = room.ends[floor] if floor < len(room.ends) else 0
     leaders.agreeing[target, :kept] = room.agreeing[:kept]
     leaders.observed[target, :kept] = room.observed[:kept]
@@ -136,25 +136,22 @@ def _infer_rows(
     confidence: Floats,
 ) -> None:
     for i, target in enumerate(rows):
-        compared = False
-        if leaders.floor[target] < 0:
-            compare_target(genealogy, targets[target], room)
-            _keep_leaders(room, leaders, target)
-            compared = True
         kept = Workspace(
             leaders.agreeing[target],
             leaders.observed[target],
             leaders.rows[target],
             leaders.ends[target],
-            room.unsorted,
+            leaders.floor[target : target + 1],
+            room.target,
+            room.counts,
             room.distances,
-            room.nearest,
-            room.posteriors,
+            room.candidates,
+            room.weights,
         )
-        # A man who is not kept agrees at fewer loci than the floor; so if candidates need that many, none is missed.
-        if candidate_share * most_agreements(kept.agreeing, kept.ends, shared) - 1e-9 > leaders.floor[target] - 1:
+        if shared == 0 or fewest_agreements(kept.agreeing, kept.ends, shared, candidate_share) >= kept.floor[0]:
             surnames[i], confidence[i] = nearest_surname(tables, genealogy, kept, cache, shared, candidate_share)
             continue
-        if not compared:
-            compare_target(genealogy, targets[target], room)
+        compare_target(genealogy, targets[target], room)
         surnames[i], confidence[i] = nearest_surname(tables, genealogy, room, cache, shared, candidate_share)
+        # What this set needed, others may need too.
+        _keep_leaders(room, leaders, target)

@@ -19,6 +19,17 @@ Bits = NDArray[np.uint64]
 
 MOST_LOCI = 60
 
+# Factors of so many loci together are tabled for all patterns, which are this many.
+_LOCI_TOGETHER = 4
+_PATTERNS = 1 << 2 * _LOCI_TOGETHER
+# Below it single weights may have lost digits.
+SMALLEST_SUM = 1e-280
+# By what share a distance from tables can differ from that of `posterior`, with much room.
+ROUNDING = 1e-11
+
+# Set in the first number of a pattern that is kept, so that an empty place is no pattern.
+TAKEN = np.uint64(1 << 63)
+
 _ONE = np.uint64(1)
 
 
@@ -32,10 +43,15 @@ class AncestryTables(NamedTuple):
     prior : ndarray of float64, shape (horizon + 1,)
         ``exp(-t / N_e)``.
     unrelated_survival : ndarray of float64, shape (horizon + 1,)
-        ``Pr(T > t)`` for two men taken at random.
+        ``Pr(T > t)`` for two men taken at random; 0 for t = 0, which counts for nothing.
     order : ndarray of intp, shape (n_loci,)
         Loci by mutation rate. Factors are multiplied in this order, those of agreement first, so that patterns with
         the same rates have bit-identical distances: ties between them decide who is nearest.
+    by_pattern : ndarray of float64, shape (256 * n_quartets, horizon + 1)
+        Products of the factors of four consecutive loci, by the quartet (times 256) and the loci of the four that
+        agree (times 16) and differ; the prior is part of the first. There are three quartets or more.
+    nearest : ndarray of float64, shape (n_loci + 1, n_loci + 1)
+        No man who agrees at i loci and differs at j is nearer than ``nearest[i, j]``.
     """
 
     agree: Floats
@@ -43,6 +59,8 @@ class AncestryTables(NamedTuple):
     prior: Floats
     unrelated_survival: Floats
     order: NDArray[np.intp]
+    by_pattern: Floats
+    nearest: Floats
 
 
 @dataclass(frozen=True)
@@ -104,8 +122,33 @@ class Ancestry:
         # Two men taken at random meet after a geometric number of generations, cut off at the horizon.
         meeting = (1.0 - 1.0 / self.effective_population) ** generations
         later = np.append(np.cumsum(meeting[::-1])[::-1][1:], 0.0) / meeting.sum()
+        later[0] = 0.0
         order = np.argsort(self.mutation_rates, kind="stable")
-        return AncestryTables(agree, differ, np.exp(-generations / self.effective_population), later, order)
+        prior = np.exp(-generations / self.effective_population)
+        n_quartets = max(3, -(-self.n_loci // _LOCI_TOGETHER))
+        products = np.ones((n_quartets, _PATTERNS, len(generations)))
+        products[0] *= prior
+        patterns = np.arange(_PATTERNS)
+        for locus in range(self.n_loci):
+            quartet, bit = divmod(locus, _LOCI_TOGETHER)
+            products[quartet, (patterns >> _LOCI_TOGETHER + bit & 1).astype(np.bool_)] *= agree[locus]
+            products[quartet, (patterns >> bit & 1).astype(np.bool_)] *= differ[locus]
+        by_pattern = products.reshape(-1, len(generations))
+        return AncestryTables(agree, differ, prior, later, order, by_pattern, _nearest(agree, differ, prior, order))
+
+
+def _nearest(agree: Floats, differ: Floats, prior: Floats, order: NDArray[np.intp]) -> Floats:
+    """Return by how many loci agree and how many differ what no distance is below.
+
+    A factor ``exp(-2 mu t)`` or ``1 - exp(-2 mu t)``, over the same of a lower rate, falls in t, so that putting it in
+    place of the other lowers the mean. Hence the loci with the highest rates, taken for both, bound all patterns.
+    """
+    fastest = order[::-1]
+    agreeing = np.cumprod(np.vstack([np.ones_like(prior), agree[fastest]]), axis=0)
+    differing = np.cumprod(np.vstack([np.ones_like(prior), differ[fastest]]), axis=0)
+    total = (agreeing * prior) @ differing.T
+    moment = (agreeing * prior * np.arange(len(prior))) @ differing.T
+    return np.where(total > SMALLEST_SUM, moment / np.maximum(total, SMALLEST_SUM), 0.0) * (1.0 - ROUNDING)
 
 
 class DistanceCache(NamedTuple):
@@ -115,10 +158,11 @@ class DistanceCache(NamedTuple):
 
     Parameters
     ----------
-    patterns : ndarray of uint64, shape (2**bits, 2)
+    patterns : ndarray of uint64, shape (2**bits, 4)
         Loci that agree, and that differ.
-    distances : ndarray of float64, shape (2**bits,)
-        Negative where nothing is kept.
+    distances : ndarray of float64, shape (2**bits, 4)
+        The same memory: the distance from tables, and that of `posterior` or -1 while nobody asked for it. So one
+        line of the processor's cache holds all of a pattern.
     """
 
     patterns: Bits
@@ -127,7 +171,8 @@ class DistanceCache(NamedTuple):
 
 def distance_cache(bits: int = 18) -> DistanceCache:
     """Return an empty cache of ``2**bits`` patterns."""
-    return DistanceCache(np.zeros((1 << bits, 2), np.uint64), np.full(1 << bits, -1.0))
+    patterns = np.zeros((1 << bits, 4), np.uint64)
+    return DistanceCache(patterns, patterns.view(np.float64))
 
 
 @numba.njit(cache=True)
@@ -157,6 +202,78 @@ def posterior(tables: AncestryTables, agreeing: np.uint64, differing: np.uint64,
     return moment / total
 
 
+# Sums are taken in any order, so that the processor does several of their terms at once.
+@numba.njit(cache=True, fastmath={"reassoc"})
+def weigh_generations(
+    by_pattern: Floats, agreeing: np.uint64, differing: np.uint64, weights: Floats
+) -> tuple[float, float]:
+    """Fill `weights` with ``P(t)`` but for a factor, t = 0 .. horizon; return their sum, and that of t times weight.
+
+    It takes one array of `AncestryTables`: handing all of them on takes as long as the rest. Where the sum is below
+    `SMALLEST_SUM`, `weigh_unlikely` has to be asked.
+    """
+    one, two, three = (
+        _quartet(agreeing, differing, 0),
+        _quartet(agreeing, differing, 1),
+        _quartet(agreeing, differing, 2),
+    )
+    total, moment = 0.0, 0.0
+    for t in range(len(weights)):
+        weight = by_pattern[one, t] * by_pattern[two, t] * by_pattern[three, t]
+        weights[t] = weight
+        total += weight
+        moment += t * weight
+    for quartet in range(3, len(by_pattern) // _PATTERNS):
+        more = _quartet(agreeing, differing, quartet)
+        total, moment = 0.0, 0.0
+        for t in range(len(weights)):
+            weight = weights[t] * by_pattern[more, t]
+            weights[t] = weight
+            total += weight
+            moment += t * weight
+    return total, moment
+
+
+@numba.njit(cache=True)
+def weigh_unlikely(
+    tables: AncestryTables, agreeing: np.uint64, differing: np.uint64, weights: Floats
+) -> tuple[float, float]:
+    """Do the work of `weigh_generations` where its products may have lost digits; all 0 where no t is possible."""
+    moment = posterior(tables, agreeing, differing, weights)
+    return (0.0, 0.0) if moment == np.inf else (1.0, moment)
+
+
+@numba.njit(cache=True)
+def _quartet(agreeing: np.uint64, differing: np.uint64, quartet: int) -> np.uint64:
+    """Return the row of `AncestryTables.by_pattern` for four loci."""
+    shift, low = np.uint64(quartet * _LOCI_TOGETHER), np.uint64((1 << _LOCI_TOGETHER) - 1)
+    pattern = (agreeing >> shift & low) << np.uint64(_LOCI_TOGETHER) | (differing >> shift & low)
+    return np.uint64(quartet * _PATTERNS) + pattern
+
+
+@numba.njit(cache=True)
+def confidence_score(
+    unrelated_survival: Floats, nearest: Floats, nearest_sum: float, runner_up: Floats, runner_up_sum: float
+) -> float:
+    """Return the probability that the nearest man's ancestor is the closest of three.
+
+    ``sum over t >= 1 of P_1(t) Pr(T_2 > t) Pr(T_3 > t)``: the nearest man meets the target t generations back, and
+    both the nearest man of another surname and a man taken at random meet him further back. Without a runner-up, whose
+    sum is then 0, the second factor is 1. Weights and their sums are those of `weigh_generations`.
+    """
+    if nearest_sum == 0.0:
+        return 0.0
+    confidence, later = 0.0, 0.0
+    if runner_up_sum == 0.0:
+        for t in range(len(nearest)):
+            confidence += nearest[t] * unrelated_survival[t]
+        return confidence / nearest_sum
+    for t in range(len(nearest) - 1, 0, -1):
+        confidence += nearest[t] * unrelated_survival[t] * later
+        later += runner_up[t]
+    return confidence / nearest_sum / runner_up_sum
+
+
 @numba.njit(cache=True)
 def slot_of(agreeing: np.uint64, differing: np.uint64, size: int) -> int:
     """Return the place of a pattern in a cache of `size` places, a power of two."""
@@ -166,16 +283,15 @@ def slot_of(agreeing: np.uint64, differing: np.uint64, size: int) -> int:
 
 
 @numba.njit(cache=True)
-def confidence_score(unrelated_survival: Floats, nearest: Floats, runner_up: Floats, has_runner_up: bool) -> float:
-    """Return the probability that the nearest man's ancestor is the closest of three.
-
-    ``sum over t >= 1 of P_1(t) Pr(T_2 > t) Pr(T_3 > t)``: the nearest man meets the target t generations back, and
-    both the nearest man of another surname and a man taken at random meet him further back. Without a runner-up the
-    second factor is 1.
-    """
-    confidence, later = 0.0, 0.0
-    for t in range(len(nearest) - 1, 0, -1):
-        factor = later if has_runner_up else 1.0
-        confidence += nearest[t] * factor * unrelated_survival[t]
-        later += runner_up[t]
-    return confidence
+def exact_distance(
+    tables: AncestryTables, cache: DistanceCache, agreeing: np.uint64, differing: np.uint64, weights: Floats
+) -> float:
+    """Return the mean that `posterior` returns; `weights` is room to work in."""
+    slot = slot_of(agreeing, differing, len(cache.patterns))
+    kept = cache.patterns[slot, 0] == agreeing | TAKEN and cache.patterns[slot, 1] == differing
+    if kept and cache.distances[slot, 3] >= 0.0:
+        return float(cache.distances[slot, 3])
+    distance = posterior(tables, agreeing, differing, weights)
+    if kept:
+        cache.distances[slot, 3] = distance
+    return distance

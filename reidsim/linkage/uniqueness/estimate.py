@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reidsim.errors import InputError
@@ -57,6 +57,38 @@ class UniquenessEstimate:
     note: str = ""
     risk_of_sample_uniques: float | None = None
 
+    @classmethod
+    def of_sample(
+        cls,
+        method: str,
+        frequencies: GroupFrequencies,
+        population_size: int,
+        uniques: Sequence[float],
+        staying: Sequence[float],
+        *,
+        level: float,
+        parameters: Mapping[str, float] | None = None,
+        note: str = "",
+    ) -> UniquenessEstimate:
+        """Return the estimate from a sample whose group sizes are known.
+
+        Parameters
+        ----------
+        method, population_size, level, parameters, note
+            As of the estimate.
+        frequencies : GroupFrequencies
+            Of the sample.
+        uniques, staying : sequence of float, three each
+            Expected number of people unique in the population, and probability that a record unique in the sample is
+            unique there, each with the two ends of its interval.
+        """
+        expected, least, most = uniques
+        p, low, high = staying
+        return cls(
+            method, int(population_size), frequencies.records, frequencies.uniques, expected, least, most, p, low, high,
+            level, parameters or {}, note,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True)
 class FixedUniqueness:
@@ -95,10 +127,6 @@ class FixedUniqueness:
         return self.p_unique_given_sample_unique
 
 
-# What a model of risk takes.
-PopulationUniqueness = UniquenessEstimate | FixedUniqueness
-
-
 def require_usable(frequencies: GroupFrequencies, population_size: int, level: float) -> None:
     """Check what every estimator is given.
 
@@ -128,18 +156,7 @@ def require_usable(frequencies: GroupFrequencies, population_size: int, level: f
 
 def sample_is_population(method: str, frequencies: GroupFrequencies) -> UniquenessEstimate:
     """Return what is known when everybody of the population is in the sample."""
-    uniques = float(frequencies.uniques)
-    return UniquenessEstimate(
-        method=method,
-        population_size=frequencies.records,
-        sample_size=frequencies.records,
-        sample_uniques=frequencies.uniques,
-        expected_uniques=uniques,
-        uniques_low=uniques,
-        uniques_high=uniques,
-        p_unique_given_sample_unique=1.0,
-        low=1.0,
-        high=1.0,
-        level=1.0,
-        note="the sample is the whole population",
+    uniques, note = float(frequencies.uniques), "the sample is the whole population"
+    return UniquenessEstimate.of_sample(
+        method, frequencies, frequencies.records, (uniques,) * 3, (1.0,) * 3, level=1.0, note=note
     )

@@ -51,21 +51,10 @@ def ewens_uniqueness(frequencies: GroupFrequencies, population_size: int, *, lev
     thetas = (theta, *likelihood.tau_range(1.0, floor))
     staying = [probability_of_staying_unique(t, 1.0, frequencies.records, population_size) for t in thetas]
     uniques = [uniques_given_sample(t, 1.0, frequencies, population_size) for t in thetas]
-    return UniquenessEstimate(
-        method="ewens",
-        population_size=int(population_size),
-        sample_size=frequencies.records,
-        sample_uniques=frequencies.uniques,
-        expected_uniques=uniques[0],
-        uniques_low=uniques[1],
-        uniques_high=uniques[2],
-        p_unique_given_sample_unique=staying[0],
-        low=staying[1],
-        high=staying[2],
-        level=level,
-        parameters={"theta": theta},
+    return UniquenessEstimate.of_sample(
+        "ewens", frequencies, population_size, uniques, staying, level=level, parameters={"theta": theta},
         note=_note(frequencies, theta),
-    )
+    )  # fmt: skip
 
 
 def _note(frequencies: GroupFrequencies, theta: float) -> str:

@@ -103,23 +103,11 @@ def pitman_uniqueness(
         best=log_b,
         drop=float(scipy.stats.chi2.ppf(level, 1)) / 2,
     )
-    low, high = region.extremes(staying)
-    uniques_low, uniques_high = region.extremes(uniques)
-    return UniquenessEstimate(
-        method="pitman",
-        population_size=int(population_size),
-        sample_size=frequencies.records,
-        sample_uniques=frequencies.uniques,
-        expected_uniques=uniques(log_b, tau),
-        uniques_low=uniques_low,
-        uniques_high=uniques_high,
-        p_unique_given_sample_unique=staying(log_b, tau),
-        low=low,
-        high=high,
-        level=level,
-        parameters={"theta": fit.theta, "a": fit.a},
-        note=_note(frequencies, fit),
-    )
+    return UniquenessEstimate.of_sample(
+        "pitman", frequencies, population_size,
+        (uniques(log_b, tau), *region.extremes(uniques)), (staying(log_b, tau), *region.extremes(staying)),
+        level=level, parameters={"theta": fit.theta, "a": fit.a}, note=_note(frequencies, fit),
+    )  # fmt: skip
 
 
 def fit_pitman(frequencies: GroupFrequencies) -> PitmanFit:

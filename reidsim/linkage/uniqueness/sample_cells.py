@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.linkage.equivalence import distinct_rows
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.tables import numbers, require_columns
@@ -109,10 +109,8 @@ def weights_in(frame: pd.DataFrame, column: str, source: str | Path) -> Floats:
     """
     require_columns(frame, [column], Path(source))
     weights = np.asarray(numbers(frame, column, Path(source)), dtype=np.float64)
-    try:
+    with locating(source):
         require_weights(weights, f"row {{row}}, column {column!r}")
-    except InputError as error:
-        raise error.located(source) from None
     return weights
 
 

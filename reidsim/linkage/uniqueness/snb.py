@@ -199,24 +199,13 @@ def snb_uniqueness(frequencies: GroupFrequencies, population_size: int, *, level
     region = LikelyRegion(
         model.profile, model.log_mean_range, grid=grid, best=best, drop=float(scipy.stats.chi2.ppf(level, 1)) / 2
     )
-    low, high = region.extremes(staying)
-    uniques_low, uniques_high = region.extremes(uniques)
     log_mean = model.best_log_mean(best)
-    return UniquenessEstimate(
-        method="snb",
-        population_size=int(population_size),
-        sample_size=frequencies.records,
-        sample_uniques=frequencies.uniques,
-        expected_uniques=uniques(best, log_mean),
-        uniques_low=uniques_low,
-        uniques_high=uniques_high,
-        p_unique_given_sample_unique=staying(best, log_mean),
-        low=low,
-        high=high,
-        level=level,
-        parameters={"shape": math.exp(best), "mean": math.exp(log_mean) / model.fraction},
+    return UniquenessEstimate.of_sample(
+        "snb", frequencies, population_size,
+        (uniques(best, log_mean), *region.extremes(uniques)), (staying(best, log_mean), *region.extremes(staying)),
+        level=level, parameters={"shape": math.exp(best), "mean": math.exp(log_mean) / model.fraction},
         note="no record of the sample is unique" if frequencies.uniques == 0 else "",
-    )
+    )  # fmt: skip
 
 
 def _no_fit(reason: str) -> InputError:

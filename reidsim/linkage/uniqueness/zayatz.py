@@ -9,6 +9,7 @@ from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.estimate import UniquenessEstimate, require_usable, sample_is_population
 from reidsim.linkage.uniqueness.sums import log_gamma_ratio
+from reidsim.random_counts import draw_multinomial
 
 # Numbers drawn at a time, so that memory does not grow with replicates.
 _DRAWN_AT_ONCE = 10**6
@@ -87,20 +88,10 @@ def zayatz_uniqueness(
             note = "no record of the sample is unique: only the upper limits are informative"
             high = unseen / (unseen + (1 - unseen) * float(shares @ weights))
             uniques_high = groups * unseen * high * scale
-    return UniquenessEstimate(
-        method="zayatz",
-        population_size=int(population_size),
-        sample_size=records,
-        sample_uniques=frequencies.uniques,
-        expected_uniques=uniques,
-        uniques_low=uniques_low,
-        uniques_high=uniques_high,
-        p_unique_given_sample_unique=p,
-        low=low,
-        high=high,
-        level=level,
+    return UniquenessEstimate.of_sample(
+        "zayatz", frequencies, population_size, (uniques, uniques_low, uniques_high), (p, low, high), level=level,
         note=note,
-    )
+    )  # fmt: skip
 
 
 def _exactly_one_drawn(sizes: NDArray[np.int64], records: int, population_size: int) -> NDArray[np.float64]:
@@ -123,4 +114,4 @@ def _resampled(
     """Draw the frequencies of each bootstrap sample, some samples at a time; the draws do not depend on how many."""
     at_once = max(1, _DRAWN_AT_ONCE // len(shares))
     starts = range(0, replicates, at_once)
-    return [rng.multinomial(groups, shares, size=min(at_once, replicates - start)) for start in starts]
+    return [draw_multinomial(rng, np.full(min(at_once, replicates - start), groups), shares) for start in starts]

@@ -15,6 +15,7 @@ from reidsim.populations.attribute_model.model import AttributeModel, build_mode
 from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
 from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
+from reidsim.random_counts import draw_multinomial
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -193,7 +194,7 @@ def _draw_split(
     table = np.zeros((len(counts), conditional.shares.shape[1]), dtype=np.int64)
     is_few = counts <= _FEW
     large = np.flatnonzero(~is_few)
-    table[large] = many.multinomial(counts[large], conditional.shares[rows[large]])
+    table[large] = draw_multinomial(many, counts[large], conditional.shares[rows[large]])
     small = np.flatnonzero(is_few)
     uniforms = few.random(int(counts[small].sum()))
     _deal(conditional.cumulative, rows, counts, small, uniforms, table)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 from reidsim.bundled import resolve
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, locating, nearest
 from reidsim.populations.genealogy import simupop_engine, vectorised
 from reidsim.populations.genealogy.columns import Progress
 from reidsim.populations.genealogy.genealogy import Genealogy
@@ -66,7 +66,7 @@ def make_genealogy(
     """
     path = resolve(recipe, "populations", "population recipe")
     content = validated(GenealogyRecipe, read_toml(path), path)
-    try:
+    with locating(path):
         return genealogy_of(
             content,
             path.parent,
@@ -78,8 +78,6 @@ def make_genealogy(
             progress=progress,
             cache=cache,
         )
-    except InputError as error:
-        raise error.located(path) from None
 
 
 def genealogy_of(

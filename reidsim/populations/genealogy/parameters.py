@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.bundled import data_file
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.populations.census_cells import largest_remainders
 from reidsim.populations.genealogy.recipe import Children, GenealogyRecipe, Labels, Migration
 from reidsim.tables import numbers, read_table, require_columns
@@ -298,10 +298,8 @@ def _frequencies(text: str, path: Path, row: int) -> Floats:
         raise InputError(
             "frequencies not allowed", source=path, where=where, found=text, expected="numbers of 0 or more"
         )
-    try:
+    with locating(path):
         return _summing_to_one(frequencies, where)
-    except InputError as error:
-        raise error.located(path) from None
 
 
 def _read_labels(labels: Labels, folder: Path) -> tuple[tuple[str, ...], Floats]:
@@ -315,10 +313,8 @@ def _read_labels(labels: Labels, folder: Path) -> tuple[tuple[str, ...], Floats]
         # In the order of the file, the first of those alike.
         kept = np.sort(np.argsort(-people, kind="stable")[: labels.largest])
         names, people = [names[row] for row in kept.tolist()], people[kept]
-    try:
+    with locating(path):
         return tuple(names), _shares(people, f"column {labels.people!r}")
-    except InputError as error:
-        raise error.located(path) from None
 
 
 def _require_distinct(names: list[str], column: str, path: Path) -> None:

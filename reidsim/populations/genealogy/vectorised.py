@@ -24,9 +24,10 @@ from reidsim.populations.genealogy.columns import (
 from reidsim.populations.genealogy.genealogy import MAN, NO_ALLELE, WOMAN, Genealogy, Mutations
 from reidsim.populations.genealogy.kernels import BirthRules, MarriageRules, bear, marry
 from reidsim.populations.genealogy.parameters import Floats, GenealogyParameters
+from reidsim.random_counts import draw_binomial
 
 # Belongs to the name of every genealogy kept: to be raised with any change that alters results.
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def _mutate(
     parts = []
     for locus, rate in enumerate(p.mutation_rates):
         # Each man mutates independently: a binomial number of men, every set of that many being equally likely.
-        mutants = men[rng.choice(len(men), rng.binomial(len(men), rate), replace=False, shuffle=False)]
+        mutants = men[rng.choice(len(men), int(draw_binomial(rng, len(men), rate)), replace=False, shuffle=False)]
         before = transmitted[mutants, locus]
         steps = 2 * rng.integers(2, size=len(mutants)) - 1
         after = np.clip(before + steps, p.lowest[locus], p.highest[locus]).astype(np.uint8)

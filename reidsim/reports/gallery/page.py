@@ -129,8 +129,8 @@ def _exhibit(name: str, pictures: Path) -> str:
 
 
 def _finding(exhibit: Exhibit, result: object) -> str:
-    if exhibit.finding is not None:
-        return exhibit.finding(result)
+    if exhibit.finding:
+        return exhibit.finding.format_map(exhibit.numbers(result))
     return _general(result) if isinstance(result, RunResult) else "Its tables and figures show what it finds."
 
 

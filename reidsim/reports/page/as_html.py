@@ -9,24 +9,14 @@ import base64
 import html
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
-from reidsim.reports.page.blocks import (
-    Bar,
-    Block,
-    Bullets,
-    Cell,
-    Figure,
-    Heading,
-    Listing,
-    Page,
-    Paragraph,
-    Table,
-    Term,
-    printable,
-)
-from reidsim.reports.page.stylesheet import STYLESHEET
+from reidsim.reports.page import blocks
 from reidsim.wording import Code, Inline
 
+# On a wide screen and a phone, in light and dark, and on paper. Blue tells bars and links apart from text for all kinds
+# of colour vision; nothing is said by colour alone.
+STYLESHEET = "\n" + Path(__file__).with_name("stylesheet.css").read_text(encoding="utf-8")
 # Even if a label got through unescaped, a browser would load and run nothing.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 # Longest text of a cell that is kept in one line.
@@ -35,9 +25,9 @@ _SHORT = 20
 _JOINTS = re.compile(r"(?<=[A-Za-z0-9][._])(?=[A-Za-z])")
 
 
-def as_html(page: Page) -> str:
+def as_html(page: blocks.Page) -> str:
     """Return a page as a self-contained HTML document."""
-    headings = [block.text for block in page.blocks if isinstance(block, Heading)]
+    headings = [block.text for block in page.blocks if isinstance(block, blocks.Heading)]
     anchors = {text: f"part-{number}" for number, text in enumerate(headings, start=1)}
     links = "".join(f'<li><a href="#{anchors[text]}">{_text(text)}</a></li>' for text in headings)
     body = "\n".join(_block(block, anchors) for block in page.blocks)
@@ -65,26 +55,26 @@ def as_html(page: Page) -> str:
 """
 
 
-def _block(block: Block, anchors: dict[str, str]) -> str:
+def _block(block: blocks.Block, anchors: dict[str, str]) -> str:
     match block:
-        case Heading(text):
+        case blocks.Heading(text):
             return f'<h2 id="{anchors[text]}">{_text(text)}</h2>'
-        case Paragraph(parts, kind):
+        case blocks.Paragraph(parts, kind):
             role = ' class="answer"' if kind == "answer" else ' class="warning"' if kind == "warning" else ""
             return f"<p{role}>{_inline(parts)}</p>"
-        case Bullets(items):
+        case blocks.Bullets(items):
             return "<ul>" + "".join(f"<li>{_inline(item)}</li>" for item in items) + "</ul>"
-        case Table():
+        case blocks.Table():
             return _table(block)
-        case Figure(_, data, alt):
+        case blocks.Figure(_, data, alt):
             source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
             return f'<figure><img src="{source}" alt="{_text(alt)}"><figcaption>{_text(alt)}</figcaption></figure>'
-        case Listing(text, language):
+        case blocks.Listing(text, language):
             wrapped = ' class="command"' if language == "sh" else ""
             return f'<pre tabindex="0"{wrapped}><code>{_text(text, keep=chr(10))}</code></pre>'
 
 
-def _table(table: Table) -> str:
+def _table(table: blocks.Table) -> str:
     caption = f"<caption>{_text(table.caption)}</caption>" if table.caption else ""
     head = "".join(
         f'<th scope="col"{_side(column, table)}>{_inline([cell])}</th>' for column, cell in enumerate(table.header)
@@ -98,7 +88,7 @@ def _table(table: Table) -> str:
     )
 
 
-def _cell(cell: Cell, column: int, table: Table) -> str:
+def _cell(cell: blocks.Cell, column: int, table: blocks.Table) -> str:
     side = _side(column, table)
     if column == 0:
         content = f"<code>{_JOINTS.sub('<wbr>', _text(cell.text))}</code>" if isinstance(cell, Code) else _content(cell)
@@ -106,15 +96,15 @@ def _cell(cell: Cell, column: int, table: Table) -> str:
     return f"<td{side}>{_content(cell)}</td>"
 
 
-def _side(column: int, table: Table) -> str:
+def _side(column: int, table: blocks.Table) -> str:
     return "" if column in table.text_columns else ' class="number"'
 
 
-def _content(cell: Cell) -> str:
+def _content(cell: blocks.Cell) -> str:
     match cell:
-        case Term(name, definition):
+        case blocks.Term(name, definition):
             return f'{_text(name)}<span class="definition">{_text(definition)}</span>'
-        case Bar(share, text):
+        case blocks.Bar(share, text):
             # A picture rather than a coloured box: browsers leave out backgrounds in print.
             width = 100 * min(max(share, 0.0), 1.0)
             return (
@@ -132,4 +122,4 @@ def _inline(parts: Iterable[Inline]) -> str:
 
 
 def _text(text: str, keep: str = "") -> str:
-    return html.escape(printable(text, keep), quote=True)
+    return html.escape(blocks.printable(text, keep), quote=True)

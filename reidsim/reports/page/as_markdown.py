@@ -8,20 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from reidsim.reports.page.blocks import (
-    Bar,
-    Block,
-    Bullets,
-    Cell,
-    Figure,
-    Heading,
-    Listing,
-    Page,
-    Paragraph,
-    Table,
-    Term,
-    printable,
-)
+from reidsim.reports.page import blocks
 from reidsim.wording import Code, Inline
 
 # What Markdown or HTML would take for markup. Angle brackets and ampersands become entities, the rest gets a backslash.
@@ -31,35 +18,35 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _LINE_START = re.compile(r"^(\d*)([-+=.)])")
 
 
-def as_markdown(page: Page, folder: Path) -> str:
+def as_markdown(page: blocks.Page, folder: Path) -> str:
     """Return a page as Markdown for a file in `folder`, from which links to figures start."""
     parts = [f"# {_text(page.title)}", _line(_text(page.subtitle))]
     parts += [_block(block, folder) for block in page.blocks]
     return "\n\n".join(parts) + "\n"
 
 
-def _block(block: Block, folder: Path) -> str:
+def _block(block: blocks.Block, folder: Path) -> str:
     match block:
-        case Heading(text):
+        case blocks.Heading(text):
             return f"## {_text(text)}"
-        case Paragraph(parts, kind):
+        case blocks.Paragraph(parts, kind):
             text = _line(_inline(parts))
             return f"> {text}" if kind else text
-        case Bullets(items):
+        case blocks.Bullets(items):
             return "\n".join(f"- {_line(_inline(item))}" for item in items)
-        case Table():
+        case blocks.Table():
             return _table(block)
-        case Figure(path, _, alt):
+        case blocks.Figure(path, _, alt):
             target = quote(Path(os.path.relpath(path, folder)).as_posix())
             return f"![{_text(alt)}]({target})"
-        case Listing(text, language):
+        case blocks.Listing(text, language):
             # A fence longer than any inside the text.
             longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
             fence = "`" * max(3, longest + 1)
-            return f"{fence}{language}\n{printable(text, keep=chr(10)).rstrip(chr(10))}\n{fence}"
+            return f"{fence}{language}\n{blocks.printable(text, keep=chr(10)).rstrip(chr(10))}\n{fence}"
 
 
-def _table(table: Table) -> str:
+def _table(table: blocks.Table) -> str:
     sides = ["---" if column in table.text_columns else "---:" for column in range(len(table.header))]
     rows = [_row(_inline([cell]) for cell in table.header), _row(sides)]
     rows += [_row(_content(cell) for cell in row) for row in table.rows]
@@ -70,11 +57,11 @@ def _row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _content(cell: Cell) -> str:
+def _content(cell: blocks.Cell) -> str:
     match cell:
-        case Term(name, definition):
+        case blocks.Term(name, definition):
             return f"**{_text(name)}**: {_text(definition)}"
-        case Bar(_, text):
+        case blocks.Bar(_, text):
             return _text(text)
         case _:
             return _inline([cell])
@@ -86,12 +73,12 @@ def _inline(parts: Sequence[Inline]) -> str:
 
 def _code(text: str) -> str:
     # In code, Markdown leaves everything as it is, but backticks end it and a bar would end the cell of a table.
-    plain = printable(text)
+    plain = blocks.printable(text)
     return _text(plain) if re.search(r"[`|<>&]", plain) or not plain.strip() else f"`{plain}`"
 
 
 def _text(text: str) -> str:
-    escaped = _MARKUP.sub(r"\\\1", printable(text))
+    escaped = _MARKUP.sub(r"\\\1", blocks.printable(text))
     return re.sub(r"[&<>]", lambda sign: _ENTITIES[sign[0]], escaped)
 
 

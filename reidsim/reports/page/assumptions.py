@@ -14,6 +14,7 @@ from reidsim.errors import InputError
 from reidsim.reports.page.blocks import Block, Bullets, Cell, Table, paragraph, shortened
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.page.toml_text import inline_toml
+from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.origins import Origins, RecipeOrigin, leaves, origins_of, recipe_origins
 from reidsim.scenarios.registry import schemas
 from reidsim.validation import validated
@@ -56,7 +57,7 @@ def assumption_blocks(run: StoredRun, scenario_file: Path | None = None) -> Iter
 
 def _values(run: StoredRun) -> Iterator[tuple[str, object, bool]]:
     """Yield key path, value and whether the scenario states it; defaults follow the values of their section."""
-    stated = dict(leaves(run.content))
+    stated = dict(leaves(dict(spelled_out(run.content))))
     defaults: dict[str, object] = {}
     model = schemas().get(run.game)
     if model is not None:

@@ -64,13 +64,6 @@ def _agents(agents: Mapping[str, Any]) -> Iterator[Sentence]:
         return
     rounds = number_text(agents.get("rounds", 1))
     yield (f"Those who share and adversaries meet in {rounds} round{'' if rounds == '1' else 's'}.",)
-    types = section(agents, "types")
-    if types:
-        parts: list[Inline] = ["Types of adversary, with their weights: "]
-        for place, (name, kind) in enumerate(types.items()):
-            weight = kind.get("weight", 1.0) if isinstance(kind, Mapping) else 1.0
-            parts += [", " if place else "", Code(str(name)), f" {number_text(weight)}"]
-        yield (*parts, ".")
 
 
 def _varied(start: str, values: Mapping[str, Any]) -> Iterator[Sentence]:

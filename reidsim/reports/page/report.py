@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from pandas.api.types import is_numeric_dtype
 
 from reidsim.deprecation import formerly
 from reidsim.errors import InputError
+from reidsim.populations.files import require_new_file, write_new_file
 from reidsim.reports.page.answer import answer_blocks
 from reidsim.reports.page.as_html import as_html
 from reidsim.reports.page.as_markdown import as_markdown
@@ -92,11 +92,10 @@ def write_report(
     folder = Path(folder)
     path = folder / f"report.{ENDINGS[file_format or 'html']}" if output is None else Path(output)
     file_format = _format_of(path, file_format)
-    if path.exists() or path.is_symlink():
-        raise InputError("exists already", source=path, expected="a new file: nothing is overwritten")
+    require_new_file(path)
     beside = path.absolute().parent
     text = report_text(folder, file_format=file_format, scenario_file=scenario_file, cells=cells, beside=beside)
-    _write_new(path, text)
+    write_new_file(path, text.encode())
     return path
 
 
@@ -319,24 +318,3 @@ def _repeat(run: StoredRun) -> Iterator[Block]:
         if isinstance(run.manifest.get(key), str):
             yield paragraph(f"SHA-256 of the {name}: ", Code(run.manifest[key]))
     yield paragraph("The same scenario, data, seed and versions give the same tables. Times are those of the machine.")
-
-
-def _write_new(path: Path, text: str) -> None:
-    """Write a file that is not there yet, whole or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot be made: {error.strerror or error}", source=path.parent) from None
-    try:
-        with path.open("x", encoding="utf-8", newline="\n") as file:
-            try:
-                file.write(text)
-                file.flush()
-            except OSError:
-                with contextlib.suppress(OSError):
-                    path.unlink()
-                raise
-    except FileExistsError:
-        raise InputError("exists already", source=path, expected="a new file: nothing is overwritten") from None
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from reidsim.engine.folder_links import require_no_links
 from reidsim.engine.results import measures_told
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.file_sizes import require_parquet_fits
 from reidsim.measures import Measure, measures_among
 from reidsim.scenarios.kind import Kind
@@ -73,10 +73,8 @@ class StoredRun:
         InputError
             If the kind is of a package that is not installed, or the table of runs cannot be read.
         """
-        try:
+        with locating(self.folder):
             measures = measures_told(self.manifest)
-        except InputError as error:
-            raise error.located(self.folder) from None
         return measures_among(measures, self.runs.columns)
 
     @cached_property

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import math
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ from reidsim.engine.release_file import sha256_of
 from reidsim.engine.results import require_no_standard_output
 from reidsim.errors import InputError
 from reidsim.measures import measures_among
-from reidsim.populations.files import require_new_file
+from reidsim.populations.files import not_written, require_new_file, unfinished_beside
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.audited import audit_facts, audit_of, audit_warnings
 from reidsim.reports.shared.limit import RISK_DEFINITION, Limit
@@ -268,38 +266,19 @@ def _write_both(path: Path, content: bytes, sidecar_of_written: Callable[[Path],
     order = (sidecar_of(path), path)
     at = path
     try:
-        unfinished[path] = _written_beside(path, content)
+        # The ending says that it is text, whatever that of the file is.
+        unfinished[path] = unfinished_beside(path, lambda name: Path(name).write_bytes(content), ".part")
         at = sidecar_of(path)
-        unfinished[at] = _written_beside(at, sidecar_of_written(Path(unfinished[path])))
+        sidecar = sidecar_of_written(Path(unfinished[path]))
+        unfinished[at] = unfinished_beside(at, lambda name: Path(name).write_bytes(sidecar), ".part")
         for at in order:
             os.replace(unfinished[at], at)
             done.append(at)
     except OSError as error:
         for written in done:
             written.unlink(missing_ok=True)
-        if error.errno == errno.ENOSPC:
-            raise InputError("the disk is full; nothing was written", source=at) from None
-        raise InputError(f"cannot be written: {error.strerror or error}", source=at) from None
+        raise not_written(at, error) from None
     finally:
         for name in unfinished.values():
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name)
-
-
-def _written_beside(path: Path, content: bytes) -> str:
-    """Write a file beside the one that it is going to be, and return its name."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # The ending says that it is text, whatever that of the file is.
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", suffix=".part", dir=path.parent)
-    try:
-        with open(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-    except OSError:
-        os.unlink(name)
-        raise
-    return name

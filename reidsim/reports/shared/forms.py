@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, not_among
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.schema import ScenarioHead
@@ -72,14 +72,7 @@ def chosen_policy(run: StoredRun, policy: str | None) -> str:
     if policy is None and len(policies) > 1:
         raise InputError("several policies", source=run.folder, expected=f"--policy, one of {listed(policies)}")
     if policy is not None and policy not in policies:
-        raise InputError(
-            "no such policy in the results",
-            source=run.folder,
-            where="--policy",
-            found=policy,
-            expected=f"one of {listed(policies)}",
-            hint=nearest(policy, policies),
-        )
+        raise not_among("no such policy in the results", policy, policies, source=run.folder, where="--policy")
     return policy or policies[0]
 
 

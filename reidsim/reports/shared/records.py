@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from reidsim.audit.identifiers import why_identifying
 from reidsim.drafts.values import is_free_text
 from reidsim.engine.release_file import find_release_file, sha256_of
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, listed, locating
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.reports.page.stored_run import StoredRun
@@ -172,10 +172,8 @@ def source_records(run: StoredRun, *, data: Path | None = None, allow_code: bool
     path, source_hash = _source(run, data)
     kind = scenario_kind(run.content, Path("manifest.json"), allow_code=allow_code)
     scenario = validated(kind.schema, run.content, run.folder / "manifest.json")
-    try:
+    with locating(run.folder):
         columns = kind.shared_columns(scenario)
-    except InputError as error:
-        raise error.located(run.folder) from None
     named = list(columns.column_of.values())
     repeated = [column for column in named if named.count(column) > 1]
     if repeated:

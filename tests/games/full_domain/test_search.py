@@ -66,6 +66,42 @@ def test_no_node_of_a_branch_pays_more_or_suppresses_less_than_its_bound(small, 
             assert (nodes.suppressed[branch] >= bound[SUPPRESSED]).all()
 
 
+def test_classes_in_some_attributes_lose_the_least_once_raised():
+    """Two records fall together in the first attribute; at the least level of the second, only one of them loses."""
+    hierarchies = (((0, 1, 2, 3), (0, 0, 1, 1)), ((0, 1, 2), (0, 1, 1), (0, 0, 0)))
+    amounts = ((100,) * 2, (50,) * 2, (20,) * 2, (4,) * 2)
+    game = game_of(SmallDataset(hierarchies, ((0, 1), (1, 0)), None, *amounts))
+    roll_up, finest, _ = game.finest
+    assert roll_up.order == [0, 1]
+    table, _ = roll_up.at(finest, (0, 1), np.empty(0, dtype=np.int32))
+    assert table.loss[0] > table.loss[1] == 0
+    merged, _ = roll_up.up(roll_up.project(table, 1), 0, 0, follow=False)
+    assert merged.loss.tolist() == [game.lattice.losses[0][1][0]]
+
+
+@given(variants(datasets(same_prices=True)), st.data())
+def test_classes_that_keep_no_record_keep_none_further_up(small, data):
+    game = game_of(small)
+    assume(game.by_class)
+    roll_up, finest, _ = game.finest
+    levels = [data.draw(st.integers(low, n - 1)) for low, n in zip(game.lowest, game.lattice.shape, strict=True)]
+    number = data.draw(st.integers(1, len(levels)))
+    low = [game.lowest[at] if at in roll_up.order[number:] else level for at, level in enumerate(levels)]
+    nobody = np.empty(0, dtype=np.int32)
+    table, _ = roll_up.at(finest, low, nobody)
+    first = roll_up.project(table, number) if number < len(levels) else table
+    kept = game.may_keep(first)
+    within = roll_up.within(table, first.keys[kept], number)
+    shift, _ = roll_up.field(roll_up.order[number - 1])
+    expected = np.isin(table.keys >> shift, first.keys[kept] >> shift)
+    for column, all_of_it in zip(within, table, strict=True):
+        assert column.tolist() == all_of_it[expected].tolist()
+    node = game.lattice.index(levels)
+    of_cell = roll_up.keys_at(game.lattice.codes, levels) >> shift
+    keeps = game.kept_at(node) & (game.released > 0)
+    assert set(of_cell[keeps].tolist()) <= set((first.keys[kept] >> shift).tolist())
+
+
 @given(variants(datasets()))
 def test_every_node_is_worked_out_as_the_paper_says(small):
     game = game_of(small)

@@ -16,19 +16,8 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
+from reidsim.figures import style
 from reidsim.figures.inputs import checked, refuse_repeated
-from reidsim.figures.style import (
-    UNIT,
-    Look,
-    known_first,
-    label_axes,
-    legend_below,
-    looks,
-    money_text,
-    new_figure,
-    number_ticks,
-    policy_name,
-)
 from reidsim.kinds.masking.policies import POLICIES
 from reidsim.palette import BLACK, GREY, VERMILION
 from reidsim.releases.strategy_space import Floats
@@ -75,19 +64,19 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
     policies = ordered_masking_policies(table["policy"])
     several = bool((table["replication"] != table["replication"].iloc[0]).any())
     payoffs = table if several else checked(records, "records", text=("policy",), numbers=("publisher_payoff",))
-    figure, grid = new_figure(1, 2, panel=(5.2, 0.9 + 0.33 * max(len(policies), 6)))
+    figure, grid = style.new_figure(1, 2, panel=(5.2, 0.9 + 0.33 * max(len(policies), 6)))
     left, right = grid[0]
     for row, policy in enumerate(reversed(policies)):
         values = payoffs.loc[payoffs["policy"] == policy, "publisher_payoff"].to_numpy()
         # Means might have come out beyond those seen; payoffs of records have bounds, which no density may pass.
         _violin(left, values, row, masking_look(policy).colour, tails=several)
-    left.set_yticks(range(len(policies)), [policy_name(policy) for policy in reversed(policies)], fontsize=9)
+    left.set_yticks(range(len(policies)), [style.policy_name(policy) for policy in reversed(policies)], fontsize=9)
     left.set_ylim(-0.6, len(policies) - 0.4)
     left.tick_params(axis="y", length=0)
     left.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
-    number_ticks(left.xaxis)
+    style.number_ticks(left.xaxis)
     what = "Mean payoff of a replication" if several else "Payoff of a subject"
-    label_axes(left, title="(a) Payoff", x=f"{what} ({UNIT})")
+    style.label_axes(left, title="(a) Payoff", x=f"{what} ({style.UNIT})")
     for policy in policies:
         rows = table[table["policy"] == policy]
         right.scatter(
@@ -106,12 +95,14 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
     right.set_ylim(min(lowest, 1 - 0.1) - 0.03, 1.03 if lowest < 0.8 else 1.01)
     right.grid(color="#E6E6E6", linewidth=0.6)
     right.set_axisbelow(True)
-    number_ticks(right.xaxis)
-    number_ticks(right.yaxis)
-    label_axes(right, title="(b) Privacy and utility", x="Mean utility", y="Mean privacy (1 \N{MINUS SIGN} risk)")
+    style.number_ticks(right.xaxis)
+    style.number_ticks(right.yaxis)
+    style.label_axes(right, title="(b) Privacy and utility", x="Mean utility", y="Mean privacy (1 \N{MINUS SIGN} risk)")
     own = {policy: masking_look(policy) for policy in policies}
-    legend_below(figure, [
-        Line2D([], [], linestyle="", marker=look.marker, color=look.colour, markersize=7, label=policy_name(policy))
+    style.legend_below(figure, [
+        Line2D(
+            [], [], linestyle="", marker=look.marker, color=look.colour, markersize=7, label=style.policy_name(policy),
+        )
         for policy, look in own.items()
     ])  # fmt: skip
     return figure
@@ -166,7 +157,7 @@ def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -
     parts = figure.subfigures(rows, columns, squeeze=False).ravel()
     for letter, part, policy in zip("abcdefghij", parts, shown, strict=False):
         chosen = (table["policy"] == policy).to_numpy()
-        part.suptitle(f"({letter}) {policy_name(policy)}", x=0.01, ha="left", fontsize=10)
+        part.suptitle(f"({letter}) {style.policy_name(policy)}", x=0.01, ha="left", fontsize=10)
         _map(part, table[chosen], released[chosen], attributes, map_height)
     return figure
 
@@ -178,12 +169,12 @@ def masks_by_attribute(policies: Iterable[str]) -> list[str]:
 
 def ordered_masking_policies(policies: Iterable[str]) -> list[str]:
     """Return distinct policies, those of the paper first and in its order."""
-    return known_first(policies, POLICIES)
+    return style.known_first(policies, POLICIES)
 
 
-def masking_look(policy: str) -> Look:
+def masking_look(policy: str) -> style.Look:
     """Return how a policy is drawn, here as in every other figure."""
-    return looks([policy])[policy]
+    return style.looks([policy])[policy]
 
 
 def _violin(axes: Axes, values: Floats, row: float, colour: str, *, tails: bool) -> None:
@@ -228,14 +219,14 @@ def _map(part: SubFigure, table: pd.DataFrame, released: pd.DataFrame, attribute
     centre.grid(axis="y", which="minor", color="#D9D9D9", linewidth=0.4)
     centre.tick_params(which="both", length=0)
     centre.tick_params(axis="x", labelsize=9, length=2)
-    number_ticks(centre.xaxis)
+    style.number_ticks(centre.xaxis)
     if n_subjects < 10:
         centre.set_xticks(range(n_subjects + 1))
     n_safe = int((~attacked).sum())
     if 0 < n_safe < n_subjects:
         for axes in (top, centre):
             axes.axvline(n_safe, color=VERMILION, linewidth=1)
-    label_axes(centre, x=f"Subjects: {n_safe:,} not attacked, {n_subjects - n_safe:,} attacked")
+    style.label_axes(centre, x=f"Subjects: {n_safe:,} not attacked, {n_subjects - n_safe:,} attacked")
     centre.xaxis.label.set_size(9)
     counts = masked.sum(axis=1)
     top.stairs(counts[shown], np.append(shown, n_subjects), fill=True, color="#4D4D4D")
@@ -251,7 +242,7 @@ def _map(part: SubFigure, table: pd.DataFrame, released: pd.DataFrame, attribute
     side.set_xlim(0, 1)
     side.set_xticks([0.5, 1], ["0.5", "1"])
     side.set_yticks([])
-    label_axes(side, x="Share")
+    style.label_axes(side, x="Share")
     side.xaxis.label.set_size(9)
     for axes in (top, side):
         axes.tick_params(labelsize=9, length=2)
@@ -259,7 +250,7 @@ def _map(part: SubFigure, table: pd.DataFrame, released: pd.DataFrame, attribute
     risk = np.where(table["attacked"], table["success_probability"], 0.0).mean()
     texts = {
         "left": f"utility loss {1 - table['utility'].mean():.3f}",
-        "center": f"payoff {money_text(table['publisher_payoff'].mean())}",
+        "center": f"payoff {style.money_text(table['publisher_payoff'].mean())}",
         "right": f"risk {risk:.3f}",
     }
     for place, text in texts.items():

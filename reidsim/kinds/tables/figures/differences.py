@@ -7,17 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reidsim.figures.style import (
-    UNIT,
-    draw_shares,
-    label_axes,
-    legend_below,
-    looks,
-    new_figure,
-    number_ticks,
-    policy_name,
-    zero_line,
-)
+from reidsim.figures import style
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
 from reidsim.kinds.tables.figures.comparison import compare
 from reidsim.palette import GREY
@@ -55,22 +45,24 @@ def payoff_difference_curves(
         If the table is empty or lacks a column, a policy or a record under one of the policies.
     """
     comparison = compare(records, reference, policies)
-    look = looks(comparison.policies)
-    figure, grid = new_figure(1, 2, panel=(4.5, 3.4), sharey=True)
+    look = style.looks(comparison.policies)
+    figure, grid = style.new_figure(1, 2, panel=(4.5, 3.4), sharey=True)
     for side, (axes, letter) in enumerate(zip(grid[0], "ab", strict=True)):
         handles = []
         for policy in comparison.policies:
-            handles += draw_shares(axes, comparison.differences(policy)[side], look[policy], policy_name(policy))
+            handles += style.draw_shares(
+                axes, comparison.differences(policy)[side], look[policy], style.policy_name(policy)
+            )
         axes.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
-        number_ticks(axes.xaxis)
-        label_axes(
+        style.number_ticks(axes.xaxis)
+        style.label_axes(
             axes,
             title=f"({letter}) {_PLAYERS[side]}",
-            x=f"{_SIDES[side].label} minus that under {policy_name(reference)}\n({UNIT})",
+            x=f"{_SIDES[side].label} minus that under {style.policy_name(reference)}\n({style.UNIT})",
         )
     grid[0][0].set_ylim(0, 1.02)
-    label_axes(grid[0][0], y="Share of records at or below")
-    legend_below(figure, handles)
+    style.label_axes(grid[0][0], y="Share of records at or below")
+    style.legend_below(figure, handles)
     return figure
 
 
@@ -100,8 +92,8 @@ def payoff_difference_scatter(
         If the table is empty or lacks a column, a policy or a record under one of the policies.
     """
     comparison = compare(records, reference, policies)
-    look = looks(comparison.policies)
-    figure, grid = new_figure(len(comparison.policies), 2, panel=(4.2, 2.5), sharex="col", sharey="col")
+    look = style.looks(comparison.policies)
+    figure, grid = style.new_figure(len(comparison.policies), 2, panel=(4.2, 2.5), sharex="col", sharey="col")
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     for policy, row in zip(comparison.policies, grid, strict=True):
         differences = comparison.differences(policy)
@@ -115,14 +107,14 @@ def payoff_difference_scatter(
                 linewidths=0,
                 rasterized=True,
             )
-            zero_line(axes)
-            number_ticks(axes.yaxis)
-            label_axes(
+            style.zero_line(axes)
+            style.number_ticks(axes.yaxis)
+            style.label_axes(
                 axes,
-                title=f"({next(letters, '')}) {policy_name(policy)}: {_PLAYERS[side].lower()}",
-                y=f"Payoff difference\n({UNIT})",
+                title=f"({next(letters, '')}) {style.policy_name(policy)}: {_PLAYERS[side].lower()}",
+                y=f"Payoff difference\n({style.UNIT})",
             )
     for side, axes in enumerate(grid[-1]):
-        number_ticks(axes.xaxis)
-        label_axes(axes, x=f"{_SIDES[side].label} under {policy_name(reference)} ({UNIT})")
+        style.number_ticks(axes.xaxis)
+        style.label_axes(axes, x=f"{_SIDES[side].label} under {style.policy_name(reference)} ({style.UNIT})")
     return figure

@@ -9,17 +9,8 @@ from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from reidsim.figures import style
 from reidsim.figures.inputs import checked, refuse_repeated
-from reidsim.figures.style import (
-    draw_line,
-    label_axes,
-    legend_below,
-    looks,
-    new_figure,
-    number_ticks,
-    parameter_label,
-    policy_name,
-)
 from reidsim.games.measures import SHARE_ATTACKED
 from reidsim.kinds.tables.policies import policy_named
 from reidsim.palette import BLACK, GREY
@@ -66,8 +57,8 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
     of_rule, of_game = (table["policy"].map(policies) for policies in (_is_rule, _forbids_attacks))
     games = [game for game in (False, True) if (~of_rule & (of_game == game)).any()] or [False]
     risks = [risk for risk in _PLANNED_WITH if (table["risk"] == risk).any()] or [""]
-    look = looks(list(dict.fromkeys(_METHODS.get(policy, policy) for policy in table["policy"])))
-    figure, grid = new_figure(len(games), len(risks), panel=(4.6, 3.0), sharey=True)
+    look = style.looks(list(dict.fromkeys(_METHODS.get(policy, policy) for policy in table["policy"])))
+    figure, grid = style.new_figure(len(games), len(risks), panel=(4.6, 3.0), sharey=True)
     handles: dict[str, Artist] = {}
     letters = iter("abcdefghijklmnop")
     for game, row in zip(games, grid, strict=True):
@@ -75,16 +66,16 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
             here = table[(of_game == game) & (table["risk"] == risk) | of_rule]
             for policy, points in here.groupby("policy", sort=False):
                 name = _METHODS.get(str(policy), str(policy))
-                (handles[name],) = draw_line(
+                (handles[name],) = style.draw_line(
                     axes, points["value"], points["relative_payout"], look[name], name, marks=8
                 )
             axes.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
-            number_ticks(axes.xaxis)
+            style.number_ticks(axes.xaxis)
             title = "No-Attack game" if game else "Basic game"
             planned = f", {_PLANNED_WITH[risk]}" if risk else ""
-            label_axes(axes, title=f"({next(letters)}) {title}{planned}", x=parameter_label(parameter))
-        label_axes(row[0], y="Publisher's payout\n(share of the best case)")
-    legend_below(figure, list(handles.values()))
+            style.label_axes(axes, title=f"({next(letters)}) {title}{planned}", x=style.parameter_label(parameter))
+        style.label_axes(row[0], y="Publisher's payout\n(share of the best case)")
+    style.legend_below(figure, list(handles.values()))
     return figure
 
 
@@ -125,18 +116,18 @@ def full_domain_runtimes(runtimes: pd.DataFrame) -> Figure:
     table = checked(runtimes, "runtimes", text=("policy",), numbers=("value", "seconds"), flags=("pruned",))
     refuse_repeated(table, ("value", "policy", "pruned"), "runtimes")
     panels = [panel for panel in _RUNTIME_PANELS if all(len(_runs(table, *line[:2])) for line in panel[1])]
-    figure, grid = new_figure(1, max(len(panels), 1), panel=(4.2, 3.0), sharey=True)
+    figure, grid = style.new_figure(1, max(len(panels), 1), panel=(4.2, 3.0), sharey=True)
     for axes, (title, lines), letter in zip(grid[0], panels, "abc", strict=False):
-        look = looks([name for _, _, name in lines])
+        look = style.looks([name for _, _, name in lines])
         for policy, pruned, name in lines:
             runs = _runs(table, policy, pruned).sort_values("value")
-            draw_line(axes, runs["value"], 1000 * runs["seconds"], look[name], name)
-        number_ticks(axes.xaxis)
-        number_ticks(axes.yaxis)
-        label_axes(axes, title=f"({letter}) {title}", x=parameter_label("loss"))
+            style.draw_line(axes, runs["value"], 1000 * runs["seconds"], look[name], name)
+        style.number_ticks(axes.xaxis)
+        style.number_ticks(axes.yaxis)
+        style.label_axes(axes, title=f"({letter}) {title}", x=style.parameter_label("loss"))
         # Above all times, where it hides none.
         axes.legend(fontsize=9, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.02))
-    label_axes(grid[0][0], y="Milliseconds")
+    style.label_axes(grid[0][0], y="Milliseconds")
     grid[0][0].set_ylim(0, 1.35 * float(1000 * table["seconds"].max()))
     return figure
 
@@ -170,8 +161,8 @@ def payout_front(front: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
     nodes_of = table["policy"].value_counts(sort=False)
     # Nobody is attacked in the No-Attack game, so that its best node alone is left.
     policies: Sequence[str] = list(nodes_of[nodes_of > 1].index) or list(nodes_of.index)
-    figure, grid = new_figure(1, len(policies), panel=(4.4, 3.0), sharey=True)
-    look = looks(policies)
+    figure, grid = style.new_figure(1, len(policies), panel=(4.4, 3.0), sharey=True)
+    look = style.looks(policies)
     for axes, policy, letter in zip(grid[0], policies, "abcdefgh", strict=False):
         nodes = table[table["policy"] == policy].sort_values("share_attacked")
         axes.step(nodes["share_attacked"], nodes["relative_payout"], where="post", color=GREY, linewidth=0.8)
@@ -192,7 +183,7 @@ def payout_front(front: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(PercentFormatter(xmax=1, decimals=None))
         axes.margins(0.08, 0.12)
-        name = policy_name(policy)
-        label_axes(axes, title=f"({letter}) {name}" if len(policies) > 1 else name, x=SHARE_ATTACKED.label)
-    label_axes(grid[0][0], y="Payout planned\n(share of the best case)")
+        name = style.policy_name(policy)
+        style.label_axes(axes, title=f"({letter}) {name}" if len(policies) > 1 else name, x=SHARE_ATTACKED.label)
+    style.label_axes(grid[0][0], y="Payout planned\n(share of the best case)")
     return figure

@@ -9,18 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from reidsim.errors import InputError, not_among
+from reidsim.figures import style
 from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.spacing import scale_axis
-from reidsim.figures.style import (
-    UNIT,
-    label_axes,
-    legend_below,
-    looks,
-    new_figure,
-    number_text,
-    number_ticks,
-    zero_line,
-)
 from reidsim.kinds.tables.figures.sequential_scales import (
     draw_lines,
     log_axis,
@@ -62,7 +53,7 @@ def risk_by_group_size(attacks: pd.DataFrame) -> Figure:
     table = _checked_attacks(attacks, "risk")
     refuse_outside(table, "risk", "attacks", (0, 1), "a probability from 0 to 1")
     figure, _, handles = _by_group_size(table, "risk", "Probability of re-identification")
-    legend_below(figure, handles, columns=3)
+    style.legend_below(figure, handles, columns=3)
     return figure
 
 
@@ -85,8 +76,8 @@ def payoff_by_group_size(attacks: pd.DataFrame) -> Figure:
         As `risk_by_group_size`.
     """
     table = _checked_attacks(attacks, "value")
-    figure, _, handles = _by_group_size(table, "value", f"Adversary's expected payoff\nat the outset ({UNIT})")
-    legend_below(figure, handles, columns=3)
+    figure, _, handles = _by_group_size(table, "value", f"Adversary's expected payoff\nat the outset ({style.UNIT})")
+    style.legend_below(figure, handles, columns=3)
     return figure
 
 
@@ -122,7 +113,7 @@ def exploits_by_group_size(attacks: pd.DataFrame) -> Figure:
     # Many points, as a logarithmic axis bends the line.
     everybody = np.linspace(planned["group_size"].min(), planned["group_size"].max(), 500)
     handles += axes.plot(everybody, everybody, color=GREY, linewidth=0.8, zorder=0.6, label="everybody in the group")
-    legend_below(figure, handles, columns=3)
+    style.legend_below(figure, handles, columns=3)
     return figure
 
 
@@ -168,39 +159,39 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
     area = min(24.0, 300 / largest)
     settings = list(dict.fromkeys(table["setting"]))
     width = 6.0 if len(settings) == 1 else 4.4
-    figure, grid = new_figure(1, len(settings), panel=(width, 4.0), sharex=True, sharey=True)
+    figure, grid = style.new_figure(1, len(settings), panel=(width, 4.0), sharex=True, sharey=True)
     for setting, axes in zip(settings, grid[0], strict=True):
         for (sign, marker, edge, face, _), label in zip(_SIGNS, labels, strict=True):
             points = shown[(shown["setting"] == setting) & (shown["sign"] == sign)]
             size = np.maximum(area * points["records"], 4)
             x, y = points["group_size"], points["per_million"]
             axes.scatter(x, y, s=size, marker=marker, edgecolors=edge, facecolors=face, linewidths=0.6, label=label)
-        label_axes(axes, x=_GROUP_SIZE)
+        style.label_axes(axes, x=_GROUP_SIZE)
         _write_totals(axes, setting, kind, table[table["setting"] == setting])
     whole_ticks(grid[0][0].xaxis)
     positive = shown.loc[shown["per_million"] > 0, "per_million"].to_numpy()
     if len(positive) == len(shown) and positive.max(initial=0) > 100 * positive.min(initial=np.inf):
         log_axis(grid[0][0], "y", positive)
     else:
-        number_ticks(grid[0][0].yaxis)
-    label_axes(grid[0][0], y="Share of the population that matches\n(people per million)")
+        style.number_ticks(grid[0][0].yaxis)
+    style.label_axes(grid[0][0], y="Share of the population that matches\n(people per million)")
     handles = [
         Line2D([], [], linestyle="none", marker=marker, markeredgecolor=edge, markerfacecolor=face, label=label)
         for (_, marker, edge, face, _), label in zip(_SIGNS, labels, strict=True)
     ]
     if len(shown):
-        label = f"{number_text(largest)} record{'' if largest == 1 else 's'} (area of the marker)"
+        label = f"{style.number_text(largest)} record{'' if largest == 1 else 's'} (area of the marker)"
         circle = Line2D([], [], linestyle="none", marker="o", color=GREY, markerfacecolor="none", label=label)
         circle.set_markersize(np.sqrt(area * largest))
         handles.append(circle)
-    legend_below(figure, handles, columns=3)
+    style.legend_below(figure, handles, columns=3)
     return figure
 
 
 def _write_totals(axes: Axes, setting: str, kind: str, rows: pd.DataFrame) -> None:
     """Put the setting above a panel, and under it how many records are at which risk."""
     totals = rows.groupby("sign")["records"].sum().reindex([1, -1, 0], fill_value=0)
-    known, unknown, equal = (number_text(total) for total in totals)
+    known, unknown, equal = (style.number_text(total) for total in totals)
     axes.annotate(
         f"{kind} if known: {known} records; if unknown: {unknown} records\nsame risk: {equal} records",
         xy=(0, 1),
@@ -229,14 +220,14 @@ def _checked_attacks(attacks: pd.DataFrame, column: str) -> pd.DataFrame:
 def _by_group_size(table: pd.DataFrame, column: str, label: str) -> tuple[Figure, Axes, list[Line2D]]:
     lines = {str(setting): rows for setting, rows in table[table["planner"] == "fmdp"].groupby("setting", sort=False)}
     lines |= _baselines(table[table["planner"] == "baseline"], column)
-    figure, [[axes]] = new_figure(1, 1, panel=(6.4, 3.6))
-    handles = draw_lines(axes, lines, "group_size", column, looks(list(lines)))
+    figure, [[axes]] = style.new_figure(1, 1, panel=(6.4, 3.6))
+    handles = draw_lines(axes, lines, "group_size", column, style.looks(list(lines)))
     scale_axis(axes, "x", np.unique(table["group_size"]))
     if axes.get_xscale() == "linear":
         whole_ticks(axes.xaxis)
-    number_ticks(axes.yaxis)
-    zero_line(axes)
-    label_axes(axes, x=_GROUP_SIZE, y=label)
+    style.number_ticks(axes.yaxis)
+    style.zero_line(axes)
+    style.label_axes(axes, x=_GROUP_SIZE, y=label)
     return figure, axes, handles
 
 

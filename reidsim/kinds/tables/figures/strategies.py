@@ -10,16 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from reidsim.figures import style
 from reidsim.figures.inputs import checked, only_value
-from reidsim.figures.style import (
-    UNIT,
-    label_axes,
-    legend_below,
-    money_text,
-    new_figure,
-    number_ticks,
-    zero_line,
-)
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
 from reidsim.measures import columns_of
 from reidsim.palette import BLACK, BLUE, VERMILION
@@ -56,16 +48,16 @@ def strategy_payoffs(strategies: pd.DataFrame) -> Figure:
     table = checked(strategies, "strategies", text=("record", "strategy"), numbers=sides, flags=("attacked",))
     record = only_value(table, "record", "strategies")
     best = int(np.argmax(table["publisher_payoff"]))
-    figure, grid = new_figure(2, 1, panel=(8.0, 2.6), sharex=True)
+    figure, grid = style.new_figure(2, 1, panel=(8.0, 2.6), sharex=True)
     figure.suptitle(f"Record ({record})", fontsize=11, parse_math=False)
     for (measure, title), (axes,) in zip(_SIDES, grid, strict=True):
         handles = _draw_side(axes, table, measure.column, best)
-        label_axes(axes, title=title, y=f"{measure.label}\n({UNIT})")
-        number_ticks(axes.yaxis)
+        style.label_axes(axes, title=title, y=f"{measure.label}\n({style.UNIT})")
+        style.number_ticks(axes.yaxis)
     _annotate_best(grid[0][0], table, best)
-    label_axes(grid[1][0], x="Strategy (position in lattice order; 0 generalizes nothing)")
-    number_ticks(grid[1][0].xaxis)
-    legend_below(figure, handles)
+    style.label_axes(grid[1][0], x="Strategy (position in lattice order; 0 generalizes nothing)")
+    style.number_ticks(grid[1][0].xaxis)
+    style.legend_below(figure, handles)
     return figure
 
 
@@ -88,7 +80,7 @@ def _draw_side(axes: Axes, table: pd.DataFrame, column: str, best: int) -> list[
         label="publisher's best strategy",
     )
     axes.set_xlim(-0.02 * len(table) - 0.5, 1.02 * len(table) - 0.5)
-    zero_line(axes)
+    style.zero_line(axes)
     return handles
 
 
@@ -99,7 +91,7 @@ def _annotate_best(axes: Axes, table: pd.DataFrame, best: int) -> None:
     to_the_right = best < len(table) / 2
     payoff = float(table["publisher_payoff"].iloc[best])
     axes.annotate(
-        f"best: {table['strategy'].iloc[best]}, {money_text(payoff)}",
+        f"best: {table['strategy'].iloc[best]}, {style.money_text(payoff)}",
         xy=(best, 1.0),
         xycoords=("data", "axes fraction"),
         xytext=(4 if to_the_right else -4, -2),

@@ -10,18 +10,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from reidsim.figures import style
 from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.spacing import scale_axis
-from reidsim.figures.style import (
-    UNIT,
-    key_words,
-    label_axes,
-    legend_below,
-    new_figure,
-    number_ticks,
-    ordered_parameters,
-    parameter_label,
-)
 from reidsim.figures.sweep import Swept, lines_or_maps, named_lines, short_name, swept_of
 from reidsim.kinds.tables.figures.full_domain import full_domain_runtimes, payout_curves
 from reidsim.kinds.tables.figures.sequential_scales import attack_thresholds
@@ -85,8 +76,8 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
         deviations, "deviations", text=("parameter",), numbers=("value", "publisher_payoff_difference", "share_optimal")
     )
     refuse_repeated(table, ("parameter", "value"), "deviations")
-    parameters = ordered_parameters(table["parameter"])
-    figure, grid = new_figure(1, len(parameters), panel=(4.8, 3.0))
+    parameters = style.ordered_parameters(table["parameter"])
+    figure, grid = style.new_figure(1, len(parameters), panel=(4.8, 3.0))
     for parameter, axes, letter in zip(parameters, grid[0], "abcdefghijklmnopqrstuvwxyz", strict=False):
         here = table[table["parameter"] == parameter].sort_values("value")
         every = max(1, len(here) // 12)
@@ -104,18 +95,18 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
         axes.set_ylim(bottom=0)
         right.set_ylim(min(right.get_ylim()[0], 0.99), 1)
         scale_axis(axes, "x", np.unique(here["value"]))
-        number_ticks(axes.yaxis)
+        style.number_ticks(axes.yaxis)
         right.yaxis.set_major_formatter(PercentFormatter(xmax=1))
         right.spines["top"].set_visible(False)
         right.tick_params(labelsize=9)
-        label_axes(
+        style.label_axes(
             axes,
-            title=f"({letter}) By {key_words(parameter)}",
-            x=parameter_label(parameter),
-            y=f"Publisher's payoff difference, D\N{LATIN SUBSCRIPT SMALL LETTER P}\n({UNIT})",
+            title=f"({letter}) By {style.key_words(parameter)}",
+            x=style.parameter_label(parameter),
+            y=f"Publisher's payoff difference, D\N{LATIN SUBSCRIPT SMALL LETTER P}\n({style.UNIT})",
         )
-        label_axes(right, y="Share of records\nwith the optimal payoff")
-    legend_below(figure, [difference, share], columns=len(parameters))
+        style.label_axes(right, y="Share of records\nwith the optimal payoff")
+    style.legend_below(figure, [difference, share], columns=len(parameters))
     return figure
 
 

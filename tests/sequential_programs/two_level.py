@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.adversaries.sequential.attack_process import OUTSET, attack_process, linked_state
-from reidsim.adversaries.sequential.factored_mdp import State, expand
-from reidsim.adversaries.sequential.linear_program import solve_linear_program
+from sequential_programs.attack_process import OUTSET, attack_process, linked_state
+from sequential_programs.factored_mdp import State, expand
+from sequential_programs.linear_program import solve_linear_program
 
 _ACCESSED, _LINKED, _GROUP_SIZE = 4, 5, 6
 

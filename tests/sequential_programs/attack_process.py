@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.adversaries.sequential.factored_mdp import Action, Factor, FactoredMdp, State, Term
+from sequential_programs.factored_mdp import Action, Factor, FactoredMdp, State, Term
 
 # Table 1: terminated, detected, penalties paid, succeeded, accessed, linked, group size, candidates remaining.
 VARIABLES = ("X_t", "X_d", "X_p", "X_s", "X_a", "X_l", "X_g", "X_r")

@@ -7,7 +7,7 @@ import scipy
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
-from reidsim.adversaries.sequential.factored_mdp import TabularMdp
+from sequential_programs.factored_mdp import TabularMdp
 
 # HiGHS treats matrix entries up to this size as zero; rows are scaled so that what matters lies above.
 _SMALLEST_ENTRY = 1e-8

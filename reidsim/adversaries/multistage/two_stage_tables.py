@@ -1,0 +1,206 @@
+"""Putting the published two-stage attack into the arrays that its compiled functions read."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.multistage.attack import MultistageAttack
+from reidsim.adversaries.multistage.linkage import check_registered
+from reidsim.adversaries.multistage.stages import InferSurname
+from reidsim.adversaries.multistage.two_stage import ANY, Integers, TwoStageArrays
+from reidsim.adversaries.multistage.world import ListedTargets, MultistageWorld
+from reidsim.errors import InputError
+from reidsim.linkage.row_groups import OpenRowGroups
+from reidsim.linkage.surname_inference.inference import (
+    GenealogyArrays,
+    genealogy_arrays,
+)
+from reidsim.linkage.surname_inference.tmrca import (
+    Ancestry,
+)
+from reidsim.releases.masking import MaskingSpace
+
+# Forms of the demographics: each is a root of the search, and its group sizes are kept for every target.
+_MOST_FORMS = 65_536
+_MOST_GROUP_SIZES = 100_000_000
+
+
+def is_two_stage(attack: MultistageAttack, space: MaskingSpace) -> bool:
+    """Tell whether an attack on releases of this kind can be compiled.
+
+    It infers nothing, or a surname that is not released itself; loci come last in the space, are shared or masked
+    whole, and are the loci of the inference; and what is linked on has not too many forms.
+    """
+    n_forms = prod(space.shape[: len(space.shape) - count_bits(attack, space)])
+    if n_forms > _MOST_FORMS or n_forms * space.n_records > _MOST_GROUP_SIZES:
+        return False
+    inferences = attack.inferences
+    if not inferences:
+        return True
+    stage = inferences[0]
+    if len(inferences) > 1 or not isinstance(stage, InferSurname) or stage.infers in space.attributes:
+        return False
+    if any(locus in attack.identify.on for locus in stage.loci):
+        return False
+    n = len(stage.loci)
+    return space.attributes[-n:] == stage.loci and all(size == 2 for size in space.shape[-n:])
+
+
+def count_bits(attack: MultistageAttack, space: MaskingSpace) -> int:
+    """Return how many attributes at the end of the list are not linked on: the loci of the inference, if there is one.
+
+    Without an inference, all at the end that can only be shared or masked and that the adversary has no use for.
+    """
+    if attack.inferences:
+        return sum(len(stage.loci) for stage in attack.inferences if isinstance(stage, InferSurname))
+    bits = 0
+    for name, size in zip(space.attributes[::-1], space.shape[::-1], strict=True):
+        if size != 2 or name in attack.identify.on:
+            break
+        bits += 1
+    return bits
+
+
+def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: MaskingSpace) -> TwoStageArrays:
+    """Lay out a two-stage or one-stage attack for the compiled functions.
+
+    Raises
+    ------
+    InputError
+        If it is another kind of attack, or tables lack what it needs.
+    """
+    if not is_two_stage(attack, space):
+        raise InputError(
+            "attack that this solver cannot take",
+            found=[type(stage).__name__ for stage in attack.stages],
+            expected="a surname inferred from loci that end the list of attributes, then Identify on a few others",
+            hint="best-first search takes any chain of stages",
+        )
+    if any(table.counts is not None for table in world.resources.values()):
+        raise InputError(
+            "rows that stand for several people", expected="a row for each person",
+            hint="best-first search takes any table",
+        )  # fmt: skip
+    attack.check_attributes(space.attributes)
+    check_registered(attack, world)
+    n, identify = world.n_targets, attack.identify
+    n_loci = count_bits(attack, space)
+    registry = world.resource(identify.resource)
+    forms = space.shape[: len(space.shape) - n_loci]
+    n_forms = prod(forms)
+    columns: list[Integers] = []
+    missing: list[NDArray[np.bool_] | None] = []
+    targets: list[Integers] = []
+    own: list[NDArray[np.bool_]] = []
+    everybody = np.arange(n)
+    listed = world.lists.get(identify.resource)
+    column_of = np.full((len(forms), max(forms, default=1)), -1)
+    for j, size in enumerate(forms):
+        name = space.attributes[j]
+        values = world.targets.column(name)
+        if name not in identify.on:
+            continue
+        for level in range(size - 1):
+            column_of[j, level] = len(columns)
+            columns.append(space.generalized(j, level, registry.column(name)))
+            missing.append(registry.missing.get(name))
+            targets.append(space.generalized(j, level, values))
+            if listed is not None:
+                own.append(world.agrees(identify.resource, name, columns[-1], targets[-1], everybody))
+    levels = np.array(list(np.ndindex(*forms)), dtype=np.int64).reshape(n_forms, len(forms))
+    form_columns = column_of[np.arange(len(forms)), levels]
+    form_sizes = np.zeros((n_forms, n), dtype=np.int32)
+    form_own = np.ones((n_forms, n), dtype=np.bool_)
+    form_own[:] = _in_registry(world, listed)
+    for form in range(n_forms):
+        used = form_columns[form][form_columns[form] >= 0]
+        groups = OpenRowGroups([columns[c] for c in used], [missing[c] for c in used], registry.n_rows)
+        form_sizes[form] = groups.count([targets[c] for c in used], n)
+        if listed is not None:
+            form_own[form] &= np.logical_and.reduce([own[c] for c in used]) if len(used) else True
+    genealogy, own_surnames, in_registry, codes = _surname_tables(attack, world, registry.n_rows)
+    stacked = _stacked(columns, registry.n_rows)
+    for column, where in enumerate(missing):
+        if where is not None:
+            stacked[column, where] = -1
+    order = np.argsort(in_registry, kind="stable")
+    stage = attack.inferences[0] if attack.inferences else None
+    guessed = world.is_guessed(identify.resource)
+    if isinstance(stage, InferSurname):
+        rates = stage.ancestry.mutation_rates[::-1]
+        ancestry = Ancestry(rates, stage.ancestry.effective_population, stage.ancestry.horizon)
+        alleles = world.targets.matrix(stage.loci[::-1])
+    else:
+        ancestry, alleles = Ancestry(np.zeros(1)), np.zeros((n, n_loci), np.int64)
+    return TwoStageArrays(
+        # A surname that is not linked on cannot help.
+        infers=stage is not None and stage.infers in identify.on,
+        by_neighbour=isinstance(stage, InferSurname) and stage.method == "nearest-neighbour",
+        tables=ancestry.tables(),
+        genealogy=genealogy,
+        candidate_share=float(stage.candidate_share) if isinstance(stage, InferSurname) else 0.0,
+        threshold=float(attack.confidence_threshold),
+        price=float(stage.price) if stage is not None else 0.0,
+        overconfident=bool(attack.overconfident),
+        gain=np.broadcast_to(np.asarray(attack.gain, dtype=np.float64), (n,)).copy(),
+        cost=np.broadcast_to(np.asarray(attack.cost, dtype=np.float64), (n,)).copy(),
+        target_alleles=np.ascontiguousarray(alleles, dtype=np.int32),
+        own_surnames=own_surnames,
+        coverage=1.0 if listed is None else listed.coverage,
+        form_columns=form_columns,
+        form_sizes=form_sizes,
+        form_own=form_own,
+        registry=stacked[:, order].copy(),
+        registry_size=registry.n_rows,
+        target_values=np.ascontiguousarray(_stacked(targets, n).T),
+        first=np.searchsorted(in_registry[order], np.arange(len(codes) + 1)),
+        as_believed=guessed,
+        inferred_as_believed=guessed or (stage is not None and world.is_guessed(stage.resource)),
+        surname_codes=codes,
+    )
+
+
+def _in_registry(world: MultistageWorld, listed: ListedTargets | None) -> NDArray[np.bool_]:
+    """Tell which targets are in the registry, shape (n_targets,)."""
+    if listed is not None:
+        return np.asarray(listed.row >= 0)
+    return np.ones(world.n_targets, dtype=np.bool_) if world.registered is None else world.registered
+
+
+def _stacked(columns: list[Integers], n: int) -> NDArray[np.int32]:
+    return np.stack(columns).astype(np.int32) if columns else np.zeros((0, n), dtype=np.int32)
+
+
+def _surname_tables(
+    attack: MultistageAttack, world: MultistageWorld, n_registry: int
+) -> tuple[GenealogyArrays, Integers, Integers, Integers]:
+    """Return the genealogy, the surnames of targets in the registry and of all people there, numbered anew from 0.
+
+    And the numbers they had. People of the registry without a surname have the number after the last.
+    """
+    stage = attack.inferences[0] if attack.inferences else None
+    if not isinstance(stage, InferSurname):
+        nobody = genealogy_arrays(np.zeros((1, 0), np.int64), np.zeros(1, np.int64))
+        return nobody, np.zeros(world.n_targets, np.int64), np.zeros(n_registry, np.int64), np.zeros(1, np.int64)
+    men = world.resource(stage.resource)
+    named = men.known((stage.infers,))
+    if not named.any():
+        raise InputError("nobody has a value", source=men.name, where=stage.infers)
+    names = [men.column(stage.infers)[named], world.targets.column(stage.infers)]
+    identify = attack.identify
+    registry = world.resource(identify.resource)
+    if stage.infers in identify.on:
+        names.append(registry.column(stage.infers))
+    codes, numbers = np.unique(np.concatenate(names), return_inverse=True)
+    parts = np.split(numbers.astype(np.int64), np.cumsum([len(part) for part in names])[:-1])
+    own, in_registry = parts[1], parts[2] if len(parts) == 3 else np.zeros(n_registry, np.int64)
+    if stage.infers in identify.on:
+        if stage.infers in registry.missing:
+            in_registry = np.where(registry.missing[stage.infers], len(codes), in_registry)
+        if identify.resource in world.lists:
+            own = in_registry[world.lists[identify.resource].row]
+            own = np.where(own == len(codes), ANY, own)
+    return genealogy_arrays(men.matrix(stage.loci[::-1])[named], parts[0]), own, in_registry, codes

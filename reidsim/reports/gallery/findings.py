@@ -1,0 +1,128 @@
+"""What runs and stress tests of bundled scenarios find: the numbers of their findings, by the name they have there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pandas import Series
+
+# Of `RunResult`, or of `StressResult` where a scenario is stressed.
+Result = Any
+Numbers = Mapping[str, Any]
+
+
+def wan2015(result: Result) -> Numbers:
+    """Tell what never letting an attack pay is worth."""
+    pays = result.summary["publisher_payoff"]
+    kept, ahead = (pays["no-attack"] / pays[policy] for policy in ("basic", "safe-harbor"))
+    return {**result.summary, "kept": kept, "ahead": ahead - 1}
+
+
+def xia2015(result: Result) -> Numbers:
+    """Tell what the best reply costs."""
+    economics = result.manifest["content"]["economics"]
+    return {**result.summary, "lost": 1 - result.summary["utility"]["basic"], "benefit": economics["benefit"]}
+
+
+def prasser2017(result: Result) -> Numbers:
+    """Tell what ruling out attacks costs, for all records alike and for each by itself."""
+    utility = result.summary["utility"]
+    lost, lost_by_record = 1 - utility["no-attack"], 1 - utility["record-level-no-attack"]
+    return {**result.summary, "lost": lost, "lost_by_record": lost_by_record}
+
+
+def measures(result: Result) -> Numbers:
+    """Tell the measures by policy, which say it all."""
+    return dict(result.summary)
+
+
+def wan2021(result: Result) -> Numbers:
+    """Tell what ruling out attacks costs subjects who mask."""
+    pays = result.summary["publisher_payoff"]
+    return {**result.summary, "lost": pays["masking"] - pays["no-attack-masking"]}
+
+
+def xia2021(result: Result) -> Numbers:
+    """Tell the risk by what the adversary knows, in the smallest release."""
+    runs = result.runs[result.runs["records"] == result.runs["records"].min()]
+    return {"records": runs["records"].iloc[0], "risk": runs.groupby("knowledge")["overall_risk"].mean()}
+
+
+def sensitivity(result: Result) -> Numbers:
+    """Tell what masking pays at the ends of the losses."""
+    pays = _masked(result, "economics.loss", {})
+    first, last = pays.index[[0, -1]]
+    return {"first": first, "last": last, "pays_first": pays[first], "pays_last": pays[last]}
+
+
+def robustness(result: Result) -> Numbers:
+    """Tell what those get who are wrong about what attacks cost."""
+    pays = _masked(result, "economics.cost", {"beliefs.cost": 10.0})
+    return {"as_planned": pays[10.0], "free": pays[0.0], "dear": pays[40.0]}
+
+
+def _masked(result: Result, key: str, others: Mapping[str, float]) -> Series:
+    """Return what subjects who mask get along a key, where other keys have some values."""
+    runs = result.runs[result.runs["policy"] == "masking"]
+    for other, value in others.items():
+        runs = runs[runs[other] == value]
+    pays: Series = runs.groupby(key)["publisher_payoff"].mean()
+    return pays
+
+
+def market(result: Result) -> Numbers:
+    """Tell who takes part in the first two rounds."""
+    rounds = result.analysis.tables()["rounds"]
+    first, second = rounds[rounds["policy"] == "basic"]["participation"].iloc[:2]
+    return {**result.summary, "first": first, "second": second}
+
+
+def voter_vs_twitter(result: Result) -> Numbers:
+    """Tell what ruling out attacks costs."""
+    pays = result.summary["publisher_payoff"]
+    lost, by_rule = (pays["basic"] - pays[policy] for policy in ("no-attack", "safe-harbor"))
+    return {**result.summary, "lost": lost, "lost_by_rule": by_rule}
+
+
+def sequential_publisher(result: Result) -> Numbers:
+    """Tell in how many rounds records shared as they are get attacked."""
+    rounds = result.analysis.tables()["rounds"]
+    open_ = rounds[rounds["policy"] == "no-protection"]
+    return {
+        "attacked": int((open_["attacks"] > 0).sum()),
+        "rounds": len(open_),
+        "share": open_["share_attacked"].max(),
+        "lost": 1 - result.summary["utility"]["basic"],
+    }
+
+
+def genealogy_market(result: Result) -> Numbers:
+    """Tell how many are re-identified in the first round and in the last."""
+    rounds = result.analysis.tables()["rounds"]
+    risk = rounds[rounds["policy"] == "no-protection"]["risk"]
+    return {**result.summary, "first": risk.iloc[0], "last": risk.iloc[-1]}
+
+
+def one_world(result: Result) -> Numbers:
+    """Tell through what people are re-identified, and by whom."""
+    through = result.analysis.tables()["through"]
+    breaches = through.groupby(["policy", "adversary", "through"], observed=True)["breaches"].sum()
+    return {
+        **result.summary,
+        "total": breaches.groupby("policy").sum(),
+        "marketer": breaches["no-protection", "marketer", "voter-list"],
+        "broker": breaches["no-protection", "broker", "genealogy and voter-list"],
+    }
+
+
+def stress(result: Result) -> Numbers:
+    """Tell regrets and mean payoffs."""
+    return dict(result.tables["robustness"].set_index("policy"))
+
+
+def mistaken_beliefs(result: Result) -> Numbers:
+    """Tell what those lose who plan for attacks that cost more, or less."""
+    curves = result.tables["belief_curves"]
+    of = curves[curves["policy"] == "masking"].set_index(["true", "believed"])["publisher_payoff"]
+    return {"too_high": of[10.0, 10.0] - of[10.0, 30.0], "too_low": of[30.0, 30.0] - of[30.0, 10.0]}

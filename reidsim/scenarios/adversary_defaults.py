@@ -1,0 +1,58 @@
+"""What ``[adversary]`` says where there are ``[adversaries.NAME]`` beside it: the defaults of each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reidsim.errors import InputError
+from reidsim.overrides import merged
+from reidsim.scenarios.rationality_schema import UNWEIGHING
+
+# Keys that are said together: whoever gives one of the first takes none of the second from the defaults.
+_SAID_TOGETHER = (
+    (("planner",), ("planner", "rate", "parameters")),
+    (("rationality",), ("rationality", "precision", "prospect")),
+    (("knowledge", "stages"), ("knowledge", "stages", "resource", "overconfident", "holds")),
+)
+
+
+def spelled_out(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return plain data in which each of several adversaries says for itself what it takes from ``[adversary]``.
+
+    Sections of an adversary are merged key by key, any other value of its own takes the place of the default. Without
+    defaults, or without several adversaries, the data are returned as they are.
+    """
+    defaults, several = content.get("adversary"), content.get("adversaries")
+    if not (isinstance(defaults, Mapping) and isinstance(several, Mapping) and several):
+        return content
+    whole = {key: value for key, value in content.items() if key != "adversary"}
+    whole["adversaries"] = {
+        name: _with_defaults(own, defaults) if isinstance(own, Mapping) else own for name, own in several.items()
+    }
+    return whole
+
+
+def as_written(error: InputError, content: Mapping[str, Any]) -> InputError:
+    """Return an error about data that were spelled out, which names the default where that is to blame."""
+    section, _, rest = (error.where or "").partition(".")
+    name, _, key = rest.partition(".")
+    own = content.get(section, {}).get(name) if section == "adversaries" else None
+    first = key.partition(".")[0].partition("[")[0]
+    if not isinstance(own, Mapping) or first in own or first not in content.get("adversary", {}):
+        return error
+    return InputError(
+        error.problem, source=error.source, where=f"adversary.{key}", found=error.found, expected=error.expected,
+        hint=error.hint,
+    )  # fmt: skip
+
+
+def _with_defaults(own: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    left_out = {key for given, together in _SAID_TOGETHER if any(name in own for name in given) for key in together}
+    if own.get("planner") in UNWEIGHING:
+        left_out |= {"rationality", "precision", "prospect"}
+    if own.get("holds") is not None or own.get("buys"):
+        # What it holds says what it knows, unless the defaults tell which resources are used for what.
+        by_resources = isinstance(defaults.get("stages"), list) or "resource" in defaults
+        left_out |= {"holds"} if by_resources else {"holds", "knowledge", "stages"}
+    return merged({key: value for key, value in defaults.items() if key not in left_out}, own)

@@ -1,0 +1,100 @@
+"""``[adversary]`` beside ``[adversaries.NAME]``: what one of them does not say for itself."""
+
+from pathlib import Path
+
+import pytest
+
+import reidsim
+from reidsim.errors import InputError
+from reidsim.scenarios.adversary_defaults import spelled_out
+from reidsim.scenarios.load import load_scenario
+
+TOWN = Path(__file__).parent / "town" / "town.toml"
+STAGES = [{"stage": "identify", "resource": "list", "on": ["age"]}]
+
+
+@pytest.mark.parametrize(
+    ("defaults", "own", "whole"),
+    [
+        ({"risk": "prosecutor"}, {"gain": 5}, {"risk": "prosecutor", "gain": 5}),
+        ({"risk": "prosecutor"}, {"risk": "journalist"}, {"risk": "journalist"}),
+        ({"sequential": {"penalty": 1, "prior": 2}}, {"sequential": {"prior": 3}},
+         {"sequential": {"penalty": 1, "prior": 3}}),
+        # A planner of its own has its own rate and parameters, and errs as the default does if it can.
+        ({"planner": "random", "rate": 0.2}, {"planner": "one-shot"}, {"planner": "one-shot"}),
+        ({"planner": "random", "rate": 0.2}, {"rate": 0.3}, {"planner": "random", "rate": 0.3}),
+        ({"rationality": "logit", "precision": 2}, {"planner": "always"}, {"planner": "always"}),
+        ({"rationality": "logit", "precision": 2}, {"rationality": "perfect"}, {"rationality": "perfect"}),
+        ({"rationality": "logit", "precision": 2}, {"precision": 3}, {"rationality": "logit", "precision": 3}),
+        # One way to link takes the place of another.
+        ({"stages": "attack.toml"}, {"knowledge": "voters"}, {"knowledge": "voters"}),
+        ({"knowledge": "voters"}, {"holds": ["list"]}, {"holds": ["list"]}),
+        ({"holds": ["list"]}, {"buys": ["list"]}, {"buys": ["list"]}),
+        ({"knowledge": "voters"}, {"holds": []}, {"holds": []}),
+        ({"stages": STAGES, "overconfident": True}, {"knowledge": "voters", "resource": "list"},
+         {"knowledge": "voters", "resource": "list"}),
+        # Stages that name resources are carried out with those that are held.
+        ({"stages": STAGES}, {"holds": ["list"]}, {"stages": STAGES, "holds": ["list"]}),
+    ],
+)  # fmt: skip
+def test_what_an_adversary_does_not_say_is_taken_from_the_defaults(defaults, own, whole):
+    content = {"seed": 1, "adversary": defaults, "adversaries": {"a": own, "b": {}}}
+    assert spelled_out(content) == {"seed": 1, "adversaries": {"a": whole, "b": defaults}}
+
+
+@pytest.mark.parametrize(
+    "content", [{"adversary": {"risk": "sample"}}, {"adversary": {}, "adversaries": {}}, {"adversaries": {"a": {}}}]
+)
+def test_without_defaults_or_names_nothing_is_spelled_out(content):
+    assert spelled_out(content) is content
+
+
+def test_defaults_are_the_same_as_what_is_written_for_each():
+    two = {"a": {"weight": 0.4, "gain": 200}, "b": {"weight": 0.6, "risk": "journalist"}}
+    once = reidsim.run(TOWN, overrides={"adversaries": two, "adversary": {"planner": "fmdp", "risk": "prosecutor"}})
+    each = {"a": {**two["a"], "planner": "fmdp", "risk": "prosecutor"}, "b": {**two["b"], "planner": "fmdp"}}
+    written = reidsim.run(TOWN, overrides={"adversaries": each})
+    assert once.summary.equals(written.summary)
+    assert once.records.equals(written.records)
+
+
+def test_defaults_can_be_swept():
+    overrides = {
+        "adversaries": {"a": {"weight": 0.5}, "b": {"weight": 0.5, "planner": "never"}},
+        "sweep.values": {"adversary.planner": ["one-shot", "always"]}, "publisher.policies": ["no-protection"],
+    }  # fmt: skip
+    swept = reidsim.run_batch(TOWN, executor="serial", overrides=overrides)
+    attacked = swept.runs.set_index("adversary.planner")["share_attacked"]
+    assert attacked["always"] == pytest.approx(0.5)
+    assert attacked["one-shot"] < 0.5
+
+
+@pytest.mark.parametrize(
+    ("sets", "message"),
+    [
+        ({"adversary.risk": "nobody"}, r"adversary\.risk: value not allowed; found 'nobody'"),
+        ({"adversary.riks": "sample"}, r"adversary\.riks: unknown key.*did you mean 'risk'"),
+        ({"adversary.sequential.prior": 2}, r"adversary\.sequential\.prior: value not allowed"),
+        ({"adversary.weight": 2}, r"adversary\.weight: "),
+        ({"adversaries.a.risk": "nobody"}, r"adversaries\.a\.risk: value not allowed"),
+    ],
+)
+def test_an_error_names_the_section_in_which_it_stands(sets, message):
+    with pytest.raises(InputError, match=message):
+        load_scenario(TOWN, {"adversaries": {"a": {}}, **sets})
+
+
+def test_a_scenario_on_top_gives_defaults_names_or_one_adversary_instead(tmp_path):
+    below = f'extends = {str(TOWN)!r}\n[adversary]\nplanner = "fmdp"\n[adversaries.solo]\ngain = 70\n'
+    (tmp_path / "below.toml").write_text(below)
+
+    def sections(text):
+        (tmp_path / "above.toml").write_text(f'extends = "below.toml"\n{text}')
+        scenario = load_scenario(tmp_path / "above.toml").scenario
+        return {key: section.planner for key, section in scenario.every_adversary.items()}
+
+    assert sections("") == {"adversaries.solo": "fmdp"}
+    assert sections('[adversary]\nplanner = "always"\n') == {"adversaries.solo": "always"}
+    two = '[adversaries.solo]\nweight = 0.5\n[adversaries.other]\nweight = 0.5\nplanner = "never"\n'
+    assert sections(two) == {"adversaries.solo": "fmdp", "adversaries.other": "never"}
+    assert sections("adversaries = {}\n") == {"adversary": "fmdp"}

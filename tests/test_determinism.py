@@ -1,0 +1,60 @@
+"""Results of a seed are the same bytes whatever the order of hashing, the version of Python and that of numpy.
+
+That they are the same in this process, in others and on a dask cluster is tested with the batches.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from found import at_least
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+# Small runs of scripts/golden_cases.py: every kind of scenario, all that is drawn, replications, agents.
+CASES = ["wan2015", "wan2015-replications", "xia2015", "xia2021", "wan2021", "prasser2017", "market-sampling"]
+CASES += ["voter-vs-twitter", "genealogy-market", "one-world"]
+# Environments beside this one, as those of Python 3.12 and numpy 2.5 where they are made with that of this one.
+OTHERS = sorted(path for path in Path(sys.prefix).parent.glob("*/bin/python") if path.parents[1] != Path(sys.prefix))
+pytestmark = pytest.mark.deep
+
+
+def tables_of(python, folder, hash_seed):
+    """Run the cases in a process of their own; return their tables by file."""
+    command = [python, REPOSITORY / "scripts" / "golden.py", "write", folder, "--only", *CASES]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONHASHSEED": hash_seed, "MPLBACKEND": "Agg"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=folder.parent)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {path.relative_to(folder): pd.read_parquet(path) for path in at_least(16, sorted(folder.rglob("*.parquet")))}
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    return tables_of(sys.executable, tmp_path_factory.mktemp("here") / "golden", "0")
+
+
+def assert_same_bytes(one, other):
+    assert set(one) == set(other)
+    for file, table in one.items():
+        assert list(table.columns) == list(other[file].columns)
+        for name, column in table.items():
+            again = other[file][name]
+            assert column.dtype == again.dtype, (file, name)
+            if isinstance(column.dtype, np.dtype) and column.dtype != object:
+                assert column.to_numpy().tobytes() == again.to_numpy().tobytes(), (file, name)
+            else:
+                assert column.equals(again), (file, name)
+
+
+def test_hashing_in_another_order(here, tmp_path):
+    assert_same_bytes(here, tables_of(sys.executable, tmp_path / "golden", "1"))
+
+
+@pytest.mark.parametrize("python", OTHERS, ids=lambda path: path.parents[1].name)
+def test_another_python_and_numpy(here, tmp_path, python):
+    if subprocess.run([python, "-c", "import pandas, numba, mesa, rich"], capture_output=True, check=False).returncode:
+        pytest.skip(f"nothing that reidsim needs is installed in {python.parents[1].name}")
+    assert_same_bytes(here, tables_of(python, tmp_path / "golden", "1"))

@@ -1,0 +1,254 @@
+"""Random counts against exact fractions and scipy, in every place that a uniform number can fall."""
+
+from fractions import Fraction
+from itertools import accumulate
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from tiers import examples
+
+from reidsim.random_counts import (
+    _binomial,
+    _hypergeometric,
+    _inverse,
+    _law,
+    draw_binomial,
+    draw_multinomial,
+    draw_multivariate_hypergeometric,
+)
+
+# What rounding moves a threshold by, as a share of all probability.
+ROUNDING = 1e-14
+
+
+class Uniforms:
+    """Stands in for a generator whose uniform numbers are known."""
+
+    def __init__(self, *uniforms):
+        self.uniforms = np.array(uniforms, dtype=np.float64)
+
+    def random(self, size):
+        return self.uniforms.reshape(size)
+
+
+def counts_at(uniforms, number, probability):
+    uniforms = np.array(uniforms, dtype=np.float64)
+    return draw_binomial(Uniforms(*uniforms), np.full(len(uniforms), number), probability).tolist()
+
+
+def around(threshold):
+    """Return the numbers just below and just above a threshold, where these are uniform numbers."""
+    near = (float(threshold) - ROUNDING, float(threshold) + ROUNDING)
+    return [min(max(number, 0.0), 1 - 2.0**-53) for number in near]
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 5, 12])
+@pytest.mark.parametrize("probability", [Fraction(1, 1024), Fraction(3, 16), Fraction(1, 2), Fraction(127, 128)])
+def test_binomial_counts_change_at_the_exact_cumulated_probabilities(number, probability):
+    masses = [comb(number, k) * probability**k * (1 - probability) ** (number - k) for k in range(number + 1)]
+    for k, cumulated in enumerate(accumulate(masses)):
+        below, above = counts_at(around(cumulated), number, float(probability))
+        if masses[k] > 2 * ROUNDING:
+            assert below == k
+        if k < number and masses[k + 1] > 2 * ROUNDING:
+            assert above == k + 1
+
+
+@pytest.mark.parametrize(("of_cell", "others", "size"), [(3, 4, 2), (5, 2, 6), (1, 1, 1), (6, 6, 6), (4, 9, 12)])
+def test_hypergeometric_counts_change_at_the_exact_cumulated_probabilities(of_cell, others, size):
+    low, high = max(0, size - others), min(of_cell, size)
+    cumulated = Fraction(0)
+    for k in range(low, high + 1):
+        mass = Fraction(comb(of_cell, k) * comb(others, size - k), comb(of_cell + others, size))
+        cells = np.array([of_cell, others])
+        inside = [float(cumulated) + ROUNDING, float(cumulated + mass) - ROUNDING]
+        for uniform in inside:
+            drawn = draw_multivariate_hypergeometric(Uniforms(uniform, 0.5), cells, size)
+            assert drawn.tolist() == [k, size - k]
+        cumulated += mass
+    assert cumulated == 1
+
+
+LAWS = st.tuples(st.integers(0, 10**7), st.floats(0, 1))
+
+
+@examples(100)
+@given(law=LAWS, uniforms=st.lists(st.integers(0, 2**53 - 1).map(lambda k: k * 2.0**-53), min_size=2, max_size=9))
+def test_binomial_counts_are_quantiles_and_grow_with_the_uniform_number(law, uniforms):
+    number, probability = law
+    uniforms = sorted(uniforms)
+    drawn = counts_at(uniforms, number, probability)
+    assert drawn == sorted(drawn)
+    assert 0 <= drawn[0] <= drawn[-1] <= number
+    exact = stats.binom(number, probability)
+    # scipy's own cumulated probabilities are good to about 1e-10 of themselves.
+    assert (exact.cdf(np.array(drawn) - 1) <= np.array(uniforms) + 1e-9).all()
+    assert (exact.sf(drawn) <= 1 - np.array(uniforms) + 1e-9).all()
+
+
+@examples(100)
+@given(
+    number=st.integers(0, 10**6),
+    numerator=st.integers(0, 2**20),
+    uniform=st.integers(1, 2**30).map(lambda k: k * 2.0**-30 - 2.0**-31),
+)
+def test_failures_are_as_successes_of_the_mirrored_probability(number, numerator, uniform):
+    probability = numerator * 2.0**-20
+    # 1 - probability and 1 - uniform are exact; a threshold in between is met from the other side.
+    (successes,), (failures,) = (
+        counts_at([uniform], number, probability),
+        counts_at([1 - uniform], number, 1 - probability),
+    )
+    if successes + failures != number:
+        near = counts_at([uniform - ROUNDING, uniform + ROUNDING], number, probability)
+        assert number - failures in near
+
+
+@examples(60)
+@given(
+    counts=st.lists(st.integers(0, 500), min_size=1, max_size=5).filter(any),
+    share=st.floats(0, 1),
+    uniforms=st.lists(st.floats(0, 1, exclude_max=True), min_size=5, max_size=5),
+)
+def test_cells_are_drawn_one_after_the_other_as_scipy_has_their_quantiles(counts, share, uniforms):
+    people, size = sum(counts), int(share * sum(counts))
+    drawn = draw_multivariate_hypergeometric(Uniforms(*uniforms[: len(counts)]), np.array(counts), size).tolist()
+    assert sum(drawn) == size
+    left = size
+    for count, of_cell, uniform in zip(counts, drawn, uniforms, strict=False):
+        assert 0 <= of_cell <= count
+        if people:
+            exact = stats.hypergeom(people, count, left)
+            assert exact.cdf(of_cell - 1) <= uniform + 1e-9
+            assert exact.sf(of_cell) <= 1 - uniform + 1e-9
+        people, left = people - count, left - of_cell
+
+
+@examples(60)
+@given(
+    numbers=st.lists(st.integers(0, 10**5), min_size=1, max_size=3),
+    weights=st.lists(st.sampled_from([0.0, 1e-300, 1e-9, 0.3, 1.0, 7.5, 1e300]), min_size=2, max_size=5).filter(any),
+    seed=st.integers(0, 99),
+)
+def test_cells_are_binomial_given_those_before(numbers, weights, seed):
+    weights = np.array(weights)
+    drawn = draw_multinomial(np.random.default_rng(seed), numbers, weights)
+    assert drawn.sum(axis=1).tolist() == numbers
+    assert not drawn[:, weights == 0].any()
+    uniforms = np.random.default_rng(seed).random(drawn.shape)
+    # Sums of weights from the end, cell after cell.
+    rest = np.array(list(accumulate(weights[::-1])))[::-1]
+    for row, number in enumerate(numbers):
+        left = number
+        for cell in np.flatnonzero(weights):
+            assert counts_at([uniforms[row, cell]], left, weights[cell] / rest[cell]) == [drawn[row, cell]]
+            left -= drawn[row, cell]
+    again = draw_multinomial(np.random.default_rng(seed), numbers, np.tile(weights, (len(numbers), 1)))
+    assert (again == drawn).all()
+
+
+def test_one_row_has_the_shape_of_its_weights():
+    drawn = draw_multinomial(np.random.default_rng(1), 50, np.array([1.0, 2.0, 3.0]))
+    assert (drawn.shape, drawn.sum()) == ((3,), 50)
+    assert draw_multinomial(np.random.default_rng(1), np.zeros(0), np.ones((0, 3))).shape == (0, 3)
+    assert draw_binomial(np.random.default_rng(1), 5, 0.5).shape == ()
+    assert draw_binomial(np.random.default_rng(1), [[5], [6]], [0.1, 0.5, 1.0]).shape == (2, 3)
+
+
+def test_frequencies_are_those_of_the_laws():
+    rng = np.random.default_rng(3)
+    drawn = draw_binomial(rng, np.full(100_000, 20), 0.3)
+    expected = stats.binom(20, 0.3).pmf(np.arange(21))
+    assert chi_square(np.bincount(drawn, minlength=21), expected) > 1e-3
+    spread = draw_multinomial(rng, np.full(30_000, 4), np.array([1.0, 2.0, 5.0]))
+    cells, found = np.unique(spread, axis=0, return_counts=True)
+    assert chi_square(found, stats.multinomial(4, [1 / 8, 2 / 8, 5 / 8]).pmf(cells)) > 1e-3
+    sampled = np.array([draw_multivariate_hypergeometric(rng, np.array([2, 3, 4]), 4) for _ in range(20_000)])
+    cells, found = np.unique(sampled, axis=0, return_counts=True)
+    assert chi_square(found, stats.multivariate_hypergeom([2, 3, 4], 4).pmf(cells)) > 1e-3
+
+
+def chi_square(found, shares):
+    """Return the p-value of counts, those that are expected fewer than five times taken together."""
+    assert shares.sum() == pytest.approx(1)
+    expected = shares * found.sum()
+    few = expected < 5
+    if few.any():
+        found, expected = (np.append(part[~few], part[few].sum()) for part in (found, expected))
+    return stats.chisquare(found, expected).pvalue
+
+
+@pytest.mark.parametrize("probability", [0.0, 1.0])
+def test_nothing_is_left_to_chance_where_all_or_none_succeed(probability):
+    for number in (0, 1, 10**9):
+        assert counts_at([0.0, 0.5, 1 - 2.0**-53], number, probability) == [int(number * probability)] * 3
+
+
+@pytest.mark.parametrize("number", [10, 10**9])
+def test_the_rarest_trials_of_all_do_not_overflow(number):
+    assert counts_at([0.0, 1 - 2.0**-53], number, 5e-324) == [0, 0]
+    assert counts_at([0.0], number, 1 - 2.0**-53)[0] >= number - 3
+
+
+def test_compiled_sums_are_rounded_as_those_of_plain_python():
+    """Which has neither fused multiply-adds nor sums in another order."""
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        n, p = float(rng.integers(1, 10**6)), rng.random()
+        mode = np.floor((n + 1) * p)
+        arguments = (mode, 0.0, n, n, p, 1 - p, 0.0)
+        law = _law(*arguments)
+        assert law == _law.py_func(*arguments)
+        assert law == _binomial(int(n), p)
+        for uniform in rng.random(3):
+            assert _inverse(uniform, law) == _inverse.py_func(uniform, law)
+    law = _hypergeometric(700, 1000, 500)
+    assert law == _law.py_func(law[0], 200.0, 500.0, 700.0, 500.0, -200.0, 1.0)
+
+
+@pytest.mark.deep
+@examples(20)
+@given(probability=st.floats(1e-9, 1), uniform=st.floats(0, 1, exclude_max=True))
+def test_a_thousand_million_trials(probability, uniform):
+    (drawn,) = counts_at([uniform], 10**9, probability)
+    exact = stats.binom(10**9, probability)
+    assert exact.cdf(drawn - 1) <= uniform + 1e-7
+    assert exact.sf(drawn) <= 1 - uniform + 1e-7
+
+
+def test_a_seed_gives_the_same_counts_with_every_version_of_numpy():
+    rng = np.random.default_rng(7)
+    assert draw_binomial(rng, [3, 40, 10**6, 10**8], [0.5, 0.1, 0.3, 1e-6]).tolist() == [2, 6, 300347, 92]
+    assert draw_multinomial(rng, 1000, np.array([5.0, 0.0, 1.0, 2.0])).tolist() == [617, 0, 104, 279]
+    assert draw_multivariate_hypergeometric(rng, np.array([50, 10**6, 0, 10**9]), 10**8).tolist() == [
+        7,
+        99876,
+        0,
+        99900117,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("number", "probability"), [(-1, 0.5), (5, -0.1), (5, 1.1), (5, float("nan")), ([5, -5], [0.5, 0.5])]
+)
+def test_no_such_binomial(number, probability):
+    with pytest.raises(ValueError, match="binomial of a negative number, or of a probability outside"):
+        draw_binomial(np.random.default_rng(1), number, probability)
+
+
+@pytest.mark.parametrize(
+    ("number", "weights"), [(-1, [1.0]), (5, [0.0, 0.0]), (5, [2.0, -1.0]), (5, [[1.0], [np.nan]]), (5, [np.inf, 1.0])]
+)
+def test_no_such_multinomial(number, weights):
+    with pytest.raises(ValueError, match="multinomial of a negative number, or of weights that are negative or sum"):
+        draw_multinomial(np.random.default_rng(1), number, np.array(weights))
+
+
+@pytest.mark.parametrize(("counts", "size"), [([3, -1], 2), ([3, 1], 5), ([3, 1], -1)])
+def test_no_such_hypergeometric(counts, size):
+    with pytest.raises(ValueError, match="hypergeometric of a negative count, or of more than there are"):
+        draw_multivariate_hypergeometric(np.random.default_rng(1), np.array(counts), size)
