@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from reidsim.adversaries.multistage.stages import InferSurname
-from reidsim.kinds.masking.schema import TARGETS, TableSection
+from reidsim.kinds.masking.schema import TARGETS
 from reidsim.kinds.masking.study import MaskingStudy
+from reidsim.kinds.masking.tables_schema import TableSection
 from reidsim.linkage.surname_inference.leaders import kept_of_target
 
 # Bytes, fitted to the peaks of whole runs; see `docs/limits.md`.
