@@ -9,7 +9,7 @@ from reidsim.kinds.masking.tables_schema import TableSection
 from reidsim.linkage.surname_inference.leaders import kept_of_target
 
 # Bytes, fitted to the peaks of whole runs; see `docs/limits.md`.
-_OF_VALUE, _OF_PERSON, _OF_OUTCOME, _OF_LEADER = 16, 100, 150, 20
+_OF_OUTCOME, _OF_MASKED, _OF_VALUE, _OF_PERSON, _OF_LEADER = 300, 86, 16, 100, 20
 
 
 def needed_memory(study: MaskingStudy) -> int:
@@ -25,7 +25,7 @@ def needed_memory(study: MaskingStudy) -> int:
         return tables.files[name].n_rows if name in tables.files else section.size or tables.n_people
 
     subjects = rows(TARGETS, scenario.targets)
-    needed = subjects * (_OF_OUTCOME * len(scenario.subjects.policies) + _OF_VALUE * len(scenario.subjects.attributes))
+    needed = subjects * (_OF_OUTCOME * len(scenario.subjects.policies) + _OF_MASKED * len(scenario.subjects.attributes))
     needed += tables.n_people * (_OF_PERSON + _OF_VALUE * len(tables.values))
     for name, section in scenario.resources.items():
         needed += rows(name, section) * _OF_VALUE * len(section.attributes)

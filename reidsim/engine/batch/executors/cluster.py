@@ -86,7 +86,7 @@ class DaskExecutor:
                     f"no dask scheduler can be reached: {error}".splitlines()[0], where="scheduler",
                     found=self._scheduler, expected="the address of one, such as tcp://10.0.0.1:8786",
                 ) from None  # fmt: skip
-            with client:
+            with client, _without_logs():
                 yield client
             return
         with (
@@ -101,6 +101,20 @@ class DaskExecutor:
             distributed.Client(cluster, set_as_default=False) as client,
         ):
             yield client
+
+
+@contextlib.contextmanager
+def _without_logs() -> Iterator[None]:
+    """Keep the package from printing how it tries to reach a scheduler that is gone: that is told as an error."""
+    handlers = logging.getLogger("distributed").handlers
+    levels = [handler.level for handler in handlers]
+    for handler in handlers:
+        handler.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for handler, level in zip(handlers, levels, strict=True):
+            handler.setLevel(level)
 
 
 def _distributed() -> Any:
