@@ -21,6 +21,8 @@ _CONNECT_SECONDS = 5
 _FIRST_WORKER_SECONDS = 30
 _DEATHS_ALONE = 2
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+# Packages that log each failed attempt to reach a scheduler.
+_TALKATIVE = ("distributed", "tornado", "asyncio")
 # A worker has one chunk at a time, what is done after its death is decided here, and its successor may take long to
 # start on a busy computer.
 _OWN_CLUSTER = {
@@ -86,7 +88,7 @@ class DaskExecutor:
                     f"no dask scheduler can be reached: {error}".splitlines()[0], where="scheduler",
                     found=self._scheduler, expected="the address of one, such as tcp://10.0.0.1:8786",
                 ) from None  # fmt: skip
-            with client, _without_logs():
+            with _without_logs(), client:
                 yield client
             return
         with (
@@ -106,15 +108,16 @@ class DaskExecutor:
 @contextlib.contextmanager
 def _without_logs() -> Iterator[None]:
     """Keep the package from printing how it tries to reach a scheduler that is gone: that is told as an error."""
-    handlers = logging.getLogger("distributed").handlers
-    levels = [handler.level for handler in handlers]
-    for handler in handlers:
-        handler.setLevel(logging.CRITICAL + 1)
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in _TALKATIVE]
+    loggers = [logging.getLogger(name) for name in names]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        for handler, level in zip(handlers, levels, strict=True):
-            handler.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _distributed() -> Any:
