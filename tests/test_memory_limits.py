@@ -15,10 +15,17 @@ import pytest
 
 import reidsim
 from reidsim import file_sizes, memory
-from reidsim.engine import single_run
+from reidsim.engine import memory as engine_memory
+from reidsim.engine.attributes.run import attributes_loaded
+from reidsim.engine.batch.executors import capacity
+from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.rerun import rerun_one
+from reidsim.engine.batch.tasks import RunTask
 from reidsim.engine.run import describe
+from reidsim.engine.score import score_loaded
+from reidsim.engine.switch.run import switch_loaded
 from reidsim.errors import InputError
+from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.stored_run import open_results
 from reidsim.scenarios.load import load_scenario
 from reidsim.tables import read_table
@@ -77,15 +84,76 @@ SWEEP = {"sweep.values": {"economics.loss": {"from": 1, "to": 9, "points": 1000}
 DRAWN = {"parameters": {"economics.cost": {"distribution": "uniform", "low": 1, "high": 2}}, "samples": 10_000}
 
 
-@pytest.mark.parametrize("do", [reidsim.run, lambda path, **named: describe(load_scenario(path, **named))])
-def test_a_scenario_that_needs_more_than_is_free_is_refused(monkeypatch, do):
-    monkeypatch.setattr(single_run, "free_memory", lambda: 40_000)
-    do(TOWN / "town.toml")
-    monkeypatch.setattr(single_run, "free_memory", lambda: 15_000)
-    expected = r"town\.toml: too large for memory: about \d+ kB are needed; expected at most the 15 kB that are free"
-    for overrides in ({}, {"replications": 2}):
+STRESSED = {
+    "uncertainty": {"samples": 4, "parameters": {"economics.loss": {"distribution": "uniform", "low": 1, "high": 2}}},
+    "stress": {"robustness": {"samples": 4}},
+}
+USES = {
+    "check": lambda path, **named: describe(load_scenario(path, **named)),
+    "run": reidsim.run,
+    "cross-play": reidsim.cross_play,
+    "stress": reidsim.stress,
+    "score": lambda path, **named: score_loaded(load_scenario(path, **named), path.with_name("patients.csv")),
+    "attributes": lambda path, **named: attributes_loaded(load_scenario(path, **named)),
+    "switch": lambda path, **named: switch_loaded(load_scenario(path, **named), "economics.cost"),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_scenario_that_needs_more_than_is_free_is_refused(monkeypatch, use):
+    overrides = STRESSED if use == "stress" else {}
+    monkeypatch.setattr(engine_memory, "free_memory", lambda: 5_000)
+    expected = (
+        r"town\.toml: too large for memory: about [\d.]+ kB are needed; expected at most the 5\.0 kB that are free"
+    )
+    batch = {"replications": 2} if use in ("check", "run", "cross-play") else {}
+    for changes in (overrides, overrides | batch):
         with pytest.raises(InputError, match=expected):
-            do(TOWN / "town.toml", overrides=overrides)
+            USES[use](TOWN / "town.toml", overrides=changes)
+    if use in ("check", "run"):
+        monkeypatch.setattr(engine_memory, "free_memory", lambda: 40_000)
+        USES[use](TOWN / "town.toml")
+
+
+@pytest.mark.parametrize("kind", ["masking", "assessment"])
+def test_other_kinds_that_need_more_than_is_free_are_refused(tmp_path, monkeypatch, kind):
+    path = WRITE[kind](tmp_path, 200, 10)
+    assert re.search(r", about \d+ MB of memory$", describe(load_scenario(path)))
+    monkeypatch.setattr(engine_memory, "free_memory", lambda: 10**4)
+    for do in USES["check"], reidsim.run:
+        with pytest.raises(InputError, match=rf"{kind}\.toml: too large for memory: about \d+ kB are needed"):
+            do(path)
+
+
+def test_rounds_and_every_policy_against_everybody_need_more_than_a_run():
+    study = TABLES.build(load_scenario(TOWN / "town.toml"))
+    run = TABLES.needed_memory(study)
+    assert TABLES.needed_memory(study, "rounds") > run
+    assert TABLES.needed_memory(study, "cross-play") != run
+    assert TABLES.needed_memory(study, "stress") != run
+
+
+@pytest.mark.parametrize(("free", "started"), [(3 * 10**9, 1), (40 * 10**9, 2)])
+def test_a_batch_starts_as_many_processes_as_its_runs_let_it(monkeypatch, free, started):
+    def work(task):
+        raise AssertionError
+
+    work.needed_memory = 2 * 10**9
+    monkeypatch.setattr(capacity, "free_memory", lambda: free)
+    monkeypatch.setattr(capacity, "available_cores", lambda: 2)
+    assert capacity.workers_for(None, work) == started
+    assert capacity.workers_for(1, work) == 1
+    if started == 1:
+        with pytest.raises(InputError, match="workers: too many processes; found 2; expected 1 or fewer: that many"):
+            capacity.workers_for(2, work)
+
+
+def test_a_batch_knows_what_its_largest_run_takes():
+    loaded = load_scenario(TOWN / "town.toml")
+    work = ScenarioWork(loaded)
+    assert work.needed_memory == 0
+    work.fingerprint(RunTask("0/0", 0, 0, loaded.scenario.seed, {}))
+    assert work.needed_memory == TABLES.needed_memory(TABLES.build(loaded))
 
 
 def test_many_runs_for_little_memory_are_refused(monkeypatch):
@@ -158,15 +226,66 @@ def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
         reidsim.run(path, overrides=costs)
 
 
+def write_values(folder, rows, values, columns):
+    rng = np.random.default_rng(1)
+    pd.DataFrame(rng.integers(0, values, (rows, len(columns))), columns=columns).to_csv(
+        folder / "people.csv", index=False
+    )
+
+
+def write_tables(folder, rows, values):
+    write_values(folder, rows, values, list("abcd"))
+    sections = [f'[attributes.{name}]\nhierarchy = {{ rule = "intervals", widths = [5, 20] }}\n' for name in "abcd"]
+    path = folder / "tables.toml"
+    path.write_text(
+        '[release]\npath = "people.csv"\n[economics]\nbenefit = 100\nloss = 60\ncost = 10\n'
+        f'[adversary]\nrisk = "prosecutor"\n{"".join(sections)}'
+    )
+    return path
+
+
+def write_assessment(folder, rows, values):
+    write_values(folder, rows, values, list("abcd"))
+    (folder / "gossip.toml").write_text(
+        'title = "Gossip"\nsource = "made up"\n[[sources]]\nkind = "groups"\nname = "gossip"\n'
+        '[[sources.profile]]\ngroups = [{ attributes = ["a", "b"] }, { attributes = ["c"], probability = 0.5 }]\n'
+    )
+    path = folder / "assessment.toml"
+    path.write_text(
+        'game = "risk"\n[release]\npath = "people.csv"\nattributes = ["a", "b", "c", "d"]\n'
+        '[knowledge]\ngossip = "gossip.toml"\n[uniqueness]\nmethod = "fixed"\nvalue = 0.3\n'
+    )
+    return path
+
+
+def write_masking(folder, rows, values):
+    """Write subjects who are linked by four attributes: one in many has a name that nobody else has."""
+    write_values(folder, rows, values, list("abcd"))
+    path = folder / "masking.toml"
+    path.write_text(
+        'game = "masking"\n[targets]\nfile = "people.csv"\n'
+        '[resources.registry]\nfile = "people.csv"\nholds = "targets"\nattributes = ["a", "b", "c", "d"]\n'
+        "[economics]\nbenefit = 100\nloss = 150\ncost = 10\n"
+        '[[adversary.stages]]\nstage = "identify"\nresource = "registry"\non = ["a", "b", "c", "d"]\n'
+        '[subjects]\nattributes = ["a", "b", "c", "d"]\npolicies = ["no-protection", "masking"]\n'
+    )
+    return path
+
+
+WRITE = {"tables": write_tables, "assessment": write_assessment, "masking": write_masking}
 _PEAK = r"""
-import re, sys
+import json, re, sys
 import reidsim
-from reidsim.kinds.tables.memory import needed_memory
+from reidsim.engine.memory import needed_memory
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.load import load_scenario
-loaded = load_scenario(sys.argv[1], {"publisher.unit": sys.argv[2]})
-needed = needed_memory(kind_of(loaded.scenario).build(loaded))
-reidsim.run(sys.argv[1], overrides={"publisher.unit": sys.argv[2]}).save(sys.argv[3])
+path, use, overrides = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+loaded = load_scenario(path, overrides)
+needed = needed_memory(kind_of(loaded.scenario).build(loaded), use)
+if use == "run":
+    reidsim.run(path, overrides=overrides).save(sys.argv[4])
+else:
+    reidsim.cross_play(path, overrides=overrides)
 # What getrusage tells begins with the peak of whoever started this process.
 print(needed, int(re.search(r"VmHWM:\s*(\d+)", open("/proc/self/status").read())[1]) * 1024)
 """
@@ -174,17 +293,24 @@ print(needed, int(re.search(r"VmHWM:\s*(\d+)", open("/proc/self/status").read())
 
 @pytest.mark.deep
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="tells the peak of a process")
-@pytest.mark.parametrize("unit", ["record", "table"])
-@pytest.mark.parametrize(("rows", "values"), [(200_000, 10), (200_000, 60)])
-def test_runs_take_about_the_memory_that_is_said(tmp_path, unit, rows, values):
-    rng = np.random.default_rng(1)
-    pd.DataFrame(rng.integers(0, values, (rows, 4)), columns=list("abcd")).to_csv(tmp_path / "people.csv", index=False)
-    sections = [f'[attributes.{name}]\nhierarchy = {{ rule = "intervals", widths = [5, 20] }}\n' for name in "abcd"]
-    (tmp_path / "people.toml").write_text(
-        '[release]\npath = "people.csv"\n[economics]\nbenefit = 100\nloss = 60\ncost = 10\n'
-        f'[adversary]\nrisk = "prosecutor"\n{"".join(sections)}'
-    )
-    command = [sys.executable, "-c", _PEAK, "people.toml", unit, "out"]
+@pytest.mark.parametrize(
+    ("kind", "rows", "values", "use", "overrides"),
+    [
+        ("tables", 200_000, 10, "run", {}),
+        ("tables", 200_000, 10, "run", {"publisher.unit": "table"}),
+        ("tables", 200_000, 60, "run", {}),
+        ("tables", 200_000, 60, "run", {"publisher.unit": "table"}),
+        ("tables", 200_000, 60, "run", {"agents.rounds": 3}),
+        ("tables", 200_000, 60, "cross-play", {}),
+        ("assessment", 1_000_000, 10, "run", {}),
+        ("assessment", 1_000_000, 60, "run", {}),
+        ("masking", 1_000_000, 10, "run", {}),
+        ("masking", 300_000, 60, "run", {}),
+    ],
+)
+def test_runs_take_about_the_memory_that_is_said(tmp_path, kind, rows, values, use, overrides):
+    path = WRITE[kind](tmp_path, rows, values)
+    command = [sys.executable, "-c", _PEAK, path.name, use, json.dumps(overrides), "out"]
     told = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, text=True)
     needed, peak = map(int, told.stdout.split())
-    assert 0.7 < (memory.PROGRAM_BYTES + needed) / peak < 1.4
+    assert 0.8 < (memory.PROGRAM_BYTES + needed) / peak < 1.2

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from reidsim.engine.memory import build_within_memory
 from reidsim.engine.release_file import release_file_facts, sha256_of
 from reidsim.engine.results import Clock, make_manifest, write_json, write_parquet, write_results
 from reidsim.games.equilibrium import Equilibrium
@@ -109,7 +110,7 @@ def score_loaded(
     loaded.makers()
     kind = kind_of(loaded.scenario)
     kind.policies_of(loaded.scenario)
-    study = kind.build(loaded)
+    study = build_within_memory(loaded)
     released, told = kind.play_released(study, path, key)
     clock.lap("build")
     outcomes = equilibria_of(kind.play(study, progress=lambda done, total: report("playing", done, total)))

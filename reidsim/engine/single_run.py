@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
+from reidsim.engine.memory import build_within_memory, memory_told
 from reidsim.engine.release_file import release_file_facts
 from reidsim.engine.results import Clock, make_manifest
 from reidsim.engine.rounds import describe_rounds, play_rounds
 from reidsim.engine.run_result import RunResult, run_table
 from reidsim.errors import locating
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
-from reidsim.memory import free_memory, require_memory
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.releases_by_loss import FACT as EXPECTED_LOSSES
@@ -45,7 +44,7 @@ def run_once(
     loaded.makers()
     kind, clock = kind_of(loaded.scenario), Clock()
     report("reading", 0, 1)
-    study = study or within_memory(lambda: kind.build(loaded))
+    study = study or build_within_memory(loaded)
     clock.lap("build")
     with locating(loaded.path):
         if not kind.decides:
@@ -72,26 +71,10 @@ def describe_once(loaded: LoadedScenario[ScenarioHead]) -> str:
     """
     loaded.makers()
     kind = kind_of(loaded.scenario)
-    study = within_memory(lambda: kind.build(loaded))
+    study = build_within_memory(loaded)
     with locating(loaded.path):
-        return describe_rounds(study) if kind.in_rounds(loaded.scenario) else kind.describe(study)
-
-
-def within_memory(build: Callable[[], Study[Any]]) -> Study[Any]:
-    """Return the study that something reads, having checked that it can be played in the memory that was free before.
-
-    Raises
-    ------
-    InputError
-        If something cannot be used, or a run needs more memory than was free.
-    """
-    free = free_memory()
-    study = build()
-    needed = kind_of(study.scenario).needed_memory(study)
-    if needed is not None:
-        hint = "fewer records, quasi-identifiers or policies need less"
-        require_memory(needed, "too large for memory", source=study.loaded.path, hint=hint, free=free)
-    return study
+        size = describe_rounds(study) if kind.in_rounds(loaded.scenario) else kind.describe(study)
+    return size + memory_told(study)
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:

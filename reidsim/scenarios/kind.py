@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from reidsim.scenarios.opponents import Opponents
     from reidsim.scenarios.schema import ScenarioHead
 
+
+# What a study is built for, as far as it matters to the memory that it takes.
+Use = Literal["run", "rounds", "cross-play", "stress"]
 
 # Every kind that was made, by the schema of its scenarios; those of users' modules by what scenarios call them, too.
 MADE: dict[type | str, Kind] = {}
@@ -132,8 +135,15 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         game = study.world(0).truth
         return f"{game.n_records:,} records, {game.space.size:,} strategies"
 
-    def needed_memory(self, study: Any) -> int | None:
-        """Return about how many bytes a run of a study takes at its peak, besides the program; None if untold."""
+    def needed_memory(self, study: Any, use: Use = "run") -> int | None:
+        """Return about how many bytes it takes at its peak to use a study, besides the program; None if untold.
+
+        Parameters
+        ----------
+        study : Study
+        use : {"run", "rounds", "cross-play", "stress"}
+            A run, one in rounds of agents, every policy against every adversary, or amounts that change.
+        """
         return None
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:

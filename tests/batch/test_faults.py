@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -13,9 +14,15 @@ from pathlib import Path
 import pytest
 from child_signals import has_content, processes_with
 
+from reidsim.engine.batch.batch_run import run_batch_loaded
+from reidsim.engine.batch.executors.serial import SerialExecutor
+from reidsim.errors import InputError
+from reidsim.scenarios.load import load_scenario
+
 TESTS = Path(__file__).resolve().parents[1]
 TABLES = ("runs", "statistics", "differences", "distributions")
 SWEEP = 'sweep.values={"economics.loss"={from=1,to=200,points=400}}'
+POINTS = {"sweep.values": {"economics.loss": {"from": 1, "to": 200, "points": 400}}}
 RUN = [sys.executable, "-m", "reidsim", "run", "town.toml", "--set", SWEEP]
 pytestmark = [pytest.mark.deep, pytest.mark.skipif(os.name != "posix", reason="signals and limits of processes")]
 
@@ -124,6 +131,161 @@ def test_a_folder_that_is_removed_is_told_in_a_line(work, executor):
     assert (code, said.count("\n")) == (2, 1), said
     assert said.startswith("reidsim: out")
     assert not list(work.glob("out/*.parquet"))
+
+
+def test_a_scheduler_that_is_killed_is_told_in_a_line(work, plain):
+    pytest.importorskip("distributed")
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    address = f"tcp://127.0.0.1:{free_port()}"
+    scheduler = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", address, "--no-dashboard"], **quiet
+    )
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-dashboard", "--nthreads", "1"], **quiet
+    )
+    try:
+        process = begin("-o", "out", "--executor", "dask", "--scheduler", address)
+        wait_for_runs(process, work / "out", 5)
+        scheduler.kill()
+        code, said = ended(process)
+    finally:
+        for each in (worker, scheduler):
+            each.kill()
+            each.wait()
+    errors = [line for line in said.splitlines() if line.startswith("reidsim: ")]
+    assert code == 2, said
+    assert len(errors) == 1, said
+    assert "the dask cluster was lost" in errors[0]
+    assert "Traceback" not in said
+    assert_goes_on(work, plain)
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def test_a_folder_that_may_only_be_read_is_told_in_a_line(work, plain, disk):
+    process = begin("-o", "disk/out", "--executor", "serial")
+    wait_for_runs(process, work / "disk" / "out", 5)
+    process.kill()
+    process.communicate()
+    before = everything_in(disk)
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    for arguments in (["-o", "disk/out", "--resume"], ["-o", "disk/new"]):
+        code, said = ended(begin(*arguments, "--executor", "serial"))
+        assert (code, said.count("\n")) == (2, 1), said
+        assert said.startswith(f"reidsim: {arguments[1]}"), said
+    assert everything_in(disk) == before
+    subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
+    code, said = ended(begin("-o", "disk/out", "--resume", "--executor", "serial"))
+    assert code == 0, said
+    assert tables_of(disk / "out") == plain
+
+
+def everything_in(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def disk(work):
+    """Return a folder that is a disk of its own, of 4 MB in memory."""
+    folder = work / "disk"
+    folder.mkdir()
+    mounted = shutil.which("mount") and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if not mounted or mounted.returncode:
+        pytest.skip("no disk may be mounted")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+STRESS = [*RUN[:3], "stress", "town.toml", "-o", "disk/out", "--set", "stress.robustness.samples=8", "--set",
+          'uncertainty.parameters={"economics.loss"={distribution="uniform", low=30, high=90}}']  # fmt: skip
+WRITERS = {
+    "batch": ([*RUN[:5], "--set", 'sweep.values={"economics.loss"={from=1,to=200,points=40}}', "-o", "disk/out",
+               "--executor", "serial"], ["--resume"]),
+    "run": ([*RUN[:5], "-o", "disk/out"], []),
+    "stress": (STRESS, []),
+    "report": ([*RUN[:3], "report", "before", "-o", "disk/report.html"], []),
+    "share": ([*RUN[:3], "share", "before", "--policy", "no-attack", "--accept-risk", "-o", "disk/shared.csv"], []),
+}  # fmt: skip
+
+
+def written_by(command, disk):
+    """Return the tables and pages that a command leaves, by name; not what tells times."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    files = {str(path): content for path, content in everything_in(disk).items() if path.suffix in (".parquet", ".csv")}
+    return done, files
+
+
+@pytest.mark.parametrize(("writer", "points"), [(writer, 20 if writer == "batch" else 7) for writer in WRITERS])
+def test_a_disk_that_fills_at_any_point_loses_nothing(work, disk, writer, points):
+    command, go_on = WRITERS[writer]
+    subprocess.run([*RUN[:5], "-o", "before"], capture_output=True, check=True)
+    done, whole = written_by(command, disk)
+    assert done.returncode == 0, done.stderr
+    size = sum(len(content) for content in everything_in(disk).values())
+    seen = set()
+    for point in range(points):
+        for path in [*disk.iterdir()]:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        ballast = work / "disk" / "ballast"
+        ballast.write_bytes(bytes(4 * 2**20 - int(size * 1.1 * point / (points - 1)) // 4096 * 4096))
+        done, found = written_by(command, disk)
+        seen.add(done.returncode)
+        assert done.returncode in (0, 2), done.stderr
+        assert "Traceback" not in done.stderr
+        errors = [line for line in done.stderr.splitlines() if line.startswith("reidsim: ")]
+        assert len(errors) == (done.returncode == 2), done.stderr
+        # What is there is what an undisturbed run writes, and never the first half of it.
+        assert all(found[name] == whole[name] for name in found if name in whole)
+        assert not any(part.startswith(".") for path in everything_in(disk) for part in path.parts)
+        ballast.unlink()
+        if done.returncode:
+            again = go_on if (disk / "out" / "journal.jsonl").exists() else []
+            if not again:
+                for path in [*disk.iterdir()]:
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+            done, found = written_by([*command, *again], disk)
+            assert done.returncode == 0, done.stderr
+            assert found == whole
+    assert seen == {0, 2}
+
+
+@pytest.mark.parametrize("name", ["journal.jsonl", "runs.parquet", "statistics.parquet", "manifest.json"])
+def test_a_file_cut_at_any_byte_is_repeated_or_told(work, plain, name):
+    process = begin("-o", "out", "--executor", "serial")
+    if name == "journal.jsonl":
+        wait_for_runs(process, work / "out", 60)
+        process.kill()
+    process.communicate()
+    whole = (work / "out" / name).read_bytes()
+    shutil.copytree(work / "out", work / "kept")
+    loaded, executor = load_scenario("town.toml", POINTS), SerialExecutor()
+    chance = random.Random(name)  # noqa: S311 - bytes
+    told = 0
+    for place in sorted(chance.sample(range(len(whole)), 50)):
+        shutil.rmtree(work / "out")
+        shutil.copytree(work / "kept", work / "out")
+        (work / "out" / name).write_bytes(whole[:place])
+        if said := error_of(lambda: run_batch_loaded(loaded, executor, folder=work / "out", resume=True)):
+            told += 1
+            assert name in said
+            assert "\n" not in said
+        else:
+            assert tables_of(work / "out") == plain, place
+    assert told < 50 if name == "journal.jsonl" else told > 0
+
+
+def error_of(do):
+    try:
+        do()
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 @pytest.mark.parametrize("megabytes", [100, 300, 500, 600, 650, 700, 750, 800, 900, 1200, 2000])

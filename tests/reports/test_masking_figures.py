@@ -125,6 +125,18 @@ def test_policies_that_mask_nothing_by_attribute_have_no_map():
     assert len(strategy_map(RECORDS).subfigs) == 1
 
 
+def test_of_more_subjects_a_map_has_some():
+    n = 50_000
+    records = pd.concat([RECORDS[:1]] * n, ignore_index=True).assign(record=range(n))
+    records.loc[n // 2 :, "age"] = None
+    ((top, centre, _),) = panels(strategy_map(records))
+    image = centre.images[0]
+    assert image.get_array().shape[1] == 4_000
+    assert image.get_extent()[:2] == [0, n]
+    assert (image.get_array()[0, :, 0] == 0).mean() == pytest.approx(0.5, abs=0.001)
+    assert top.patches[0].get_data().edges[[0, -1]].tolist() == [0, n]
+
+
 @pytest.mark.deep
 def test_thousands_of_subjects_keep_a_column_each():
     n = 3_000

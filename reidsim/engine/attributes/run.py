@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from reidsim.engine.memory import build_within_memory
 from reidsim.engine.results import Clock, Result, make_manifest
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, UTILITY, averages
 from reidsim.games.shapley import exact_shares, sampled_shares
@@ -86,7 +87,7 @@ def attributes_loaded(
     report("reading", 0, 1)
     loaded.makers()
     kind = kind_of(loaded.scenario)
-    study = kind.build(loaded)
+    study = build_within_memory(loaded)
     columns = kind.dropped_columns(study)
     clock.lap("build")
     names, n = columns.names, len(columns.names)

@@ -15,7 +15,7 @@ from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
 from reidsim.engine.distributions import distributions_of_equilibria, distributions_of_people, distributions_of_result
 from reidsim.engine.run_result import RunResult
-from reidsim.engine.single_run import describe_once, run_once, within_memory
+from reidsim.engine.single_run import describe_once, run_once
 from reidsim.errors import locating
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import measures_table
@@ -75,7 +75,12 @@ class ScenarioWork:
         if not self._kind.decides:
             describe_once(loaded)
             return None
-        return within_memory(lambda: self._studies.get(loaded)).fingerprint
+        return self._studies.get(loaded).fingerprint
+
+    @property
+    def needed_memory(self) -> int:
+        """Bytes that the largest run so far takes, besides the program."""
+        return self._studies.needed_memory
 
     @property
     def _kind(self) -> Kind:

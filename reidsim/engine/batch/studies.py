@@ -8,6 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from reidsim.engine.memory import build_within_memory, needed_memory
+from reidsim.scenarios.kind import Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
@@ -17,9 +19,22 @@ _KEPT_STUDIES = 2
 
 
 class Studies(threading.local):
-    """The last two studies that a thread built, by what they were built from."""
+    """The last two studies that a thread built, by what they were built from.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    use : str
+        What they are for; see `Kind.needed_memory`.
+
+    Attributes
+    ----------
+    needed_memory : int
+        Bytes that the largest of them takes, besides the program.
+    """
+
+    def __init__(self, use: Use = "run") -> None:
+        self._use: Use = use
+        self.needed_memory = 0
         self.kept: OrderedDict[str, Study[Any]] = OrderedDict()
         self._points: dict[str, AmountPoints | None] = {}
         self._together: tuple[object, Callable[[int], Mapping[str, PolicyOutcome]]] | None = None
@@ -33,7 +48,10 @@ class Studies(threading.local):
             If a file, value or hierarchy cannot be used.
         """
         key = data_key(loaded)
-        study = self.kept.pop(key, None) or kind_of(loaded.scenario).build(loaded)
+        study = self.kept.pop(key, None)
+        if study is None:
+            study = build_within_memory(loaded, self._use)
+            self.needed_memory = max(self.needed_memory, needed_memory(study, self._use) or 0)
         self.kept[key] = study
         while len(self.kept) > _KEPT_STUDIES:
             self._points.pop(self.kept.popitem(last=False)[0], None)

@@ -18,6 +18,7 @@ from reidsim.engine.batch.job import Ended, Job
 from reidsim.engine.cross_play.once import CrossPlayWork, table_of, tables_of
 from reidsim.engine.cross_play.options import CrossPlayOptions
 from reidsim.engine.cross_play.result import CrossPlayResult, replies_among, with_equilibria
+from reidsim.engine.memory import build_within_memory
 from reidsim.engine.results import Clock, Illustrator, make_manifest
 from reidsim.errors import InputError
 from reidsim.games.double_oracle import Sum
@@ -173,7 +174,7 @@ def _once(loaded: LoadedScenario[ScenarioHead], options: CrossPlayOptions, repor
     try:
         # Before people are read, so that games in which nobody decides are told at once.
         kind.policies_of(loaded.scenario)
-        table = table_of(kind.build(loaded), options)
+        table = table_of(build_within_memory(loaded, "cross-play"), options)
         clock.lap("build")
         play = table.play(report)
         replies = table.replies(play, options, report)

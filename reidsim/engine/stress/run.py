@@ -13,6 +13,7 @@ import pandas as pd
 from reidsim.deprecation import formerly
 from reidsim.engine.batch import Executor
 from reidsim.engine.batch.design import sweep_points
+from reidsim.engine.memory import build_within_memory
 from reidsim.engine.results import Clock, make_manifest
 from reidsim.engine.stress.checks import check_stress, says_who_comes, uncertainty_of, wanted_parts
 from reidsim.engine.stress.designs import design_points, robustness_points, sensitivity_design, stress_seeds
@@ -207,7 +208,7 @@ class _Stress:
 
     @cached_property
     def _points(self) -> AmountPoints:
-        points = self._kind.amount_points(self._kind.build(self._loaded))
+        points = self._kind.amount_points(build_within_memory(self._loaded, "stress"))
         assert points is not None  # noqa: S101 - asked for where the kind has some
         return points
 

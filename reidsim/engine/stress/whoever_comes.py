@@ -10,11 +10,11 @@ from reidsim.engine.batch.points import point_tables
 from reidsim.engine.cross_play.once import table_of
 from reidsim.engine.cross_play.one_opponent import WHERE, OpponentWork, named_opponent
 from reidsim.engine.cross_play.options import CrossPlayOptions
+from reidsim.engine.memory import build_within_memory
 from reidsim.engine.stress.outcomes import BatchEvaluator, Outcomes, Planning
 from reidsim.engine.stress.planning import believed_values
 from reidsim.errors import InputError
 from reidsim.scenarios.named_adversaries import WHO_COMES
-from reidsim.scenarios.registry import kind_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class OpponentEvaluator(BatchEvaluator):
         if getattr(self.loaded.scenario, "agents", None) is not None:
             problem, expected = "rounds of agents have adversaries of their own", "a scenario without section agents"
             raise InputError(problem, where=WHERE, expected=expected)
-        table = table_of(kind_of(self.loaded.scenario).build(self.loaded), CrossPlayOptions())
+        table = table_of(build_within_memory(self.loaded, "cross-play"), CrossPlayOptions())
         for name in points[WHO_COMES].unique():
             named_opponent(table, str(name))
         informed = planning == "informed"

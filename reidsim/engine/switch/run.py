@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.engine.memory import build_within_memory
 from reidsim.engine.results import Clock, make_manifest
 from reidsim.engine.switch.amounts import GAIN, LOSS, Amounts, PlannedAt
 from reidsim.engine.switch.envelope import Envelope, NotConvexError, Stretch, Thresholds
@@ -77,7 +78,7 @@ def switch_loaded(
     kind = kind_of(loaded.scenario)
     with locating(loaded.path):
         kind.policies_of(loaded.scenario)
-        study = kind.build(loaded)
+        study = build_within_memory(loaded)
         amounts = Amounts(study, key, link_gain=link_gain)
         begin, end = _range(amounts, low, high)
         clock.lap("build")

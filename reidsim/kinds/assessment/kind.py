@@ -9,12 +9,13 @@ from reidsim.kinds.assessment.asked import sentences
 from reidsim.kinds.assessment.assessing import assess_study, describe_risk
 from reidsim.kinds.assessment.captions import CAPTIONS
 from reidsim.kinds.assessment.measures import MEASURES, MEASURES_OF_PEOPLE
+from reidsim.kinds.assessment.memory import needed_memory
 from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
 from reidsim.measures import Measure
 from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.faces import Figures, Shown
-from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.study import Played, Progress
@@ -42,6 +43,10 @@ class AssessmentKind(Kind):
     def describe(self, study: RiskStudy) -> str:
         """Say what releases and adversaries there are."""
         return describe_risk(study)
+
+    def needed_memory(self, study: RiskStudy, use: Use = "run") -> int:
+        """Return the bytes of the risks of everybody."""
+        return needed_memory(study)
 
     def assess(self, study: RiskStudy, report: Progress) -> Played:
         """Return the risks of everybody."""

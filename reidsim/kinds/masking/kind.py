@@ -19,6 +19,7 @@ from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.kinds.masking.asked import sentences
 from reidsim.kinds.masking.captions import CAPTIONS
 from reidsim.kinds.masking.measures import MEASURES
+from reidsim.kinds.masking.memory import needed_memory
 from reidsim.kinds.masking.opponents import opponents_of_subjects
 from reidsim.kinds.masking.outcomes import (
     MaskingAnalysis,
@@ -40,7 +41,7 @@ from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, Slider
-from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponent_types import LEFT_OUT, ideas_of_several, types_of_setting
 from reidsim.scenarios.opponents import Opponents
@@ -109,6 +110,10 @@ class MaskingKind(Kind):
             f"{counted(game.n_records, 'subject')}, {counted(game.space.size, 'strategy', 'strategies')}, {resources}, "
             f"{counted(study.draws, 'replication')}{known}"
         )
+
+    def needed_memory(self, study: MaskingStudy, use: Use = "run") -> int:
+        """Return the bytes of subjects, of those that they are drawn from, and of resources."""
+        return needed_memory(study)
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what tables are drawn from."""

@@ -45,14 +45,13 @@ from reidsim.kinds.tables.sharing import read_records, shared_columns, true_valu
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.switching import largest_group, takes_best
 from reidsim.measures import Measure
-from reidsim.memory import PROGRAM_BYTES, memory_text
 from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.faces import Choice as ControlChoice
 from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, amount_slider
-from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
 from reidsim.scenarios.people import HOUSEHOLD, counted_units
@@ -121,14 +120,13 @@ class TablesKind(Kind):
             f"{counted(study.lattice.size, 'strategy', 'strategies')}"
         )
         size += "" if people is None else f", {counted(people.total, 'person', 'people')}"
-        size += f", about {memory_text(PROGRAM_BYTES + needed_memory(study))} of memory"
         if study.n_nodes > _MANY_NODES and walks_whole_lattice(study.scenario):
             size += '; to walk them all may take long, publisher.search = "anytime" has a budget'
         return size
 
-    def needed_memory(self, study: TablesStudy) -> int:
+    def needed_memory(self, study: TablesStudy, use: Use = "run") -> int:
         """Return the bytes of records, cells and people, and of what is rolled up of them."""
-        return needed_memory(study)
+        return needed_memory(study, use)
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what cells, hierarchies and people are made of."""

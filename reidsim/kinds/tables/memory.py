@@ -7,34 +7,46 @@ from functools import reduce
 import numpy as np
 
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.scenarios.kind import Use
 
 # Bytes, fitted to the peaks of whole runs of up to a million records; see `docs/limits.md`.
 _OF_RECORD, _OF_OUTCOME = 250, 150
 _OF_CELL, _OF_VALUE, _OF_LOSS = 60, 40, 8
 # Tables of people rolled up to a node: of each group, each cell of the release, and all that are kept together.
 _OF_GROUP, _OF_GROUPED, _MOST_KEPT = 16, 4, 256 * 2**20
+# Of each cell: what comes of the plans against all opponents, and each strategy that may be best at some amounts.
+_OF_OPPONENTS, _OF_THINNED, _MOST_THINNED = 800, 18, 256
 # Of each cell on the way through the lattice of a whole table.
 _OF_STEP = 24
 # More nodes than these are not looked at one by one.
 _MANY_NODES = 100_000
 
 
-def needed_memory(study: TablesStudy) -> int:
-    """Return about how many bytes a run takes at its peak, besides the program; file and results are included.
+def needed_memory(study: TablesStudy, use: Use = "run") -> int:
+    """Return about how many bytes it takes at its peak to use a study, besides the program.
 
     Parameters
     ----------
     study : TablesStudy
+    use : str
+        See `Kind.needed_memory`; file and results are included.
     """
     publisher, lattice = study.scenario.publisher, study.lattice
     people = 0 if study.population is None else len(study.population.cells)
     of_cell = _OF_VALUE * len(lattice.shape) + _OF_CELL
-    by_record = study.n_records * (_OF_RECORD + _OF_OUTCOME * len(publisher.policies))
+    outcomes = study.n_records * _OF_OUTCOME * len(publisher.policies) if use in ("run", "rounds") else 0
+    by_record = study.n_records * _OF_RECORD + outcomes
     by_cell = lattice.n_records * (of_cell + _OF_LOSS * sum(lattice.shape)) + people * of_cell
+    if use == "cross-play":
+        by_cell += lattice.n_records * _OF_OPPONENTS
+    elif use == "stress":
+        by_cell += lattice.n_records * min(lattice.size, _MOST_THINNED) * _OF_THINNED
     cells = lattice.n_records + people
     if publisher.unit == "table":
         return by_record + by_cell + _OF_STEP * cells * sum(lattice.shape)
-    return by_record + by_cell + min(_MOST_KEPT, _rolled_up(study, cells))
+    rolled_up = min(_MOST_KEPT, _rolled_up(study, cells))
+    # Of everybody, and of those who take part in a round and in the next.
+    return by_record + by_cell + rolled_up * (3 if use == "rounds" else 1)
 
 
 def _rolled_up(study: TablesStudy, cells: int) -> int:

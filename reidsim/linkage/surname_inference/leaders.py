@@ -23,6 +23,11 @@ _MOST_KEPT = 3_000_000
 _FEWEST_PER_TARGET = 64
 
 
+def kept_of_target(n_targets: int, n_men: int) -> int:
+    """Return how many men are kept of each target."""
+    return min(max(_FEWEST_PER_TARGET, _MOST_KEPT // max(n_targets, 1)), n_men)
+
+
 class Leaders(NamedTuple):
     """For each target, the men at the head of its `Workspace`.
 
@@ -62,7 +67,7 @@ class SurnamesOfTargets:
         people = checked_alleles("targets", targets, inference.n_loci)
         self.targets = np.ascontiguousarray(people, dtype=np.int32)
         n, n_men = len(people), inference.genealogy.alleles.shape[1]
-        size = min(n_kept or max(_FEWEST_PER_TARGET, _MOST_KEPT // max(n, 1)), n_men)
+        size = min(n_kept, n_men) if n_kept else kept_of_target(n, n_men)
         self.leaders = Leaders(
             agreeing=np.zeros((n, size), np.uint64),
             observed=np.zeros((n, size), np.uint64),

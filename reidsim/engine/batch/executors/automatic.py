@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
-from reidsim.engine.batch.executors.capacity import default_workers
+from reidsim.engine.batch.executors.capacity import workers_for
 from reidsim.engine.batch.executors.processes import ProcessExecutor
 from reidsim.engine.batch.executors.serial import one_by_one
 from reidsim.engine.batch.tasks import RunOutcome, RunTask, Work
@@ -23,11 +23,11 @@ class AutomaticExecutor:
     """
 
     def __init__(self, workers: int | None = None) -> None:
-        self._workers = workers or default_workers()
+        self._workers = workers
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
         """Do every task; see `Executor`."""
-        done = 0
+        done, workers = 0, workers_for(self._workers, work)
 
         def goes_on(outcome: RunOutcome) -> bool:
             nonlocal done
@@ -35,8 +35,8 @@ class AutomaticExecutor:
             left = len(tasks) - done
             # The first run also reads files and compiles; it says something about the others only if they are few.
             expected = left * outcome.seconds if done > 1 else outcome.seconds
-            return self._workers == 1 or left < 2 or expected < _WORTH_SECONDS
+            return workers == 1 or left < 2 or expected < _WORTH_SECONDS
 
         yield from one_by_one(work, tasks, goes_on)
         if done < len(tasks):
-            yield from ProcessExecutor(self._workers).execute(work, tasks[done:])
+            yield from ProcessExecutor(workers).execute(work, tasks[done:])

@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from reidsim.engine.batch.executors import Pace, one_thread
-from reidsim.engine.batch.executors.capacity import default_workers
+from reidsim.engine.batch.executors.capacity import workers_for
 from reidsim.engine.batch.tasks import KILLED, RunOutcome, RunTask, Work, attempt, code_version
 from reidsim.errors import InputError
 
@@ -21,6 +21,8 @@ _CONNECT_SECONDS = 5
 _FIRST_WORKER_SECONDS = 30
 _DEATHS_ALONE = 2
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+# Packages that log each failed attempt to reach a scheduler.
+_TALKATIVE = ("distributed", "tornado", "asyncio")
 # A worker has one chunk at a time, what is done after its death is decided here, and its successor may take long to
 # start on a busy computer.
 _OWN_CLUSTER = {
@@ -50,7 +52,7 @@ class DaskExecutor:
 
     def __init__(self, scheduler: str | None = None, workers: int | None = None) -> None:
         self._scheduler = scheduler
-        self._workers = workers or default_workers()
+        self._workers = workers
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
         """Do every task; see `Executor`.
@@ -62,7 +64,7 @@ class DaskExecutor:
         """
         if not tasks:
             return
-        with self._client() as client:
+        with self._client(work) as client:
             cores = _cores(client)
             sent = _Sent(client, pickle.dumps(work), tasks, cores)
             finished = _distributed().as_completed(sent.more(), loop=client.loop)
@@ -75,7 +77,7 @@ class DaskExecutor:
                 sent.cancel()
 
     @contextlib.contextmanager
-    def _client(self) -> Iterator[Any]:
+    def _client(self, work: Work) -> Iterator[Any]:
         distributed = _distributed()
         if self._scheduler is not None:
             try:
@@ -86,13 +88,13 @@ class DaskExecutor:
                     f"no dask scheduler can be reached: {error}".splitlines()[0], where="scheduler",
                     found=self._scheduler, expected="the address of one, such as tcp://10.0.0.1:8786",
                 ) from None  # fmt: skip
-            with client:
+            with _without_logs(), client:
                 yield client
             return
         with (
             importlib.import_module("dask").config.set(_OWN_CLUSTER),
             distributed.LocalCluster(
-                n_workers=self._workers,
+                n_workers=workers_for(self._workers, work),
                 threads_per_worker=1,
                 processes=True,
                 dashboard_address="127.0.0.1:0",
@@ -101,6 +103,21 @@ class DaskExecutor:
             distributed.Client(cluster, set_as_default=False) as client,
         ):
             yield client
+
+
+@contextlib.contextmanager
+def _without_logs() -> Iterator[None]:
+    """Keep the package from printing how it tries to reach a scheduler that is gone: that is told as an error."""
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in _TALKATIVE]
+    loggers = [logging.getLogger(name) for name in names]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _distributed() -> Any:

@@ -17,7 +17,7 @@ from collections.abc import Generator, Sequence
 from typing import IO, Any
 
 from reidsim.engine.batch.executors import HAND_OVER_SECONDS, Pace, start_worker
-from reidsim.engine.batch.executors.capacity import default_workers
+from reidsim.engine.batch.executors.capacity import workers_for
 from reidsim.engine.batch.executors.worker import READY
 from reidsim.engine.batch.tasks import KILLED, TIMEOUT, RunOutcome, RunTask, Work
 from reidsim.errors import InputError
@@ -42,7 +42,7 @@ class ProcessExecutor:
     """
 
     def __init__(self, workers: int | None = None, timeout: float | None = None) -> None:
-        self._workers = workers or default_workers()
+        self._workers = workers
         self._timeout = timeout
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
@@ -53,7 +53,7 @@ class ProcessExecutor:
         InputError
             If no process can be started.
         """
-        pool = _Pool(work, tasks, self._workers, self._timeout)
+        pool = _Pool(work, tasks, workers_for(self._workers, work), self._timeout)
         try:
             while pool.unfinished:
                 yield from pool.next_group()

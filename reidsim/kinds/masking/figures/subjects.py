@@ -30,6 +30,8 @@ _DENSITY_POINTS = 200
 _ABOVE = 0.5
 # Pixels that a map has for an attribute, and at least for all subjects.
 _FINER, _FINEST = 40, 2_000
+# Subjects who have columns of their own in a map.
+_MOST_COLUMNS = 4_000
 _HALF_WIDTH = 0.42
 
 
@@ -208,7 +210,10 @@ def _map(part: SubFigure, table: pd.DataFrame, released: pd.DataFrame, attribute
     )
     (top, corner), (centre, side) = grid.tolist()
     corner.set_axis_off()
-    centre.imshow(_pixels(masked, between, attacked), aspect="auto", extent=(0, n_subjects, n_attributes - 0.5, -0.5))
+    # Of more subjects, these stand for their neighbours, who mask much the same.
+    shown = np.unique(np.linspace(0, n_subjects - 1, min(n_subjects, _MOST_COLUMNS)).astype(np.intp))
+    pixels = _pixels(masked[shown], between[shown], attacked[shown])
+    centre.imshow(pixels, aspect="auto", extent=(0, n_subjects, n_attributes - 0.5, -0.5))
     centre.set_yticks(range(n_attributes), attributes, fontsize=9, parse_math=False)
     centre.set_yticks(np.arange(n_attributes - 1) + 0.5, minor=True)
     centre.grid(axis="y", which="minor", color="#D9D9D9", linewidth=0.4)
@@ -224,7 +229,7 @@ def _map(part: SubFigure, table: pd.DataFrame, released: pd.DataFrame, attribute
     style.label_axes(centre, x=f"Subjects: {n_safe:,} not attacked, {n_subjects - n_safe:,} attacked")
     centre.xaxis.label.set_size(9)
     counts = masked.sum(axis=1)
-    top.stairs(counts, np.arange(n_subjects + 1), fill=True, color="#4D4D4D")
+    top.stairs(counts[shown], np.append(shown, n_subjects), fill=True, color="#4D4D4D")
     if n_safe < n_subjects:
         top.axvspan(n_safe, n_subjects, color=_ATTACKED, linewidth=0, zorder=0)
     top.set_xlim(0, n_subjects)
