@@ -259,7 +259,7 @@ def test_no_room_for_the_tables_leaves_the_journal(town, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr("reidsim.engine.batch.batch_run.finish", no_room)
-        with pytest.raises(InputError, match=r"out: the disk is full.*--resume"):
+        with pytest.raises(InputError, match=r"out: the disk is full.*with resume"):
             reidsim.run_batch(town, overrides=SWEEP, folder="out")
     assert sorted(path.name for path in Path("out").iterdir()) == ["journal.jsonl", "manifest.json"]
     reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
