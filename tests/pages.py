@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import math
 import os
 import re
 import subprocess
@@ -27,20 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 OUTPUT = "Output"
 LEFT_OUT = "..."
-# The numbers shown in the pages are those of this numpy, where they must be printed to the digit.
-SHOWN_WITH_NUMPY = (2, 4)
-# Another numpy may draw other people from the same figures: numpy 2.5 draws two of the 628 areas of Tennessee anew (165
-# of 259,071 cells), and with them what is drawn from its people one after the other. Between two draws of n people a
-# count or mean differs by sqrt(2 / n) of itself (its standard error); the fewest for whom a page draws from such a
-# population, and shows figures of, are the 32,561 of Adult. Three standard errors are 2.4 %.
-SMALLEST_DRAW = 32_561
-TOLERANCE = 3 * math.sqrt(2 / SMALLEST_DRAW)
-# With the spaces before it, which make up for its length in tables.
 NUMBER = re.compile(r" *(?<![\w.])-?[0-9][0-9,]*(?:\.[0-9]+)?")
 
 
@@ -158,32 +146,6 @@ def parts_shown(said: str) -> list[list[str]]:
     return parts
 
 
-def as_said(said: str, printed: str, version: str = np.__version__) -> str:
-    """Return what was printed, with the numbers that a page says where another numpy may differ from them by as much.
-
-    Numbers may differ by `TOLERANCE` of themselves and by one of their last digit, which is rounded. What a page leaves
-    out is left out.
-    """
-    printed = as_shown(said, printed)
-    if tuple(int(part) for part in version.split(".")[:2]) == SHOWN_WITH_NUMPY:
-        return printed
-    expected, found = NUMBER.findall(said), NUMBER.findall(printed)
-    if len(expected) != len(found):
-        return printed
-    numbers = iter(e if close(e, f) else f for e, f in zip(expected, found, strict=True))
-    return NUMBER.sub(lambda _: next(numbers), printed)
-
-
 def without_numbers(lines: list[str]) -> list[str]:
     """Return lines without their numbers, and without the spaces and rules whose lengths follow from them."""
     return [re.sub(r"-?[0-9][0-9,.]*|[ \u2500\u2501]+", "", line) for line in lines]
-
-
-def number(text: str) -> float:
-    return float(text.replace(",", ""))
-
-
-def close(said: str, printed: str) -> bool:
-    one, other = number(said), number(printed)
-    last_digit = 10.0 ** -len(said.partition(".")[2])
-    return abs(one - other) <= TOLERANCE * abs(one) + last_digit * 1.001

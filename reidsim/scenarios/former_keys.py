@@ -89,7 +89,8 @@ FORMER_KEYS: tuple[FormerKey, ...] = (
     FormerKey("masking", "stress.lines", instead="`reidsim run` of a scenario with a [sweep], as wan2021-sensitivity"),
     FormerKey("tables", "agents.resources", "resources"),
     FormerKey("masking", "agents.resources", "resources"),
-    FormerKey("*", "agents.types", "adversaries"),
+    FormerKey("tables", "agents.types", "adversaries"),
+    FormerKey("masking", "agents.types", "adversaries"),
     FormerKey("risk", "analysis.settings", "figures.settings"),
     FormerKey("*", "analysis", "figures"),
 )
