@@ -316,7 +316,7 @@ def test_nothing_that_pays_is_told(town):
         ({"adversaries.keen.holds": []}, "a planner without the resource that it needs"),
         ({"resources.list.attributes": ["zip"]}, "not a quasi-identifier; found 'zip'"),
         ({"adversaries.keen.knowledge": "no-such-recipe"}, "no-such-recipe"),
-        ({"publisher.policies": ["basic", "local-recoding"]}, "which needs one adversary; found 'local-"),
+        ({"publisher.policies": ["basic", "local-recoding"]}, "for one adversary; found 'local-"),
         ({"publisher.policies": ["multi-dimensional"]}, "not a policy of scenarios with agents; found 'multi-"),
         ({**ONE, "economics.columns": {"loss": "worth"}}, "adversaries.x.gain: agents have one gain for all records"),
         ({**ONE, "economics.columns": {"cost": "worth"}}, "adversaries.x.cost: agents have one cost for all records"),
@@ -328,7 +328,7 @@ def test_what_cannot_be_is_refused_in_one_line(changes, message, town):
     for use in (lambda: reidsim.run(town, overrides=changes), lambda: describe(load_scenario(town, changes))):
         with pytest.raises(InputError, match=message) as caught:
             use()
-        assert caught.value.source in (str(town), "--set")
+        assert caught.value.source in (str(town), "overrides")
         assert "\n" not in str(caught.value)
 
 
@@ -389,7 +389,7 @@ def test_explanation_of_prices_by_record(town):
     text = explanation(load_scenario(town, {**changes, "adversaries": {"x": {"gain": 5}, "y": {"weight": 0}}}))
     assert "x: weight 1, planner one-shot, gain 5, cost 10" in text
     assert "y: weight 0, planner one-shot, gain by record, cost 10" in text
-    assert "the form in which each record is shared" in text
+    assert "the release of each record" in text
 
 
 def test_the_served_page_plays_its_rounds(town):

@@ -49,7 +49,9 @@ def assumption_blocks(run: StoredRun, scenario_file: Path | None = None) -> tupl
     for path, value, of_scenario in _values(run):
         row: list[Cell] = [Code(path), Code(shortened(inline_toml(value))), _meaning(run, path, value) or _UNTOLD]
         if of_scenario:
-            stated.append([*row, "; ".join(text for text in (why.get(path, ""), whose[path]) if text)])
+            # What an adversary takes from [adversary] is written there.
+            written = path if path in whose else f"adversary.{path.split('.', 2)[2]}"
+            stated.append([*row, "; ".join(text for text in (why.get(written, ""), whose[written]) if text)])
         else:
             defaults.append(row)
     return _stated(run, stated, origins), _defaults(defaults)
