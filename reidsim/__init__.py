@@ -17,9 +17,12 @@ Scenario files, the bundled ones among them, are run by name:
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+
+from reidsim.errors import naming_arguments
 
 if TYPE_CHECKING:
     from reidsim.adversaries.multistage.attack import MultistageAttack as MultistageAttack
@@ -161,9 +164,16 @@ __all__ = [  # noqa: RUF022 - verbs first
 
 def __getattr__(name: str) -> Any:
     """Import public names when they are first used, so that ``import reidsim`` stays quick."""
+    if name in _VERBS:
+        return _verb(name)
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@cache
+def _verb(name: str) -> Any:
+    return naming_arguments(getattr(import_module(_VERBS[name]), name))
 
 
 def __dir__() -> list[str]:

@@ -43,14 +43,14 @@ class _Grouped(TyperGroup):
                 formatter.write_dl([(_name_of(function), line) for function, line in lines.items()])
 
 
-_NO_MEMORY = "not enough memory; reidsim check SCENARIO says how large it is"
+_NO_MEMORY = "not enough memory; reidsim check SCENARIO prints its size"
 # How Python says that there is no memory for another thread, and the system that there is none for a library.
 _NO_ROOM = ("can't start new thread", "failed to map segment from shared object", "annot allocate memory")
 
 app = typer.Typer(
     name="reidsim",
     cls=_Grouped,
-    help="What will a rational adversary do with shared records, and what is the publisher's best reply?",
+    help="Decide how to release each record, given what an attacker stands to gain.",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import functools
+import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_PACKAGE = str(Path(__file__).parent)
+
+
+def level_outside() -> int:
+    """Return the level of the stack at which a warning of the calling function is that of whoever uses the package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def formerly(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -33,7 +44,7 @@ def formerly(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
                     if name in kwargs:
                         raise TypeError(f"{function.__name__}() got {name!r} and its former name {former!r}")
                     message = f"{function.__name__}(): argument {former!r} is now called {name!r}"
-                    warnings.warn(message, DeprecationWarning, stacklevel=2)
+                    warnings.warn(message, DeprecationWarning, stacklevel=level_outside())
                     kwargs[name] = kwargs.pop(former)
             return function(*args, **kwargs)
 

@@ -7,12 +7,21 @@ says where, what was found and what was expected. The command line turns it into
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+import functools
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 # Characters of a value that a message shows.
 _LONGEST = 120
+# An option of the command line, and the arguments in Python that are called otherwise.
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+_ARGUMENTS = {"set": "overrides", "quasi-identifier": "quasi_identifiers"}
 
 
 class InputError(ValueError):
@@ -76,6 +85,27 @@ class InputError(ValueError):
             expected=self.expected,
             hint=self.hint,
         )
+
+
+def naming_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Return a function whose errors name its arguments, where the command line has options."""
+
+    @functools.wraps(function)
+    def named(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        try:
+            return function(*args, **kwargs)
+        except InputError as error:
+            texts = (error.source, error.where, error.expected, error.hint)
+            source, where, expected, hint = (text and _OPTION.sub(_argument, text) for text in texts)
+            raise InputError(
+                error.problem, source=source, where=where, found=error.found, expected=expected, hint=hint
+            ) from None
+
+    return named
+
+
+def _argument(option: re.Match[str]) -> str:
+    return _ARGUMENTS.get(option[1], option[1].replace("-", "_"))
 
 
 @contextmanager

@@ -117,7 +117,7 @@ def validated_after(
         raise InputError(
             error.problem,
             source="seed" if culprit == "seed" and seed_given else "--set",
-            where=error.where,
+            where=None if error.where == culprit == "seed" else error.where,
             found=error.found,
             expected=error.expected,
             hint=error.hint,

@@ -173,7 +173,7 @@ def _as_text(column: pa.ChunkedArray, name: str, path: Path, trim: bool) -> pd.S
 
 def _unreadable(path: Path, reason: str, broken: list[arrow_csv.InvalidRow], header: bool) -> InputError:
     if not broken:
-        return InputError(f"rows cannot be told apart: {reason}", source=path)
+        return InputError(f"rows cannot be distinguished: {reason}", source=path)
     row = broken[0]
     quoted = row.text.count('"') % 2 == 1
     return InputError(

@@ -4,7 +4,8 @@
     python scripts/shown_outputs.py tutorial.md README.md # only these
     python scripts/shown_outputs.py market-rounds.png     # only this picture
 
-Pages are played as the tests play them (`tests/pages.py`), each in a folder of its own; README.md shows the beginning
+Pages are played as the tests play them (`tests/pages.py`), each in a folder of its own; what an output leaves out stays
+left out, unless the lines around it are gone. README.md shows the beginning
 of a table, up to a line of dots. Told are the outputs that changed, and the lines of prose that still say a number
 which an output no longer has: those are read and mended by hand. Ends with 1 if something cannot be played.
 `docs/reproduction.md`, `docs/gallery.md`, `docs/reference` and the notebook are written by commands of their own.
@@ -22,7 +23,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "tests"))
 
-from pages import DOCS, NUMBER, OUTPUT, Block, blocks_of, lines_of, play, run_commands  # noqa: E402 - found there only
+from pages import DOCS, NUMBER, OUTPUT, Block, as_shown, blocks_of, lines_of, play, run_commands  # noqa: E402 - found there only
 
 import reidsim  # noqa: E402
 from reidsim.figures.saving import save_figure  # noqa: E402
@@ -46,8 +47,9 @@ def refresh_page(page: str, folder: Path) -> list[tuple[str, str]]:
     """Play a page of docs and write its outputs into it; return those that changed, before and after."""
     changes = []
     for block, printed in play(page, folder):
-        if lines_of(block.text) != lines_of(printed):
-            changes.append((block, "".join(f"{line}\n" for line in lines_of(printed))))
+        shown = lines_of(as_shown(block.text, printed))
+        if lines_of(block.text) != shown:
+            changes.append((block, "".join(f"{line}\n" for line in shown)))
     _replace(DOCS / page, changes)
     return [(block.text, text) for block, text in changes]
 

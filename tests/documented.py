@@ -17,8 +17,10 @@ def parts(text):
 
 
 def rows_of(text, first):
-    """Return the rows of the table whose first column has this name: the other cells by key."""
+    """Return the rows of the table whose first column has this name: the other cells by key; columns may be a list."""
     rows, inside = {}, False
+    if first == "column":
+        rows = {key: [meaning] for key, meaning in re.findall(r"^- (`.+?`(?:, `.+?`)*): (.+)$", text, re.MULTILINE)}
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split("|")[1:-1]]
         inside = bool(cells) and (inside or cells[0] == first)

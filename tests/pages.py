@@ -6,7 +6,8 @@ per page:
 - ``sh`` holds ``reidsim`` commands, which must succeed;
 - ``python`` runs in one namespace per page;
 - ``toml``, ``csv``, ``text`` or ``python`` with a title is written to the file of that name;
-- ``console`` with the title Output must be what the block before it printed;
+- ``console`` with the title Output must be what the block before it printed; a line ``...`` in it stands for lines that
+  are left out;
 - anything else is only shown.
 
 Used by the tests, and by ``.ci/tutorial`` where only the package is installed: nothing but it may be needed here.
@@ -30,6 +31,7 @@ import numpy as np
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 OUTPUT = "Output"
+LEFT_OUT = "..."
 # The numbers shown in the pages are those of this numpy, where they must be printed to the digit.
 SHOWN_WITH_NUMPY = (2, 4)
 # Another numpy may draw other people from the same figures: numpy 2.5 draws two of the 628 areas of Tennessee anew (165
@@ -118,11 +120,51 @@ def lines_of(text: str) -> list[str]:
     return [line.rstrip() for line in text.strip("\n").splitlines()]
 
 
+def as_shown(said: str, printed: str) -> str:
+    """Return what was printed without the lines that a page leaves out; unchanged if what it shows is not found in it.
+
+    The first and the last part of a page's text are looked for at the ends, each other one after the one before it: as
+    it is or, if it is not there, by its words and not its numbers.
+    """
+    first, *others = parts_shown(said)
+    if not others:
+        return printed
+    lines, end = lines_of(printed), len(others[-1])
+    shown, start = lines[: len(first)], len(first)
+    for part in others[:-1]:
+        stretches = {
+            place: lines[place : place + len(part)] for place in range(start + 1, len(lines) - end - len(part))
+        }
+        exact = [place for place, stretch in stretches.items() if stretch == part]
+        alike = [place for place, stretch in stretches.items() if without_numbers(stretch) == without_numbers(part)]
+        if not alike:
+            return printed
+        place = (exact or alike)[0]
+        shown += [LEFT_OUT, *stretches[place]]
+        start = place + len(part)
+    if start >= len(lines) - end:
+        return printed
+    return "\n".join([*shown, LEFT_OUT, *lines[len(lines) - end :]]) + "\n"
+
+
+def parts_shown(said: str) -> list[list[str]]:
+    """Return the lines of a page's text between those that are left out."""
+    parts: list[list[str]] = [[]]
+    for line in lines_of(said):
+        if line == LEFT_OUT:
+            parts.append([])
+        else:
+            parts[-1].append(line)
+    return parts
+
+
 def as_said(said: str, printed: str, version: str = np.__version__) -> str:
     """Return what was printed, with the numbers that a page says where another numpy may differ from them by as much.
 
-    Numbers may differ by `TOLERANCE` of themselves and by one of their last digit, which is rounded.
+    Numbers may differ by `TOLERANCE` of themselves and by one of their last digit, which is rounded. What a page leaves
+    out is left out.
     """
+    printed = as_shown(said, printed)
     if tuple(int(part) for part in version.split(".")[:2]) == SHOWN_WITH_NUMPY:
         return printed
     expected, found = NUMBER.findall(said), NUMBER.findall(printed)
@@ -130,6 +172,11 @@ def as_said(said: str, printed: str, version: str = np.__version__) -> str:
         return printed
     numbers = iter(e if close(e, f) else f for e, f in zip(expected, found, strict=True))
     return NUMBER.sub(lambda _: next(numbers), printed)
+
+
+def without_numbers(lines: list[str]) -> list[str]:
+    """Return lines without their numbers, and without the spaces and rules whose lengths follow from them."""
+    return [re.sub(r"-?[0-9][0-9,.]*|[ \u2500\u2501]+", "", line) for line in lines]
 
 
 def number(text: str) -> float:

@@ -74,7 +74,7 @@ def test_files_are_described(played):
 
 def test_measures_are_told_with_the_command():
     text = (DOCS / "reference" / "commands.md").read_text(encoding="utf-8")
-    row = next(line for line in text.splitlines() if line.startswith("| `--measure`"))
+    row = next(line for line in text.splitlines() if line.startswith("- `--measure`"))
     *first, last = CROSS_PLAY_COLUMNS[3:]
     assert f"{', '.join(first)} or {last}" in row
 

@@ -30,6 +30,8 @@ def rows(text: str, first: str) -> dict[str, list[str]]:
         in_table = bool(cells) and (in_table or cells[0] == first)
         if in_table and cells[0].startswith("`"):
             found |= dict.fromkeys(re.findall(r"`(\w+)`", cells[0]), cells[1:])
+        elif listed := re.match(r"- (`\w+`(?:, `\w+`)*): (.+)", line):
+            found |= {key: [listed[2]] for key in re.findall(r"`(\w+)`", listed[1])}
     return found
 
 

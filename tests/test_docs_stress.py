@@ -45,7 +45,7 @@ def test_every_table_and_column_is_described(everything):
     keys = {"economics.loss", "economics.cost"}
     for name, table in result.tables.items():
         text = parts(TEXT)[f"{name}.parquet"]
-        first = [line.split("|")[1] for line in text.splitlines() if line.startswith("|")]
+        first = re.findall(r"^- (.+?): ", text, re.MULTILINE)
         named, generic = set(names_in(first)), " ".join(cell for cell in first if "`" not in cell)
         columns = set(table.columns) - (keys if "key paths" in generic else set())
         assert named == columns - (outputs if "outputs" in generic else set()), name

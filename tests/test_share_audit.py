@@ -146,7 +146,7 @@ def test_five_lines_are_printed_and_again_by_verify(survey, share):
     assert lines[2].endswith(" (that of no-attack)")
     assert lines[3].startswith("read back: every row fits ")
     assert lines[4].startswith("people by how many people's rows fit them: ")
-    assert lines[5].startswith("least told by a class of income 1 value (entropy 1.00), t-closeness ")
+    assert lines[5].startswith("least revealed by a class of income 1 value (entropy 1.00), t-closeness ")
     assert "people are found in the file more easily than the success probability of their own records says" in err
     assert share("--verify", "shared.csv")[1].splitlines()[1:] == lines[:6]
 

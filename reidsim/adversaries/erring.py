@@ -49,7 +49,7 @@ class ErringAdversary:
     def __post_init__(self) -> None:
         if not isinstance(self.adversary, Weighing):
             raise InputError(
-                "an adversary who does not tell what an attack is worth cannot err",
+                "an adversary without a value of an attack cannot err",
                 found=type(self.adversary).__name__,
                 expected="one with a method weigh(linkage, rows)",
             )

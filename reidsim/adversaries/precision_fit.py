@@ -72,7 +72,7 @@ def fitted_precision(worth: Floats, attacked: NDArray[np.bool_]) -> PrecisionFit
     against = int((margin < 0).sum())
     if not (worth != 0).any():
         raise InputError(
-            "decisions that tell nothing of a precision", found=f"{len(worth)} decisions",
+            "decisions from which no precision can be estimated", found=f"{len(worth)} decisions",
             expected="some where attacking is worth more or less than not attacking",
         )  # fmt: skip
     if not against:

@@ -54,7 +54,7 @@ class Memory:
     def __init__(self, world: Setting) -> None:
         if world.meet is None:
             raise InputError(
-                "strategies that do not tell what two of them tell together", where="agents.remembers", found=True,
+                "strategies without a meet of two of them", where="agents.remembers", found=True,
                 expected="false",
             )  # fmt: skip
         self._world, self._meet = world, world.meet

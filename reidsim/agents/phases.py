@@ -31,8 +31,8 @@ PHASES = (
     Phase(
         "publish",
         "publisher",
-        "the form in which each record is shared: its best reply under the policy",
-        "beliefs about the adversaries and their prices, and what each of them held when the round began",
+        "the release of each record: its best reply under the policy",
+        "beliefs about the adversaries and their payoff parameters, and what each of them held when the round began",
     ),
     Phase(
         "attack",
@@ -59,7 +59,7 @@ PHASES = (
         "learn",
         "publisher, adversaries, data subjects",
         "what to believe from now on, and who takes part in the next round",
-        "publisher: attacks noticed; adversaries: own successes; subjects: own breach, and breaches heard of",
+        "publisher: attacks noticed; adversaries: own successes; subjects: own re-identification, and those heard of",
         ("notices", "hearing"),
     ),
 )

@@ -18,7 +18,7 @@ def apply(
     keep: KeepOption = None,
     keep_identifier: KeepIdentifierOption = None,
 ) -> None:
-    """Share new records in the forms that a rulebook says, and withhold those that it does not cover.
+    """Share new records by the rulebook of an earlier release, and withhold those that it does not cover.
 
     Example: reidsim apply rules.csv december.csv -o december-shared.csv
 

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from reidsim.engine.run_result import RunResult
+    from reidsim.engine.results import Result
 
 ScenarioArgument = Annotated[
     str, typer.Argument(help="Name of a bundled scenario, or a TOML file.", metavar="SCENARIO")
@@ -22,20 +22,18 @@ SetOption = Annotated[
 SeedOption = Annotated[int | None, typer.Option(help="Root of all random draws, instead of the scenario's.", min=0)]
 AllowCodeOption = Annotated[
     bool,
-    typer.Option("--allow-code", help="Run modules that the scenario names as adversary or policy, if you trust them."),
+    typer.Option("--allow-code", help="Run modules that the scenario names, if you trust them."),
 ]
 KeepOption = Annotated[
     list[str] | None,
-    typer.Option("--keep", help="A column to copy as it is besides the quasi-identifiers.", metavar="COLUMN"),
+    typer.Option("--keep", help="Column to copy unchanged, besides the quasi-identifiers.", metavar="COLUMN"),
 ]
 KeepIdentifierOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--keep-identifier", help="A column to copy though most people could be named by it.", metavar="COLUMN"
-    ),
+    typer.Option("--keep-identifier", help="Column to copy although it could name most people.", metavar="COLUMN"),
 ]
 GroupReadableOption = Annotated[
-    bool, typer.Option("--group-readable", help="Let your group read the results; else nobody but you can.")
+    bool, typer.Option("--group-readable", help="Let your group read the results (default: only you).")
 ]
 
 # As the name of a file to write.
@@ -61,13 +59,12 @@ def print_warnings(warnings: Sequence[str]) -> None:
         console.print(f"warning: {warning}", soft_wrap=True, markup=False, highlight=False)
 
 
-def print_verdict(result: RunResult) -> None:
-    """Print what a run says about the choice between its policies, where there is one."""
-    from reidsim.reports.verdict import has_verdict, verdict
+def print_verdict(result: Result) -> None:
+    """Print what a result says about what it compares, where there is anything."""
+    from reidsim.reports.verdict import told_by
 
-    if has_verdict(result.summary):
-        rounds = getattr(result.analysis, "rounds", None)
-        told = verdict(result.summary, result.manifest["content"], rounds=rounds)
+    told = told_by(result)
+    if told:
         Console().print(told, markup=False, highlight=False, emoji=False)
 
 

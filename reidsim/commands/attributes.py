@@ -1,4 +1,4 @@
-"""The command that says what each quasi-identifier costs and brings."""
+"""The command that computes what each quasi-identifier costs and brings."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from reidsim.progress import DelayedProgress
 
 def attributes(
     scenario: arguments.ScenarioArgument,
-    orders: Annotated[
-        int, typer.Option(help="Orders of columns that are drawn, where there are more than 10.", min=2)
-    ] = 50,
+    orders: Annotated[int, typer.Option(help="Orders of columns drawn, if there are more than 10.", min=2)] = 50,
     output: Annotated[Path | None, arguments.results_option("NAME-attributes")] = None,
     set_: arguments.SetOption = None,
     seed: arguments.SeedOption = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Say what each quasi-identifier costs in risk and brings in payoff, with its Shapley share.
+    """Compute what each quasi-identifier costs in risk and brings in payoff, with its Shapley share.
 
     Example: reidsim attributes wan2015
 

@@ -38,16 +38,12 @@ WorkersOption = Annotated[
 SchedulerOption = Annotated[
     str | None, typer.Option("--scheduler", help="Dask cluster, such as tcp://10.0.0.1:8786.", metavar="ADDRESS")
 ]
-TimeoutOption = Annotated[
-    float | None, typer.Option("--timeout", help="Give a run up after so many seconds.", metavar="SECONDS")
-]
+TimeoutOption = Annotated[float | None, typer.Option("--timeout", help="Stop a run after SECONDS.", metavar="SECONDS")]
 ResumeOption = Annotated[
     bool,
-    typer.Option("--resume", help="Go on with the batch in the folder (default: the scenario's latest in results)."),
+    typer.Option("--resume", help="Continue the batch in the folder (default: the scenario's latest in results)."),
 ]
-RerunFailedOption = Annotated[
-    bool, typer.Option("--rerun-failed", help="Go on with it, and repeat runs that did not end well.")
-]
+RerunFailedOption = Annotated[bool, typer.Option("--rerun-failed", help="Continue it, and repeat failed runs.")]
 
 
 def rerun(
@@ -55,7 +51,9 @@ def rerun(
     run: Annotated[
         str,
         typer.Option(
-            "--run", help="What column run of runs.parquet says, or its beginning; or POINT/REPLICATION.", metavar="KEY"
+            "--run",
+            help="POINT/REPLICATION, or the beginning of its entry in column run of runs.parquet.",
+            metavar="KEY",
         ),
     ],
     output: Annotated[
@@ -170,5 +168,5 @@ def latest_folder(name: str) -> Path:
     """
     folders = sorted(Path("results").glob(f"{name}-[0-9][0-9][0-9]"))
     if not folders:
-        raise InputError("no batch to go on with", source=f"results/{name}-001", expected="option -o with its folder")
+        raise InputError("no batch to continue", source=f"results/{name}-001", expected="option -o with its folder")
     return folders[-1]

@@ -1,4 +1,4 @@
-"""Commands that tell what comes along: scenarios, recipes, the schema of scenario files, the reproduction ledger."""
+"""Commands that print what is bundled: scenarios, recipes, the schema of scenario files, the reproduction ledger."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BUNDLED_FOLDERS = {
 
 
 def list_() -> None:
-    """List the bundled scenarios, populations, knowledge of adversaries and social-media models.
+    """List the bundled scenarios, populations, background knowledge and social-media models.
 
     Example: reidsim list
 
@@ -89,7 +89,7 @@ def schema() -> None:
 
 def reproduce(
     papers: Annotated[
-        list[str] | None, typer.Argument(help="Scenarios of the papers, such as wan2015; all if none.")
+        list[str] | None, typer.Argument(help="Scenarios of the papers, such as wan2015 (default: all).")
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="File for the page, instead of printing it (-).")

@@ -30,7 +30,8 @@ def cross_play(
     knowledge: Annotated[
         str | None,
         typer.Option(
-            help="Knowledge recipe of the adversary with partial knowledge; the scenario's if none.", metavar="RECIPE"
+            help="Knowledge recipe of the adversary with background knowledge (default: the scenario's).",
+            metavar="RECIPE",
         ),
     ] = None,
     stages: Annotated[
@@ -42,22 +43,22 @@ def cross_play(
     measure: Annotated[
         str,
         typer.Option(
-            help="What is printed: publisher_payoff, adversary_payoff, utility, share_attacked, risk or regret."
+            help="Measure to print: publisher_payoff, adversary_payoff, utility, share_attacked, risk or regret."
         ),
     ] = "publisher_payoff",
     equilibrium: Annotated[
-        bool, typer.Option("--equilibrium", help="Work out optimal mixtures and equilibria of the payoffs.")
+        bool, typer.Option("--equilibrium", help="Compute optimal mixtures and equilibria of the payoffs.")
     ] = False,
     double_oracle: Annotated[
         OracleGame | None,
         typer.Option(
             "--double-oracle",
-            help="Add best replies to mixtures, against whom hurts the defender most or who gains most itself.",
+            help="Add best replies, against the adversary who hurts the defender most, or who gains most.",
             show_choices=True,
         ),
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(help="What both may still gain when no more replies are added, per record.")
+        float, typer.Option(help="Stop when neither side can gain more than this, per record.")
     ] = 0.01,
     executor: batch.ExecutorOption = None,
     workers: batch.WorkersOption = None,
@@ -83,7 +84,7 @@ def cross_play(
     from reidsim.engine.cross_play.run import cross_play_loaded, has_several_plays
     from reidsim.engine.results import next_free_folder, require_free
     from reidsim.games.cross_play import require_measure
-    from reidsim.reports.cross_play_table import cross_play_tables, cross_play_verdict
+    from reidsim.reports.cross_play_table import cross_play_tables
     from reidsim.reports.equilibrium_table import double_oracle_tables, equilibrium_tables
     from reidsim.reports.illustration import illustrate
     from reidsim.scenarios.load import load_scenario
@@ -139,8 +140,7 @@ def cross_play(
         raise
     for table in cross_play_tables(result, measure):
         Console().print(table)
-    for line in cross_play_verdict(result):
-        typer.echo(line)
+    arguments.print_verdict(result)
     for table in (*equilibrium_tables(result), *double_oracle_tables(result)):
         Console().print(table)
     arguments.print_warnings(result.warnings)

@@ -1,4 +1,4 @@
-"""The command that tells who acts in a scenario, and in what order."""
+"""The command that prints who acts in a scenario, and in what order."""
 
 from __future__ import annotations
 

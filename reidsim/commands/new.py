@@ -12,6 +12,7 @@ from rich.console import Console
 
 from reidsim.commands.arguments import print_warnings
 from reidsim.errors import InputError
+from reidsim.progress import DelayedProgress
 
 
 def new(
@@ -27,44 +28,43 @@ def new(
     quasi_identifier: Annotated[
         list[str] | None,
         typer.Option(
-            "--quasi-identifier", help="A column that others may know, of up to 12; guessed if none.", metavar="COLUMN"
+            "--quasi-identifier", help="Column that others may know, at most 12 (default: guessed).", metavar="COLUMN"
         ),
     ] = None,
     drop: Annotated[
-        list[str] | None, typer.Option("--drop", help="A column that is no quasi-identifier.", metavar="COLUMN")
+        list[str] | None, typer.Option("--drop", help="Column that is no quasi-identifier.", metavar="COLUMN")
     ] = None,
     population: Annotated[
         str | None,
         typer.Option(
-            help="Population that the people are of; journalist risk with it, prosecutor risk if none.",
+            help="Population of the people: journalist risk (default: prosecutor risk).",
             metavar="RECIPE",
         ),
     ] = None,
     delimiter: Annotated[
         str | None,
-        typer.Option(help="Between columns of a CSV file; if none, the comma, semicolon, tab or bar that fits."),
+        typer.Option(help="Delimiter of a CSV file (default: recognized)."),
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option(help="Of a CSV file, such as latin-1; UTF-8 if none.", metavar="NAME")
+        str | None, typer.Option(help="Encoding of a CSV file, such as latin-1 (default: UTF-8).", metavar="NAME")
     ] = None,
     merge: Annotated[
         list[str] | None,
-        typer.Option(
-            "--merge", help="A column in which values of nearly the same spelling are the same.", metavar="COLUMN"
-        ),
+        typer.Option("--merge", help="Column whose near spellings are merged.", metavar="COLUMN"),
     ] = None,
     age_on: Annotated[
         str | None,
-        typer.Option(help="Day, as 2024-06-30, on which dates of birth become ages.", metavar="DAY"),
+        typer.Option(help="Day, such as 2024-06-30, at which dates of birth become ages.", metavar="DAY"),
     ] = None,
     benefit: Annotated[
-        float | None, typer.Option(help="Of sharing a record as it is; 1200 if none, as in Wan et al. 2015.")
+        float | None,
+        typer.Option(help="Publisher's benefit of an unchanged record (default 1200, as in Wan et al. 2015)."),
     ] = None,
-    loss: Annotated[float | None, typer.Option(help="For a re-identified record; 300 if none.")] = None,
+    loss: Annotated[float | None, typer.Option(help="Publisher's loss per re-identified record (default 300).")] = None,
     gain: Annotated[
-        float | None, typer.Option(help="Of the adversary from a re-identified record; the loss if none.")
+        float | None, typer.Option(help="Adversary's gain per re-identified record (default: the loss).")
     ] = None,
-    cost: Annotated[float | None, typer.Option(help="Of an attempt, to the adversary; 4 if none.")] = None,
+    cost: Annotated[float | None, typer.Option(help="Adversary's cost of an attempt (default 4).")] = None,
 ) -> None:
     """Draft a scenario, with hierarchies, from your own file of records.
 
@@ -75,32 +75,33 @@ def new(
     if not os.path.exists(data):
         raise InputError("no such file", source=data)
     # Imported late so that a mistyped name does not wait for numerical libraries.
-    from reidsim.drafts.draft import draft_scenario, name_of
-    from reidsim.drafts.scenario_text import Prices
-    from reidsim.engine.results import require_free, write_results
-    from reidsim.reports.draft_table import draft_table
+    with DelayedProgress(Console(stderr=True), f"reading {data}"):
+        from reidsim.drafts.draft import draft_scenario, name_of
+        from reidsim.drafts.scenario_text import Prices
+        from reidsim.engine.results import require_free, write_results
+        from reidsim.reports.draft_table import draft_table
 
-    name = name_of(data)
-    # A file without an ending has the name that its draft would have.
-    folder = output or Path(f"{name}-draft" if name == data.name else name)
-    require_free(folder)
-    draft = draft_scenario(
-        data,
-        folder,
-        named=quasi_identifier or (),
-        dropped=drop or (),
-        delimiter=delimiter,
-        population=population,
-        prices=Prices(benefit, loss, gain, cost),
-        encoding=encoding,
-        merged=merge or (),
-        age_on=age_on,
-    )
-    write_results(folder, draft.write)
+        name = name_of(data)
+        # A file without an ending has the name that its draft would have.
+        folder = output or Path(f"{name}-draft" if name == data.name else name)
+        require_free(folder)
+        draft = draft_scenario(
+            data,
+            folder,
+            named=quasi_identifier or (),
+            dropped=drop or (),
+            delimiter=delimiter,
+            population=population,
+            prices=Prices(benefit, loss, gain, cost),
+            encoding=encoding,
+            merged=merge or (),
+            age_on=age_on,
+        )
+        write_results(folder, draft.write)
     Console().print(draft_table(draft, data.name))
     print_warnings(draft.warnings)
     scenario = folder / draft.scenario_file
-    typer.echo(f"Draft in {folder}: {draft.choice.strategies:,} ways to share a record")
+    typer.echo(f"Draft in {folder}: {draft.choice.strategies:,} strategies per record")
     if benefit is None and loss is None and cost is None:
-        typer.echo("Prices are those of Wan et al. 2015: set yours (--benefit, --loss, --cost)")
+        typer.echo("Parameters are those of Wan et al. 2015: set yours (--benefit, --loss, --cost)")
     typer.echo(f"Next: read it, then reidsim run {shlex.quote(str(scenario))}")

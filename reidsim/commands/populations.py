@@ -17,11 +17,9 @@ def populate(
     output: Annotated[Path, typer.Option("-o", "--output", help="New file, whose name ends in .parquet.")],
     seed: Annotated[
         int | None,
-        typer.Option(help="Of the draw, instead of the recipe's; without effect on kinds that draw nothing.", min=0),
+        typer.Option(help="Seed of the draw, instead of the recipe's.", min=0),
     ] = None,
-    expected: Annotated[
-        bool, typer.Option("--expected", help="Expected counts instead of a draw, for kinds that have them.")
-    ] = False,
+    expected: Annotated[bool, typer.Option("--expected", help="Expected counts instead of a draw.")] = False,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", help="Replace a value of the recipe, such as people=5000.", metavar="KEY=VALUE"),
@@ -56,28 +54,28 @@ def describe(
         ),
     ],
     columns: Annotated[
-        list[str] | None, typer.Option("--column", help="An attribute that an attacker may know; all if none.")
+        list[str] | None, typer.Option("--column", help="Attribute that an adversary may know (default: all).")
     ] = None,
     count: Annotated[
-        str | None, typer.Option(help="Column with the number of records of each row; each row is one without it.")
+        str | None, typer.Option(help="Column with the number of records of each row (default: one).")
     ] = None,
     weight: Annotated[
         str | None,
-        typer.Option(help="Column with sampling weights: how many people of the population each record stands for."),
+        typer.Option(help="Column with sampling weights."),
     ] = None,
     person: Annotated[
         str | None,
-        typer.Option(help="Column that says whose each record is, where people have several: people are counted."),
+        typer.Option(help="Column that identifies the person of a record: people are counted."),
     ] = None,
     population_size: Annotated[
         int | None,
         typer.Option(
-            help="People in the population that the file is a random sample of; it is the population without it.", min=1
+            help="People in the population of which the file is a sample (default: the file is the population).", min=1
         ),
     ] = None,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
 ) -> None:
-    """Print cells, uniques, k-anonymity profile and population uniqueness of a file.
+    """Measure how unique the records of a file are.
 
     Example: reidsim describe people.csv --column age --column sex --population-size 5000
 

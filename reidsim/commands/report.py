@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from reidsim.commands.arguments import STANDARD_OUTPUT
+from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 
 
@@ -28,50 +29,52 @@ def report(
     ] = None,
     file_format: Annotated[
         ReportFormat | None,
-        typer.Option("--format", help="How it is written (default: as FILE ends, .html or .md; else html)."),
+        typer.Option("--format", help="Format (default: that of the ending of FILE, else html)."),
     ] = None,
     scenario: Annotated[
         Path | None, typer.Option("--scenario", help="The scenario's file, for comments written after the run.")
     ] = None,
     no_cells: Annotated[
-        bool, typer.Option("--no-cells", help="Leave out the list of cells at the highest risk, which shows values.")
+        bool, typer.Option("--no-cells", help="Leave out the cells at the highest risk, which show values.")
     ] = False,
+    author: Annotated[str, typer.Option("--author", help="Who prepared it, for its head.", metavar="NAME")] = "",
+    institution: Annotated[str, typer.Option("--institution", help="Of the author.", metavar="NAME")] = "",
 ) -> None:
-    """Write a report of a run to hand over: one HTML page that needs nothing else, or Markdown.
+    """Write a report of a run: one HTML page that needs nothing else, or Markdown.
 
-    Example: reidsim report results/wan2015-001 -o report.html
+    Example: reidsim report results/wan2015-001 --author "Ada Moss" --institution "Town Clinic"
 
     Example: reidsim report results/wan2015-001 -o report.md
     """
-    from reidsim.reports.page.report import report_text, write_report
+    named: dict[str, Any] = {
+        "scenario_file": scenario,
+        "cells": not no_cells,
+        "author": author,
+        "institution": institution,
+    }
+    named["file_format"] = file_format.value if file_format else None
+    with DelayedProgress(Console(stderr=True), f"reading {folder}"):
+        from reidsim.reports.page.report import report_text, write_report
 
+        stop_if_interrupted()
+        if output == STANDARD_OUTPUT:
+            text = report_text(folder, **named | {"file_format": named["file_format"] or "html"})
+        else:
+            written = write_report(folder, output, **named)
     if output == STANDARD_OUTPUT:
-        text = report_text(
-            folder,
-            file_format=file_format.value if file_format else "html",
-            scenario_file=scenario,
-            cells=not no_cells,
-        )
         # Reports are in UTF-8, whatever the terminal is in.
         typer.echo(text.encode(), nl=False)
-        return
-    written = write_report(
-        folder,
-        output,
-        file_format=file_format.value if file_format else None,
-        scenario_file=scenario,
-        cells=not no_cells,
-    )
-    typer.echo(f"Report in {written}")
+    else:
+        typer.echo(f"Report in {written}")
 
 
 def gallery(
-    scenarios: Annotated[list[str] | None, typer.Argument(help="Bundled scenarios; all if none.")] = None,
+    scenarios: Annotated[list[str] | None, typer.Argument(help="Bundled scenarios (default: all).")] = None,
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Folder for gallery.md and gallery/, which are replaced.")
     ] = Path("docs"),
 ) -> None:
-    """Run bundled scenarios small and write a page with a figure and a finding of each.
+    """Run reduced bundled scenarios and write a page with a figure and a finding of each.
 
     Example: reidsim gallery -o docs
 

@@ -24,7 +24,7 @@ def score(
         str | None,
         typer.Option(
             "--key",
-            help="Column of both files that says whose record a row is (default: rows are in order).",
+            help="Column of both files that identifies the record (default: rows are in order).",
             metavar="COLUMN",
         ),
     ] = None,
@@ -33,7 +33,7 @@ def score(
     seed: arguments.SeedOption = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Say what a released file pays and risks, beside the policies of a scenario.
+    """Compute payoff and risk of a released file, beside the policies of a scenario.
 
     Example: reidsim score released.csv --scenario my.toml
 

@@ -15,7 +15,7 @@ def serve(
         typer.Argument(help="Scenario in which somebody decides: a bundled name or a TOML file.", metavar="SCENARIO"),
     ] = "wan2015",
     set_: SetOption = None,
-    port: Annotated[int, typer.Option(help="On this machine; 0 for any that is free.", min=0, max=65_535)] = 8765,
+    port: Annotated[int, typer.Option(help="Port on this machine; 0 for any that is free.", min=0, max=65_535)] = 8765,
     allow_code: AllowCodeOption = False,
 ) -> None:
     """Show a scenario as a page in the browser, on this machine only; needs the extra web.

@@ -1,4 +1,4 @@
-"""The command that writes the records in the forms that a run chose, and checks what it wrote."""
+"""The command that writes the records as a run releases them, and checks what it wrote."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from reidsim.commands.arguments import AllowCodeOption, KeepIdentifierOption, KeepOption, print_warnings
 from reidsim.errors import InputError
+from reidsim.progress import DelayedProgress
 from reidsim.wording import counted
 
 
@@ -25,26 +27,28 @@ def share(
         Path | None,
         typer.Option("-o", "--output", help="New CSV file; the sidecar is FILE.json; needed unless --verify is given."),
     ] = None,
-    policy: Annotated[str | None, typer.Option(help="Whose forms; needed if the run has several.")] = None,
+    policy: Annotated[
+        str | None, typer.Option(help="Policy whose release is written; needed if the run has several.")
+    ] = None,
     keep: KeepOption = None,
     keep_identifier: KeepIdentifierOption = None,
     max_risk: Annotated[
         float | None,
         typer.Option(
             "--max-risk",
-            help="Highest risk of a record that is written; that of the run's best no-attack policy, else 1/11.",
+            help="Highest risk of a record to write; that of the run's best no-attack policy, else 1/11.",
         ),
     ] = None,
     accept_risk: Annotated[
-        bool, typer.Option("--accept-risk", help="Write the file though its highest risk is above that.")
+        bool, typer.Option("--accept-risk", help="Write the file although its highest risk is above the limit.")
     ] = False,
     data: Annotated[
-        Path | None, typer.Option(help="The file of the records, if it was moved; its content must be that of the run.")
+        Path | None, typer.Option(help="File of the records, if moved; its content must be that of the run.")
     ] = None,
     rulebook: Annotated[
         Path | None,
         typer.Option(
-            "--rulebook", help="New CSV file of what was decided of every cell, for `reidsim apply`; not to be shared."
+            "--rulebook", help="New CSV file with the decision for every cell, for `reidsim apply`; do not share it."
         ),
     ] = None,
     verify: Annotated[
@@ -52,13 +56,14 @@ def share(
     ] = None,
     allow_code: AllowCodeOption = False,
 ) -> None:
-    """Write the records in the forms that a policy of a run chose, read them back, and write a sidecar.
+    """Write the records as a policy of a run releases them, read them back, and write a sidecar.
 
     Example: reidsim share results/patients-001 -o shared.csv --policy no-attack
 
     Example: reidsim share results/patients-001 -o shared.csv --max-risk 0.1
     """
-    from reidsim.reports.shared.file import require_new_files, sidecar_of, verify_shared
+    with DelayedProgress(Console(stderr=True), f"reading {verify or folder or 'results'}"):
+        from reidsim.reports.shared.file import require_new_files, sidecar_of, verify_shared
 
     if verify is not None:
         options = (folder, output, policy, keep, keep_identifier, data, max_risk, rulebook)
@@ -73,23 +78,24 @@ def share(
     if folder is None or output is None:
         where, expected = ("DIR", "a results folder") if folder is None else ("-o", "the name of a new file")
         raise InputError("missing", where=where, expected=expected, hint="or --verify FILE")
-    from reidsim.reports.page.stored_run import open_results
-    from reidsim.reports.shared.sharing import share_run
+    with DelayedProgress(Console(stderr=True), f"reading {folder}"):
+        from reidsim.reports.page.stored_run import open_results
+        from reidsim.reports.shared.sharing import share_run
 
-    # What cannot be written is told before results are opened.
-    require_new_files(output)
-    sidecar, warnings = share_run(
-        open_results(folder),
-        output,
-        policy=policy,
-        keep=keep or (),
-        keep_identifier=keep_identifier or (),
-        data=data,
-        max_risk=max_risk,
-        accept_risk=accept_risk,
-        rulebook=rulebook,
-        allow_code=allow_code,
-    )
+        # What cannot be written is told before results are opened.
+        require_new_files(output)
+        sidecar, warnings = share_run(
+            open_results(folder),
+            output,
+            policy=policy,
+            keep=keep or (),
+            keep_identifier=keep_identifier or (),
+            data=data,
+            max_risk=max_risk,
+            accept_risk=accept_risk,
+            rulebook=rulebook,
+            allow_code=allow_code,
+        )
     print_warnings(warnings)
     typer.echo(_in_words(sidecar))
     typer.echo(f"Written: {output} and {sidecar_of(output)}")

@@ -1,4 +1,4 @@
-"""The command that works out what uncertain parameters mean for a decision."""
+"""The command that computes what uncertain parameters mean for a decision."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def stress(
     scenario: arguments.ScenarioArgument,
     output: Annotated[Path | None, arguments.results_option("NAME-stress")] = None,
     method: Annotated[
-        Method | None, typer.Option("--method", help="Work out sensitivity by this method.", show_choices=True)
+        Method | None, typer.Option("--method", help="Compute sensitivity by this method.", show_choices=True)
     ] = None,
     samples: Annotated[
         int | None, typer.Option("--samples", help="Base samples or trajectories of the sensitivity analysis.", min=2)
     ] = None,
     runs: Annotated[
         Path | None,
-        typer.Option("--runs", help="Folder that keeps finished runs, and yields them another time."),
+        typer.Option("--runs", help="Folder that keeps finished runs for another time."),
     ] = None,
     executor: ExecutorOption = None,
     workers: WorkersOption = None,
@@ -44,9 +44,9 @@ def stress(
     group_readable: arguments.GroupReadableOption = False,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Work out what uncertain parameters mean for the decision: sensitivity, robustness, mistaken beliefs.
+    """Compute what uncertain parameters mean for the decision: sensitivity, robustness, mistaken beliefs.
 
-    Example: reidsim stress wan2015-stress --method morris -o results/prices
+    Example: reidsim stress wan2015-stress --method morris -o results/screening
 
     Example: reidsim stress wan2015-stress
     """
@@ -79,5 +79,6 @@ def stress(
         raise
     for table in stress_tables(result, loaded.name):
         Console().print(table)
+    arguments.print_verdict(result)
     arguments.print_warnings(result.warnings)
     arguments.tell_results(folder, group_readable=group_readable)

@@ -1,4 +1,4 @@
-"""The command that finds the fine or price at which another policy pays most."""
+"""The command that finds the amount at which another policy pays most."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ def switch(
         typer.Option("--key", help="economics.loss, economics.gain, economics.benefit or economics.cost."),
     ] = "economics.loss",
     low: Annotated[
-        float | None, typer.Option("--from", help="Least value (default: 0).", metavar="AMOUNT", min=0.0)
+        float | None, typer.Option("--from", help="Lowest value (default: 0).", metavar="AMOUNT", min=0.0)
     ] = None,
     high: Annotated[
         float | None,
-        typer.Option("--to", help="Greatest value (default: four times the scenario's).", metavar="AMOUNT", min=0.0),
+        typer.Option("--to", help="Highest value (default: four times the scenario's).", metavar="AMOUNT", min=0.0),
     ] = None,
     link_gain: Annotated[
         bool,
-        typer.Option("--link-gain", help="Let the adversary's gain be the loss at each point; else it stays."),
+        typer.Option("--link-gain", help="Set the adversary's gain to the loss at each point; else it stays."),
     ] = False,
     output: Annotated[Path | None, arguments.results_option("NAME-switch")] = None,
     set_: arguments.SetOption = None,
     seed: arguments.SeedOption = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Find the fine or price at which another policy pays the publisher most, and write a results folder.
+    """Find the amount at which another policy pays the publisher most, and write a results folder.
 
     Example: reidsim switch wan2015 --key economics.benefit
 

@@ -11,7 +11,7 @@ from reidsim.drafts.choice import Choice, ChosenColumn
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
 # Dollars per record, those of Wan et al. 2015.
-BENEFIT, LOSS, COST = 1200.0, 300.0, 4.0
+OF_PAPER = {"benefit": 1200.0, "loss": 300.0, "cost": 4.0}
 POLICIES = ("no-protection", "basic", "no-attack")
 
 _LINE = 118
@@ -177,10 +177,10 @@ def _possible(names: Sequence[str]) -> str:
 def _economics(prices: Prices) -> str:
     given = (prices.benefit, prices.loss, prices.gain, prices.cost)
     amounts = {
-        "benefit": (BENEFIT if prices.benefit is None else prices.benefit, "of sharing a record as it is"),
-        "loss": (LOSS if prices.loss is None else prices.loss, "for a re-identified record"),
+        "benefit": (OF_PAPER["benefit"] if prices.benefit is None else prices.benefit, "of sharing a record as it is"),
+        "loss": (OF_PAPER["loss"] if prices.loss is None else prices.loss, "for a re-identified record"),
         "gain": (prices.gain, "of the adversary from a re-identified record"),
-        "cost": (COST if prices.cost is None else prices.cost, "of an attempt, to the adversary"),
+        "cost": (OF_PAPER["cost"] if prices.cost is None else prices.cost, "of an attempt, to the adversary"),
     }
     lines = [
         f"{key} = {toml_value(value)} # {meaning}" for key, (value, meaning) in amounts.items() if value is not None
@@ -231,9 +231,9 @@ _PRICES_OF_WAN2015 = """\
 # The adversary gains what the loss is, if no gain is said."""
 
 _ADVERSARY = """\
-# Prosecutor risk: the adversary knows that the person is in this file, so records hide among each other alone. That is
-# the worst case. Where the file is a sample, name its population in a section [population] (`reidsim list` shows what
-# comes along) and let risk be "journalist".
+# Prosecutor risk: the adversary knows that the person is in this file, so groups are counted among its records. That
+# is the worst case. Where the file is a sample, name its population in a section [population] (`reidsim list` shows
+# the bundled ones) and set risk = "journalist".
 [adversary]
 risk = "prosecutor\""""
 
@@ -241,7 +241,7 @@ _JOURNALIST = """\
 # Journalist risk: the adversary does not know who of the population is in this file."""
 
 _PUBLISHER = """\
-# Everything as it is, the form that pays best, and the one that pays best among those that no attack pays against.
+# Everything unchanged, the release that pays best, and the one that pays best among those that no attack pays against.
 [publisher]
 policies = {policies}"""
 

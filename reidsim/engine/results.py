@@ -13,6 +13,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -211,6 +212,15 @@ class Result(ABC):
         """Draw the figure that tells most of it; see `reidsim.plot`."""
         figure: Figure = reidsim.plot(self)
         return figure
+
+    def report(self, path: str | Path | None = None, *, author: str = "", institution: str = "") -> Any:
+        """Write the report of the result; see `reidsim.report`."""
+        return reidsim.report(self, path, author=author, institution=institution)
+
+    def _repr_html_(self) -> str:
+        # Of a floor above, as are figures and reports.
+        text: str = import_module("reidsim.front.results").result_html(self)
+        return text
 
     def save(self, folder: str | Path, *, illustrate: Illustrator | None = None) -> Path:
         """Write the results folder: manifest, tables, and figures if `illustrate` is given.

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -72,19 +70,10 @@ class RunResult(Result):
         policies = ", ".join(map(str, self.runs["policy"].unique())) if "policy" in self.runs else ""
         return f"{type(self).__name__}({self.name!r}: {policies or counted(len(self.runs), 'row')})"
 
-    def report(self, path: str | Path | None = None) -> Any:
-        """Write the report of the result; see `reidsim.report`."""
-        return reidsim.report(self, path)
-
     def share(self, policy: str | None = None, **options: Any) -> pd.DataFrame:
         """Return the records as a policy shares them; see `reidsim.share`."""
         table: pd.DataFrame = reidsim.share(self, policy, **options)
         return table
-
-    def _repr_html_(self) -> str:
-        # Of a floor above, as are figures and reports.
-        text: str = import_module("reidsim.front.results").result_html(self)
-        return text
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
         """Return runs, records if there are any, and the tables behind figures."""

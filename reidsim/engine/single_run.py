@@ -16,6 +16,7 @@ from reidsim.errors import locating
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
+from reidsim.scenarios.releases_by_loss import FACT as EXPECTED_LOSSES
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Played, Progress, Study, equilibria_of
 
@@ -100,9 +101,12 @@ def play_policies(study: Study[Any], report: Progress) -> Played:
             analysis = kind.analyse(study, outcomes, report)
             warnings = (*analysis.left_out, *kind.warnings(study, draw, outcomes))
             facts = {"policies": kind.facts_of_policies(study, outcomes)}
-    distributions = distribution_table({policy: evenly_mixed(each) for policy, each in people.items()})
-    analysis = replace(analysis, runtimes=pd.concat(runtimes, ignore_index=True), reidentified=distributions)
-    return Played(pd.concat(runs, ignore_index=True), records, analysis, facts, warnings)
+    mixed = {policy: evenly_mixed(each) for policy, each in people.items()}
+    analysis = replace(
+        analysis, runtimes=pd.concat(runtimes, ignore_index=True), reidentified=distribution_table(mixed)
+    )
+    losses = {name: each.lost / each.n for name, each in mixed.items() if each.lost is not None}
+    return Played(pd.concat(runs, ignore_index=True), records, analysis, {**facts, EXPECTED_LOSSES: losses}, warnings)
 
 
 def _assess(study: Study[Any], report: Progress) -> Played:

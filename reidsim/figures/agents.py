@@ -15,13 +15,13 @@ from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
 _EXPOSED = "exposed"
 # Panels of the figures of rounds, and of several releases: column, title and what the axis says.
 _PANELS = (
-    (PUBLISHER_PAYOFF.column, "Payoff of whoever shares", style.UNIT),
+    (PUBLISHER_PAYOFF.column, "Publisher's payoff", style.UNIT),
     (ADVERSARY_PAYOFF.column, "Payoff of all adversaries", style.UNIT),
     (PARTICIPATION.column, PARTICIPATION.label, "share of data subjects"),
     (RISK.column, RISK.label, "share of records re-identified"),
 )
 _PANELS_OF_WAVES = (
-    (PUBLISHER_PAYOFF.column, "Payoff of who shares", style.UNIT),
+    (PUBLISHER_PAYOFF.column, "Publisher's payoff", style.UNIT),
     (_EXPOSED, "Exposed so far", "share of data subjects"),
     (PARTICIPATION.column, "In the release", "share of data subjects"),
     (RISK.column, RISK.label, "records re-identified, share"),

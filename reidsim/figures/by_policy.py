@@ -10,11 +10,15 @@ from matplotlib.figure import Figure
 
 from reidsim.figures import style
 from reidsim.figures.inputs import checked
+from reidsim.figures.reidentified import reidentified_by_policy
+from reidsim.figures.switch import loss_switches
 from reidsim.games.measures import ADVERSARY_PAYOFF, MEASURES, PUBLISHER_PAYOFF
 from reidsim.measures import Measure, measures_among
 from reidsim.palette import BLUE, VERMILION
 from reidsim.scenarios.faces import Shown
 from reidsim.scenarios.people import once_each
+from reidsim.scenarios.registry import kind_of_content
+from reidsim.scenarios.releases_by_loss import releases_by_loss
 
 _COLOURS = {PUBLISHER_PAYOFF.column: BLUE, ADVERSARY_PAYOFF.column: VERMILION}
 _RISKS = {"policy", "attacked", "success_probability"}
@@ -23,11 +27,16 @@ _ROW = 0.45
 
 
 def figures_by_policy(result: Shown) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of what a run of any kind of scenario has: payoffs and risks by policy."""
+    """Yield name and figure of what a run of any kind of scenario has: payoffs, people at risk, the switch point."""
     if {"policy", *_COLOURS} <= set(result.runs.columns):
         yield "payoffs", payoffs_by_policy(result.summary.reset_index(), result.measures)
     if set(result.records.columns) >= _RISKS and len(result.records):
         yield "risks", risks_by_policy(once_each(result.records, result.manifest["content"]))
+    if len(result.analysis.reidentified):
+        yield "reidentified", reidentified_by_policy(result.analysis.reidentified)
+    by_loss = releases_by_loss(result.summary, result.manifest, kind_of_content(result.manifest["content"]).policies)
+    if by_loss is not None:
+        yield "switch", loss_switches(by_loss)
 
 
 def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASURES) -> Figure:
@@ -66,11 +75,12 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
     table = checked(records, "records", text=("policy",), numbers=("success_probability",), flags=("attacked",))
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
     lines, highest = [], 0.0
-    for policy, own in style.looks(style.ordered_policies(table["policy"])).items():
-        chosen = table[table["policy"] == policy]
-        risk = np.sort(np.where(chosen["attacked"], chosen["success_probability"], 0.0))[::-1]
-        share = np.arange(1, len(risk) + 1) / len(risk)
-        highest = max(highest, float(np.mean(risk > 0)))
+    rows = {str(name): places for name, places in table.groupby("policy", sort=False, observed=True).indices.items()}
+    risks = np.where(table["attacked"], table["success_probability"], 0.0)
+    for policy, own in style.looks(style.ordered_policies(rows)).items():
+        found, numbers = np.unique(-risks[rows[policy]], return_counts=True)
+        risk, share = -found, np.cumsum(numbers) / numbers.sum()
+        highest = max(highest, float(share[risk > 0].max(initial=0.0)))
         lines += axes.step(
             [1.0, *risk, 0.0], [0.0, *share, 1.0], where="post", color=own.colour, linestyle=own.dashes,
             label=style.policy_name(policy),

@@ -57,6 +57,14 @@ _KEY_WORDS = {
 }
 
 
+# Choices of stress tests, which no kind has.
+_ROBUST = {
+    "robust-maximin": "Robust: best worst case",
+    "robust-minimax-regret": "Robust: least regret",
+    "robust-quantile": "Robust: best quantile",
+}
+
+
 @dataclass(frozen=True)
 class Look:
     """How a policy is drawn; line style and marker tell it apart without the colour."""
@@ -68,7 +76,8 @@ class Look:
 
 def policy_name(policy: str) -> str:
     """Return the name of a policy as shown to readers; unknown ones as they are."""
-    return next((kind.policies[policy].label for kind in kinds_at_hand() if policy in kind.policies), policy)
+    label = next((kind.policies[policy].label for kind in kinds_at_hand() if policy in kind.policies), policy)
+    return _ROBUST.get(policy, label)
 
 
 def _fixed_looks() -> tuple[str, ...]:

@@ -9,6 +9,23 @@ from matplotlib.figure import Figure
 from reidsim.figures import style
 from reidsim.figures.inputs import checked
 from reidsim.palette import GREY
+from reidsim.scenarios.releases_by_loss import ReleasesByLoss, loss_text
+
+# A switch is named by its amount unless it is nearer than this part of the axis to the one before.
+_APART = 0.1
+# How far the axis of the loss goes: so many times the scenario's, and beyond the last switch.
+_TIMES_OWN, _BEYOND = 4.0, 1.25
+
+
+def loss_switches(by_loss: ReleasesByLoss) -> Figure:
+    """Draw what the releases of each policy would pay at other losses, over bands of those that pay most."""
+    stretches = by_loss.stretches
+    high = max(_TIMES_OWN * by_loss.own, _BEYOND * stretches[-1].low)
+    bands = pd.DataFrame(
+        [(low, min(end, high), policy) for low, end, policy in stretches], columns=["low", "high", "policy"]
+    )
+    parameter = "times the scenario's loss" if by_loss.in_times else "loss"
+    return switch_lines(by_loss.lines(high), bands, parameter=parameter, own=by_loss.own)
 
 
 def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, own: float) -> Figure:
@@ -49,13 +66,16 @@ def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, ow
         low, high, policy = float(band["low"]), float(band["high"]), str(band["policy"])
         if policy in look:
             axes.axvspan(low, high, color=look[policy].colour, alpha=0.08, linewidth=0)
-            axes.annotate(
-                style.policy_name(policy), ((low + high) / 2, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3),
-                textcoords="offset points", ha="center", fontsize=9, parse_math=False,
-            )  # fmt: skip
+    low, high = np.min(bands["low"].to_numpy()), np.max(bands["high"].to_numpy())
+    named = low
     for value in bands["low"].to_numpy()[1:]:
         axes.axvline(value, color=GREY, linewidth=0.8)
-    low, high = np.min(bands["low"].to_numpy()), np.max(bands["high"].to_numpy())
+        if value - named > _APART * (high - low):
+            named = value
+            axes.annotate(
+                loss_text(value), (value, 1.0), xycoords=("data", "axes fraction"),
+                xytext=(0, 3), textcoords="offset points", ha="center", fontsize=9,
+            )  # fmt: skip
     if low <= own <= high:
         handles.append(axes.axvline(own, color=GREY, linewidth=1.2, linestyle=":", label="as in the scenario"))
     axes.set_xlim(low, high)

@@ -158,7 +158,7 @@ class Sequential(_Links):
             return plan_known(self.attack, sizes)
         if registry_size is None or match_probability is None:
             raise InputError(
-                "unknown groups are told by both", source="Sequential.plan", where="registry_size, match_probability",
+                "unknown groups need both", source="Sequential.plan", where="registry_size, match_probability",
                 expected="both or neither",
             )  # fmt: skip
         return plan_unknown(self.attack, sizes, BinomialBelief(registry_size, np.asarray(match_probability)))

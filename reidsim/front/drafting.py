@@ -132,7 +132,7 @@ class DraftedScenario:
         return f"DraftedScenario({self.name!r}: {counted(self.draft.records, 'record')}, {names})"
 
     def _repr_html_(self) -> str:
-        size = f"{counted(self.draft.records, 'record')}, {self.draft.choice.strategies:,} ways to share each"
+        size = f"{counted(self.draft.records, 'record')}, {self.draft.choice.strategies:,} strategies per record"
         head = f"<p><strong>{escape(self.name)}</strong>: {size}</p>"
         warnings = "".join(f"<li>{escape(warning)}</li>" for warning in self.warnings)
         return head + self.columns.to_html(index=False) + (f"<ul>{warnings}</ul>" if warnings else "")

@@ -12,17 +12,22 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.deprecation import level_outside
+from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.release_file import sha256_of
+from reidsim.engine.results import Result
 from reidsim.engine.run_result import RunResult
+from reidsim.engine.stress.result import StressResult
 from reidsim.figures.style import policy_name
 from reidsim.front.files import write_given
+from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import measures_among
 from reidsim.reports.illustration import illustrate
 from reidsim.reports.measures_html import measures_table
 from reidsim.reports.page.report import report_text, write_report
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.sharing import share_run
-from reidsim.reports.verdict import has_verdict, verdict
+from reidsim.reports.verdict import has_verdict, told_by
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.tables import read_table
 
@@ -47,15 +52,19 @@ class Report:
         return _FRAME.format(escape(self.html))
 
 
-def report(result: RunResult | str | Path, path: str | Path | None = None) -> Report:
-    """Write the report of a run, for whoever decides: one HTML page that needs nothing else.
+def report(
+    result: Result | str | Path, path: str | Path | None = None, *, author: str = "", institution: str = ""
+) -> Report:
+    """Write the report of a result, for whoever decides: one HTML page that needs nothing else.
 
     Parameters
     ----------
-    result : RunResult, str or Path
+    result : RunResult, CrossPlayResult, StressResult, str or Path
         A result, or a results folder.
     path : str or Path, optional
         New file for it, ``.html`` or ``.md``.
+    author, institution : str
+        Who prepared it, for its head.
 
     Returns
     -------
@@ -75,11 +84,11 @@ def report(result: RunResult | str | Path, path: str | Path | None = None) -> Re
     """
     with TemporaryDirectory() as place:
         folder = Path(result) if isinstance(result, str | Path) else Path(place) / "results"
-        if isinstance(result, RunResult):
+        if isinstance(result, Result):
             result.save(folder, illustrate=illustrate)
         if path is not None:
-            write_report(folder, path)
-        return Report(report_text(folder))
+            write_report(folder, path, author=author, institution=institution)
+        return Report(report_text(folder, author=author, institution=institution))
 
 
 def share(
@@ -146,7 +155,7 @@ def share(
             accept_risk=accept_risk,
         )
         for text in told:
-            warnings.warn(text, stacklevel=2)
+            warnings.warn(text, stacklevel=level_outside())
         table = (
             read_table(written, delimiter=str(sidecar["delimiter"]), trim=False)
             if sidecar["records"]["shared"]
@@ -176,16 +185,30 @@ def _files_of(result: RunResult, place: Path) -> dict[str, Any]:
     return {"release_file": told}
 
 
-def result_html(result: RunResult) -> str:
-    """Return a result as a notebook shows it: the verdict, the measures by policy, and the warnings."""
-    summary = result.summary
-    if has_verdict(summary):
-        content, rounds = result.manifest["content"], getattr(result.analysis, "rounds", None)
-        told = verdict(summary, content, rounds=rounds, name=policy_name)
-        shown = f"<p>{escape(told)}</p>{measures_table(summary, content)}"
-    else:
-        known = measures_among(result.measures, summary.columns)
-        table = pd.DataFrame({measure.label: summary[name].map(measure.text) for name, measure in known.items()})
-        shown = table.to_html()
+def result_html(result: Result) -> str:
+    """Return a result as a notebook shows it: the verdict, the table behind it, and the warnings."""
+    told = "".join(f"<p>{escape(line)}</p>" for line in told_by(result, policy_name).splitlines())
     warnings = "".join(f"<li>{escape(warning)}</li>" for warning in result.warnings)
-    return f"<p><strong>{escape(result.name)}</strong></p>{shown}" + (f"<ul>{warnings}</ul>" if warnings else "")
+    return f"<p><strong>{escape(result.name)}</strong></p>{told}{_table(result)}" + (
+        f"<ul>{warnings}</ul>" if warnings else ""
+    )
+
+
+def _table(result: Result) -> str:
+    if isinstance(result, CrossPlayResult):
+        return result.matrix(PUBLISHER_PAYOFF.column).map(PUBLISHER_PAYOFF.text).to_html()
+    if isinstance(result, StressResult):
+        found = result.tables.get("robustness", pd.DataFrame())
+        numbers = ["mean_payoff", "worst_payoff", "largest_regret"]
+        if found.empty:
+            return ""
+        shown = found[numbers].map(PUBLISHER_PAYOFF.text).set_axis(found["policy"].map(policy_name).rename(None))
+        return shown.rename(columns=lambda name: name.replace("_", " ")).to_html()
+    if not isinstance(result, RunResult):
+        return ""
+    if has_verdict(result.summary):
+        return measures_table(result.summary, result.manifest["content"])
+    known = measures_among(result.measures, result.summary.columns)
+    return pd.DataFrame(
+        {measure.label: result.summary[name].map(measure.text) for name, measure in known.items()}
+    ).to_html()

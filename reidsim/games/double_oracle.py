@@ -113,13 +113,13 @@ def double_oracle(
     Raises
     ------
     InputError
-        If there are too many forms to plan against several adversaries, nobody is left, or the tolerance is not above
-        0.
+        If there are too many releases to plan against several adversaries, nobody is left, or the tolerance is not
+        above 0.
     """
     if not tolerance > 0:
         raise InputError("not a tolerance", where="tolerance", found=tolerance, expected="an amount above 0")
     if not can_plan_against_all(opponents):
-        raise InputError("too many forms to plan against several adversaries", expected=f"at most {MOST_FORMS:,}")
+        raise InputError("too many releases to plan against several adversaries", expected=f"at most {MOST_FORMS:,}")
     payoff, theirs = play.matrix("publisher_payoff"), play.matrix("adversary_payoff")
     playing = [each for each in opponents if each.name in payoff.columns and not _come_together(each)]
     left_out = [

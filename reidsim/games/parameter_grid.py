@@ -18,9 +18,13 @@ from reidsim.linkage.risk import RiskModel, UniformGuess
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
 # Records x strategies held at once while thinning.
-_CHUNK = 4_000_000
+_CHUNK = 1_000_000
 # Utilities closer than this are equal: sums of the same logarithms in another order differ by less.
 _SAME_UTILITY = 1e-12
+# Strategies before another one that are compared with it ahead of sorting.
+_BEFORE = 12
+# Points of one threshold of attack from which on thinning what is attacked there takes less than it saves.
+_WORTH_THINNING = 3
 
 
 @dataclass(frozen=True)
@@ -128,13 +132,13 @@ def undominated_options(
     counts = [np.zeros(1, dtype=np.int64)]
     for begin in range(0, n, chunk):
         rows = np.arange(begin, min(begin + chunk, n))
-        utility = np.empty((len(rows), size))
-        success = np.empty((len(rows), size))
+        by_strategy = np.empty((2, size, len(rows)))
         for strategy in range(size):
-            utility[:, strategy] = space.utility(strategy, rows)
-            success[:, strategy] = risk.success_probability(linker.link(strategy, rows).group_sizes)
+            by_strategy[0, strategy] = space.utility(strategy, rows)
+            by_strategy[1, strategy] = risk.success_probability(linker.link(strategy, rows).group_sizes)
             if minimum is not None:
-                utility[~space.at_least(strategy, minimum[rows]), strategy] = -1.0
+                by_strategy[0, strategy, ~space.at_least(strategy, minimum[rows])] = -1.0
+        utility, success = np.ascontiguousarray(by_strategy.transpose(0, 2, 1))
         keep, per_record = _undominated(utility, success, _SAME_UTILITY)
         record = np.repeat(np.arange(len(rows)), per_record)
         kept.append(keep)
@@ -176,21 +180,46 @@ def average_outcomes(
     PointAverages
     """
     totals = np.empty((5, points.n_points))
-    for point in range(points.n_points):
-        chosen = best_options(options, points, point, no_attack=no_attack)
-        totals[:, point] = _total(
-            options.utility,
-            options.success,
-            options.intensity,
-            chosen,
-            weights,
-            points.benefit[point],
-            points.loss[point],
-            points.gain[point],
-            points.cost[point],
-            INDIFFERENCE,
-        )
+    never = np.full(points.n_points, np.inf)
+    attacked_above = np.divide(points.cost * (1 + INDIFFERENCE), points.gain, out=never, where=points.gain > 0)
+    thresholds, group = np.unique(attacked_above, return_inverse=True)
+    for number, threshold in enumerate(thresholds.tolist()):
+        together = np.flatnonzero(group == number)
+        looked_at = options
+        if len(together) >= _WORTH_THINNING:
+            looked_at = _thinned_options(options, points.benefit[together], points.loss[together], threshold)
+        for point in together.tolist():
+            totals[:, point] = _total(
+                looked_at.utility,
+                looked_at.success,
+                looked_at.intensity,
+                best_options(looked_at, points, point, no_attack=no_attack),
+                weights,
+                points.benefit[point],
+                points.loss[point],
+                points.gain[point],
+                points.cost[point],
+                INDIFFERENCE,
+            )
     return PointAverages(*(totals / weights.sum()))
+
+
+def _thinned_options(options: Options, benefit: Floats, loss: Floats, attacked_above: float) -> Options:
+    """Leave out options that are never best at points (n_points,) of one threshold of attack.
+
+    Let d be ten times `INDIFFERENCE`. Of the options before the first that is not attacked, one of utility u and
+    success probability s is left out if two others of them have, at some weights that sum to one, a mean utility of at
+    least u + d and a mean success probability of at most s - d: one of the two then pays more by d (benefit + loss).
+    After the first that is not attacked, those are left out whose utility is lower by so much that they pay less by two
+    ties or more wherever benefit is above 0. What pays less than the best by three ties never has a say in which of
+    equal options is kept, and at two ties below what comes before it the search of the options has ended.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slack = 3 * INDIFFERENCE * (1 + float(np.where(benefit > 0, loss / benefit, np.inf).max()))
+    start, kept = _thinned(options.start, options.utility, options.success, attacked_above, 10 * INDIFFERENCE, slack)
+    return Options(
+        start, options.strategies[kept], options.utility[kept], options.success[kept], options.intensity[kept]
+    )
 
 
 def best_strategies(options: Options, points: ParameterPoints, point: int, *, no_attack: bool = False) -> Strategies:
@@ -225,6 +254,7 @@ def _undominated(utility: Floats, success: Floats, same: float) -> tuple[NDArray
     keep = np.empty(n * size, dtype=np.int64)
     per_record = np.zeros(n, dtype=np.int64)
     safer_than_all_before = np.empty(size, dtype=np.bool_)
+    candidate, falling = np.empty(size, dtype=np.int64), np.empty(size)
     found = 0
     for i in range(n):
         safest = np.inf
@@ -232,19 +262,32 @@ def _undominated(utility: Floats, success: Floats, same: float) -> tuple[NDArray
             safer_than_all_before[strategy] = utility[i, strategy] >= 0.0 and success[i, strategy] < safest
             if safer_than_all_before[strategy]:
                 safest = success[i, strategy]
-        order = np.argsort(-utility[i], kind="mergesort")
+        # Most are no better than one shortly before them, which has at least their utility: what is sorted is less.
+        candidates = 0
+        for strategy in range(size):
+            before = candidates
+            while before > max(0, candidates - _BEFORE) and (
+                utility[i, candidate[before - 1]] < utility[i, strategy]
+                or success[i, candidate[before - 1]] > success[i, strategy]
+            ):
+                before -= 1
+            if before <= max(0, candidates - _BEFORE) and utility[i, strategy] >= 0.0:
+                candidate[candidates] = strategy
+                falling[candidates] = -utility[i, strategy]
+                candidates += 1
+        order = candidate[np.argsort(falling[:candidates], kind="mergesort")]
         safest_above = np.inf
         begin = 0
-        while begin < size and utility[i, order[begin]] >= 0.0:
+        while begin < candidates:
             # One level of utility, its strategies in lattice order.
             end = begin + 1
-            while end < size and utility[i, order[end]] > utility[i, order[begin]] - same:
+            while end < candidates and utility[i, order[end]] > utility[i, order[begin]] - same:
                 end += 1
-            level = np.sort(order[begin:end])
+            level = order[begin:end]
+            if end > begin + 1:
+                level = np.sort(level)
             safest = safest_above
             for strategy in level:
-                if utility[i, strategy] < 0.0:
-                    continue
                 if success[i, strategy] < safest or safer_than_all_before[strategy]:
                     safest = min(safest, success[i, strategy])
                     keep[found] = strategy
@@ -253,6 +296,41 @@ def _undominated(utility: Floats, success: Floats, same: float) -> tuple[NDArray
             safest_above = safest
             begin = end
     return keep[:found].copy(), per_record
+
+
+@numba.njit(cache=True)
+def _thinned(
+    start: NDArray[np.int64],
+    utility: Floats,
+    success: Floats,
+    attacked_above: float,
+    margin: float,
+    slack: float,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where the options of each record begin among those kept, and the positions of these."""
+    n = len(start) - 1
+    begins, kept, found = np.zeros(n + 1, dtype=np.int64), np.empty(len(utility), dtype=np.int64), 0
+    for i in range(n):
+        option = start[i]
+        while option < start[i + 1] and success[option] > attacked_above:
+            while found > begins[i] + 1:
+                above, here = kept[found - 2], kept[found - 1]
+                span = utility[above] - utility[option]
+                share = (utility[here] + margin - utility[option]) / span if span > 0.0 else 2.0
+                line = share * success[above] + (1.0 - share) * success[option]
+                if share > 1.0 or line > success[here] - margin:
+                    break
+                found -= 1
+            kept[found] = option
+            found += 1
+            option += 1
+        safe = option
+        while option < start[i + 1] and utility[option] >= utility[safe] - slack:
+            kept[found] = option
+            found += 1
+            option += 1
+        begins[i + 1] = found
+    return begins, kept[:found].copy()
 
 
 @numba.njit(cache=True)

@@ -36,12 +36,15 @@ class Reidentified:
         The distribution of the number who are re-identified.
     publisher, adversary : Sums or None
         Distributions of payoffs over all people, in currency units; None where nothing tells what is at stake.
+    lost : float or None
+        What the publisher's payoff is expected to lose by re-identification, over all people; None as above.
     """
 
     n: int
     people: Successes
     publisher: Sums | None
     adversary: Sums | None
+    lost: float | None = None
 
     def measures(self) -> dict[str, float]:
         """Return the measures by column; with a standard error, ``..._standard_error``, where payoffs are drawn."""
@@ -77,7 +80,7 @@ def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Gene
             gained = sum_of_amounts(case.hits.chance, case.hits.numbers, case.hits.amounts, rng, alone)
             adversary = gained.shifted(case.earned - case.hits.expected)
         weights.append(case.probability)
-        parts.append(Reidentified(n, people, lost.shifted(case.kept, -1.0), adversary))
+        parts.append(Reidentified(n, people, lost.shifted(case.kept, -1.0), adversary, case.people.expected))
     return mixed(weights, parts)
 
 
@@ -87,11 +90,13 @@ def mixed(weights: Sequence[float], parts: Sequence[Reidentified]) -> Reidentifi
         return parts[0]
     publisher = [part.publisher for part in parts if part.publisher is not None]
     adversary = [part.adversary for part in parts if part.adversary is not None]
+    lost = [weight * part.lost for weight, part in zip(weights, parts, strict=True) if part.lost is not None]
     return Reidentified(
         parts[0].n,
         mixture(weights, [part.people for part in parts]),
         mixture_of_sums(weights, publisher) if len(publisher) == len(parts) else None,
         mixture_of_sums(weights, adversary) if len(adversary) == len(parts) else None,
+        sum(lost) if len(lost) == len(parts) else None,
     )
 
 

@@ -29,9 +29,7 @@ _MOST_CELLS = 50_000_000
 class CountTable(Section):
     """Counts in a CSV file, one row per cell; rows of the same cell are added up, cells without a row are empty."""
 
-    file: str = Field(
-        description="CSV file with a row per cell; rows of the same cell are added up, cells without a row are empty"
-    )
+    file: str = Field(description="CSV file with a row per cell; rows of one cell are added up")
     columns: dict[str, str] = Field(min_length=1, description="attribute = column of the file")
     count: str = Field(description="its column of counts")
 
@@ -72,12 +70,9 @@ class FittedRecipe(RecipeHead):
     margin: tuple[MarginTable, ...] = Field(min_length=1, description="the tables to meet")
     tolerance: Annotated[float, Field(gt=0, lt=1)] = Field(
         default=1e-9,
-        description="by how much margins may be missed, and may differ before they contradict each other; as a share "
-        "of the people",
+        description="by how much margins may be missed or differ, as a share of the people",
     )
-    max_rounds: Annotated[int, Field(gt=0)] = Field(
-        default=1000, description="how often the table is scaled to all margins before giving up"
-    )
+    max_rounds: Annotated[int, Field(gt=0)] = Field(default=1000, description="most rounds of scaling")
 
 
 def fitted_population(

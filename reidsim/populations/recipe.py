@@ -15,7 +15,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class RecipeHead(Section):
     """What every recipe tells about itself."""
 
-    title: str = Field(default="", description="a name for people to read, shown by `reidsim list`")
+    title: str = Field(default="", description="name shown by `reidsim list`")
     source: str = Field(default="", description="where the figures come from")
 
 
@@ -70,7 +70,7 @@ class Tail(Section):
     """Weights ``exp(-linear k - quadratic k**2)`` of the k-th year above the last age of the figures."""
 
     linear: Annotated[float, Field(ge=0)] = Field(
-        description="the k-th year above the last row (of kind sf1: above 90) weighs exp(-linear k - quadratic k^2)"
+        description="the k-th year above the last row (kind sf1: above 90) weighs exp(-linear k - quadratic k^2)"
     )
     quadratic: Annotated[float, Field(ge=0)] = Field(description="see `linear`")
 
@@ -128,9 +128,7 @@ class RegistryRecipe(RecipeHead):
     kind: Literal["registry"] = Field(description="this kind")
     population: str = Field(description="a population, of whole people")
     size: Annotated[int, Field(gt=0)] = Field(description="people listed")
-    seed: Annotated[int, Field(ge=0)] = Field(
-        description="seed of the draw of the registry; independent of the population's"
-    )
+    seed: Annotated[int, Field(ge=0)] = Field(description="seed of the draw")
 
 
 class VoterFileRecipe(RecipeHead):

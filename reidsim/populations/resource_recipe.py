@@ -60,14 +60,11 @@ class ResourceRecipe(RecipeHead):
 
     kind: Literal["resource"] = Field(description="this kind")
     population: str = Field(description="a population, of whole people")
-    seed: Annotated[int, Field(ge=0)] = Field(
-        description="seed of the draw of the resource; independent of the population's"
-    )
+    seed: Annotated[int, Field(ge=0)] = Field(description="seed of the draw")
     size: Annotated[int, Field(gt=0)] | None = Field(default=None, description="exact number of records")
     coverage: Coverage | None = Field(
         default=None,
-        description="probability that a person has a record, a list of tables by attribute being multiplied; with "
-        "`size`, the weight of being drawn",
+        description="probability that a person is listed; tables by attribute are multiplied; with `size`, weights",
     )
     among: dict[str, tuple[str, ...]] = Field(
         default={}, description="attribute = values of the people who can be listed"

@@ -32,10 +32,10 @@ class ListedAttributes(Section):
 
     age: str | None = Field(default=None, description="attribute that holds the age in years")
     year_of_birth: str | None = Field(default=None, description="attribute that holds the year of birth")
-    sex: str | None = Field(default=None, description="attribute that the list may tell as the sex")
-    race: str | None = Field(default=None, description="attribute that the list may tell as the race")
-    ethnicity: str | None = Field(default=None, description="attribute that the list may tell as the ethnicity")
-    party: str | None = Field(default=None, description="attribute that the list may tell as the party")
+    sex: str | None = Field(default=None, description="attribute of the sex")
+    race: str | None = Field(default=None, description="attribute of the race")
+    ethnicity: str | None = Field(default=None, description="attribute of the ethnicity")
+    party: str | None = Field(default=None, description="attribute of the party")
     address: tuple[str, ...] = Field(default=(), description="attributes known from the address, such as the ZIP code")
     state: str | None = Field(
         default=None, description="attribute that holds the state; only people of the list's state are listed"
@@ -44,7 +44,7 @@ class ListedAttributes(Section):
     @model_validator(mode="after")
     def _one_birth(self) -> ListedAttributes:
         if (self.age is None) == (self.year_of_birth is None):
-            raise InputError("adults cannot be told", expected="either age or year_of_birth")
+            raise InputError("adults are unknown", expected="either age or year_of_birth")
         return self
 
     @property
@@ -58,13 +58,13 @@ class ProfileOverrides(Section):
     """Facts of the state's profile to replace."""
 
     birth: Literal["full", "year", "age", "none"] | None = Field(
-        default=None, description="what the list tells of the birth: date, year, age or nothing"
+        default=None, description="what the list carries of the birth"
     )
-    sex: bool | None = Field(default=None, description="whether the list tells the sex")
-    race: bool | None = Field(default=None, description="whether the list tells the race")
-    ethnicity: bool | None = Field(default=None, description="whether the list tells the ethnicity")
-    party: bool | None = Field(default=None, description="whether the list tells the party")
-    address: bool | None = Field(default=None, description="whether the list tells the address")
+    sex: bool | None = Field(default=None, description="whether the list carries it")
+    race: bool | None = Field(default=None, description="whether the list carries it")
+    ethnicity: bool | None = Field(default=None, description="whether the list carries it")
+    party: bool | None = Field(default=None, description="whether the list carries it")
+    address: bool | None = Field(default=None, description="whether the list carries it")
     registered_share: Share | None = Field(default=None, description="probability that an adult is listed")
 
 
@@ -89,13 +89,11 @@ class VoterListRecipe(RecipeHead):
     kind: Literal["voter-list"] = Field(description="this kind")
     population: str = Field(description="a population")
     state: str = Field(description="name or postal abbreviation")
-    seed: Annotated[int, Field(ge=0)] = Field(
-        description="seed of the draw of the list; independent of the population's"
-    )
+    seed: Annotated[int, Field(ge=0)] = Field(description="seed of the draw")
     reference_year: int | None = Field(
         default=None, description="year of the list; needed with `attributes.year_of_birth`"
     )
-    attributes: ListedAttributes = Field(description="attributes of the population that tell what the list may carry")
+    attributes: ListedAttributes = Field(description="attributes of the population that the list may carry")
     overrides: ProfileOverrides = Field(
         default=ProfileOverrides(), description="facts of the state's profile to replace"
     )
@@ -226,7 +224,7 @@ def _whole_numbers(attribute: Attribute) -> NDArray[np.int64]:
     for category, number in zip(attribute.categories, numbers, strict=True):
         if number is None or number < 0:
             raise InputError(
-                "not a whole number, so adults cannot be told", where=f"attribute {attribute.name!r}", found=category
+                "not a whole number, so adults are unknown", where=f"attribute {attribute.name!r}", found=category
             )
     return np.array(numbers, dtype=np.int64)
 

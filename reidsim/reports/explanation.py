@@ -61,7 +61,7 @@ def _agents(name: str, kind: Kind, scenario: ScenarioHead, agents: AgentsSection
     if taking_part is not None:
         yield (
             f"data subjects: take part if {taking_part.reward:,g} is at least the harm that they expect "
-            f"(mean {taking_part.harm:,g} a breach)"
+            f"(mean {taking_part.harm:,g} a re-identification)"
         )
 
 
@@ -132,7 +132,11 @@ def _acting(
             "own successes",
         ),
     }
-    stays = (agents.participation is not None, "who takes part in the next round", "own breach, and breaches heard of")
+    stays = (
+        agents.participation is not None,
+        "who takes part in the next round",
+        "own re-identification, and those heard of",
+    )
     known = learns.setdefault("data subjects", (False, "", ""))
     if stays[0]:
         both = [part for part in (known, stays) if part[0]]

@@ -101,15 +101,11 @@ def _run_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:
         yield from sweep_figures(result) if swept is None else swept
     elif isinstance(result.analysis, AgentAnalysis):
         yield from _agent_figures(result.analysis)
+        if len(result.analysis.reidentified):
+            yield "reidentified", reidentified_by_policy(result.analysis.reidentified)
     else:
-        drawn = False
-        for figure in kind.figures(result) or ():
-            drawn = True
-            yield figure
-        if not drawn:
-            yield from figures_by_policy(result)
-    if len(result.analysis.reidentified):
-        yield "reidentified", reidentified_by_policy(result.analysis.reidentified)
+        yield from figures_by_policy(result)
+        yield from kind.figures(result) or ()
 
 
 def _agent_figures(analysis: AgentAnalysis) -> Iterator[tuple[str, Figure]]:

@@ -56,19 +56,9 @@ class Entry:
         return REPRODUCED if abs(self.ours - self.printed) <= self.tolerance else NOT_REPRODUCED
 
     @property
-    def cells(self) -> tuple[str, str, str, str, str, str, str]:
-        """The row as text: where, what, printed, ours, difference, verdict, note."""
-        numeric = not isinstance(self.printed, str) and not isinstance(self.ours, str)
-        difference = self._text(float(self.ours) - float(self.printed)) if numeric else ""
-        return (
-            self.where,
-            self.what,
-            self._text(self.printed),
-            self._text(self.ours),
-            difference,
-            self.verdict,
-            self.note,
-        )
+    def cells(self) -> tuple[str, str, str, str, str]:
+        """The row as text: where, what, printed, ours, note."""
+        return (self.where, self.what, self._text(self.printed), self._text(self.ours), self.note)
 
     def _text(self, value: float | str) -> str:
         if isinstance(value, str):
@@ -129,13 +119,15 @@ class Ledger:
         return sum(entry.verdict == REPRODUCED for entry in self.entries)
 
     def markdown(self) -> str:
-        """Return the paper's section of the ledger: what does not reproduce, then all entries, folded."""
+        """Return the paper's section of the ledger: what does not reproduce, then what does, folded."""
         missed = [entry for entry in self.entries if entry.verdict != REPRODUCED]
+        done = [entry for entry in self.entries if entry.verdict == REPRODUCED]
         lines = [f"## {self.scenario}", "", f"{self.paper}.", "", self.how.strip(), ""]
         lines += [f"{self.reproduced} of {len(self.entries)} printed numbers and claims are reproduced.", ""]
         if missed:
-            lines += ["Not reproduced:", "", *(f"- {entry.where}: {entry.what}" for entry in missed), ""]
-        lines += _folded(f"All {len(self.entries)} printed numbers and claims", _table(self.entries))
+            lines += ["Not reproduced:", "", *_table(missed), ""]
+        if done:
+            lines += _folded(f"Reproduced: {len(done)} printed numbers and claims", _table(done))
         return "\n".join(lines)
 
 
@@ -203,7 +195,7 @@ def _summary(ledger: Ledger) -> str:
 
 
 def _table(entries: Iterable[Entry]) -> list[str]:
-    header = ("Where", "What", "Printed", "Ours", "Difference", "Verdict", "Note")
+    header = ("Where", "What", "Printed", "Ours", "Note")
     return [_row(header), _row(["---"] * len(header)), *(_row(entry.cells) for entry in entries)]
 
 

@@ -1,4 +1,4 @@
-"""The verdict: what a run says about the choice between its policies, in two or three sentences."""
+"""The verdict: what a run, an assessment or a stress test says, in two or three sentences."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.engine.results import Result
+from reidsim.engine.run_result import RunResult
+from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure, measures_among
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.registry import kind_of_content
@@ -14,6 +17,8 @@ from reidsim.scenarios.registry import kind_of_content
 # Payoffs that differ by less than this part of themselves are the same.
 _SAME = 1e-9
 _SAFE_HARBOR = "safe-harbor"
+# What an assessment compares sources of knowledge with.
+_WORST_CASE = "worst-case"
 # Measures of a round of which the verdict says how they change.
 _OF_ROUNDS = ("publisher_payoff", "participation", "share_attacked")
 
@@ -103,12 +108,127 @@ def verdict(
     return f"{text} This holds for the scenario's adversary and payoff parameters."
 
 
+def assessment_verdict(runs: pd.DataFrame, name: Callable[[str], str] = str) -> str:
+    """Say how probably a person is re-identified by who knows everything, and by what each real source tells.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        One row per knowledge (and size of the release, ``records``), with ``overall_risk``.
+    name : callable
+        Returns what a knowledge is called.
+    """
+    sizes = runs["records"] if "records" in runs else pd.Series(0, index=runs.index)
+    size = sizes.min()
+    risks = runs[sizes == size].groupby("knowledge", sort=False, observed=True)["overall_risk"].mean()
+    others = risks.drop(_WORST_CASE, errors="ignore").sort_values(ascending=False, kind="stable")
+    worst = risks.get(_WORST_CASE)
+    of = f"in a release of {size:,} records, " if size else ""
+    parts = []
+    if worst is not None:
+        parts.append(
+            f"If the adversary knows everything about everybody, {of}a person is re-identified with probability "
+            f"{worst:.4f} on average."
+        )
+    elif of:
+        parts.append(f"{of[0].upper()}{of[1:-2]}, the probability that a person is re-identified is what follows.")
+    for knowledge, risk in others.items():
+        less = "" if not worst else f", {1 - risk / worst:.1%} less"
+        parts.append(f"With what {name(str(knowledge))} tells it is {risk:.4f}{less}.")
+    return " ".join(parts)
+
+
+def stress_verdict(tables: Mapping[str, pd.DataFrame], unit: str, name: Callable[[str], str] = str) -> str:
+    """Say which policies withstand uncertain values, what payoffs depend on most, and what breaks a guarantee.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        Those of a stress test.
+    unit : str
+        What payoffs are counted per.
+    name : callable
+        Returns what a policy is called.
+
+    Returns
+    -------
+    str
+        Empty if no table compares policies, or nothing finished.
+    """
+    parts = (_robust(tables, unit, name), _most_sensitive(tables), _breaking(tables, name))
+    return " ".join(part for part in parts if part)
+
+
+def _robust(tables: Mapping[str, pd.DataFrame], unit: str, name: Callable[[str], str]) -> str:
+    found = tables.get("robustness", pd.DataFrame())
+    if found.empty or found["mean_payoff"].isna().any():
+        return ""
+    table = found.set_index(found["policy"].astype(str))
+    mean, worst, regret = table["mean_payoff"], table["worst_payoff"], table["largest_regret"]
+    return (
+        f"Over {int(table['points'].iloc[0]):,} points of uncertain values {name(str(mean.idxmax()))} pays most on "
+        f"average, {mean.max():,.2f} per {unit}. {name(str(worst.idxmax()))} pays most where values are worst, "
+        f"{worst.max():,.2f}; {name(str(regret.idxmin()))} is never more than {regret.min():,.2f} below the best."
+    )
+
+
+def _most_sensitive(tables: Mapping[str, pd.DataFrame]) -> str:
+    indices = tables.get("sensitivity", pd.DataFrame())
+    if indices.empty:
+        return ""
+    kept = (indices["output"] == PUBLISHER_PAYOFF.column) & (indices["other"] == "") & indices["value"].notna()
+    rows = indices[kept & indices["index"].isin(("total", "mu_star"))].sort_values("value", kind="stable")
+    most = rows.groupby("policy", observed=True)["parameter"].last().value_counts()
+    if most.empty:
+        return ""
+    of = "" if most.iloc[0] == most.sum() else f" of {most.iloc[0]} of {most.sum()} policies"
+    return f"Payoffs{of} depend most on {most.index[0]}."
+
+
+def _breaking(tables: Mapping[str, pd.DataFrame], name: Callable[[str], str]) -> str:
+    guarantee = tables.get("guarantee", pd.DataFrame(columns=["relative_error"]))
+    rows = guarantee.dropna(subset="relative_error").sort_values("relative_error", key=abs).to_dict("records")
+    if not rows:
+        return ""
+    row = rows[0]
+    return (
+        f"What {name(str(row['policy']))} promises breaks first where {row['parameter']} is {row['breaking']:,.4g} "
+        f"instead of {row['believed']:,.4g}."
+    )
+
+
 def _exposure(measures: pd.DataFrame, policy: str, words: Mapping[str, Measure], units: tuple[str, str]) -> str:
     share, chance = float(measures["share_attacked"][policy]), float(measures["risk"][policy])
     if share == 0:
         return "nobody is attacked" if units[0] == "person" else f"no {units[0]} is attacked"
     attacked, risk = words["share_attacked"].text(share), words["risk"].text(chance)
     return f"{attacked} of the {units[1]} are attacked, re-identification risk {risk}"
+
+
+def told_by(result: Result, name: Callable[[str], str] = str) -> str:
+    """Return the verdict of any result; empty where nothing is compared.
+
+    Parameters
+    ----------
+    result : RunResult, CrossPlayResult or StressResult
+    name : callable
+        Returns what a policy is called.
+    """
+    content = result.manifest["content"]
+    if isinstance(result, RunResult):
+        if {"knowledge", "overall_risk"} <= set(result.runs):
+            return assessment_verdict(result.runs, name)
+        if has_verdict(result.summary):
+            return verdict(result.summary, content, rounds=getattr(result.analysis, "rounds", None), name=name)
+        return ""
+    # What plays and tests others is not waited for by a run.
+    from reidsim.engine.cross_play import CrossPlayResult
+    from reidsim.engine.stress.result import StressResult
+    from reidsim.reports.cross_play_table import cross_play_verdict
+
+    if isinstance(result, CrossPlayResult):
+        return "\n".join(cross_play_verdict(result))
+    return stress_verdict(result.tables, counted_units(content)[0], name) if isinstance(result, StressResult) else ""
 
 
 def _kept(payoffs: pd.Series[float], policy: str, best: str, payoff: Measure) -> str:

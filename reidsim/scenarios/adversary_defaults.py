@@ -36,10 +36,11 @@ def spelled_out(content: Mapping[str, Any]) -> Mapping[str, Any]:
 def as_written(error: InputError, content: Mapping[str, Any]) -> InputError:
     """Return an error about data that were spelled out, which names the default where that is to blame."""
     section, _, rest = (error.where or "").partition(".")
+    if section != "adversaries" or spelled_out(content) is content:
+        return error
     name, _, key = rest.partition(".")
-    own = content.get(section, {}).get(name) if section == "adversaries" else None
-    first = key.partition(".")[0].partition("[")[0]
-    if not isinstance(own, Mapping) or first in own or first not in content.get("adversary", {}):
+    own, first = content["adversaries"].get(name), key.partition(".")[0].partition("[")[0]
+    if not isinstance(own, Mapping) or first in own or first not in content["adversary"]:
         return error
     return InputError(
         error.problem, source=error.source, where=f"adversary.{key}", found=error.found, expected=error.expected,

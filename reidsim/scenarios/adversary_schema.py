@@ -73,18 +73,18 @@ class SequentialSection(Section):
 
     registry: str | None = Field(
         default=None,
-        description="population (name or recipe) of those whom the adversary can look up; everybody if not given; "
-        "under journalist risk alone",
+        description="population (name or recipe) that the adversary can look up; everybody if not given; journalist "
+        "risk only",
     )
     belief: Literal["known", "unknown"] = Field(
         default="known",
-        description="whether the adversary knows the size of the group in the registry before it pays for access",
+        description="whether the group's size is known before paying for access",
     )
     access_cost: Money = Field(default=0.0, description="C_d: price of access to the registry")
     link_cost: Money = Field(default=0.0, description="C_l: cost of linking the record")
     penalty: Money = Field(default=0.0, description="C_p: fine for a detected exploit")
     max_penalties: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="n_f: how often the fine is levied at most; every time if not given"
+        default=None, description="n_f: most fines; every time if not given"
     )
     detection_intercept: float = Field(
         default=-4.59, description="h0: exploit j, from 0, is detected with probability 1/(1 + exp(-(h0 + h1 j)))"
@@ -92,19 +92,18 @@ class SequentialSection(Section):
     detection_slope: float = Field(default=0.0, description="h1 of that probability")
     prior: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None,
-        description="probability that the person is in the registry; people of the registry over people of the "
-        "population if not given",
+        description="probability that the person is in the registry; its share of the population if not given",
     )
     discount: Annotated[float, Field(gt=0, le=1)] = Field(
         default=0.9, description="gamma: worth of money one step later"
     )
     penalty_timing: Literal["next-state", "at-action"] = Field(
         default="next-state",
-        description="the fine is paid one step after the exploit, like the gain is collected, or at once",
+        description="the fine is paid one step after the exploit, or at once",
     )
     detection_ends_attack: bool = Field(default=False, description="whether a detected exploit is the last one")
     unconfirmed: UnconfirmedSection | None = Field(
-        default=None, description="whether the adversary must guess if an exploit hit; known groups only"
+        default=None, description="noisy signal in place of certainty about a hit; known groups only"
     )
 
 
@@ -113,16 +112,15 @@ class PlannerSection(RationalitySection):
 
     planner: Planner = Field(
         default="one-shot",
-        description="attack a record once, if the expected gain exceeds the cost; plan a sequential attack; always, "
-        "never or at random; or an adversary of your own, as `package.module:factory` or by the name that an "
-        "installed package gives it",
+        description="`one-shot`, `fmdp` (a sequential attack), `always`, `never`, `random`; or an adversary of your "
+        "own, as `package.module:factory` or by its installed name",
     )
     rate: Share = Field(default=0.5, description='of planner `"random"`: probability that a record is attacked')
     sequential: SequentialSection = Field(
         default=SequentialSection(), description='the sequential attack of planner `"fmdp"`'
     )
     parameters: dict[str, float | str | bool] = Field(
-        default={}, description="what is passed to the factory of an adversary of your own, besides gain and cost"
+        default={}, description="arguments of an adversary of your own, besides gain and cost"
     )
 
     @model_validator(mode="after")
@@ -155,27 +153,26 @@ class AdversarySection(PlannerSection):
 
     risk: Risk = Field(
         default="journalist",
-        description="groups counted in the population, in the released records, or in the population as estimated from "
-        "the records and their sampling weights",
+        description="groups are counted in the released records, in the population, or in the population as estimated "
+        "from sampling weights",
     )
     direction: Direction = Field(
         default="record",
-        description="whether it takes a shared row and asks who it is, takes a person and asks which of the shared "
-        "rows that fit is theirs, or does for each person whichever succeeds more",
+        description="takes a shared row and asks who it is, takes a person and asks which fitting row is theirs, or "
+        "does for each person whichever succeeds more",
     )
     knowledge: str | None = Field(
         default=None,
-        description='knowledge recipe (name or file): what it knows about people, such as `"tennessee-voters"`; '
-        "everything if not given",
+        description='knowledge recipe (name or file), such as `"tennessee-voters"`; knows everything if not given',
     )
     stages: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="path of an attack recipe: it infers attributes that are not released before it links",
+        description="path of an attack recipe: attributes are inferred before linking",
     )
     holds: tuple[str, ...] | None = Field(
         default=None,
-        description="lists drawn from the people in which it looks records up, of each the one with which it believes "
-        "to succeed best; everybody can be looked up if not given",
+        description="lists in which it looks records up, for each the one with the highest believed success; "
+        "everybody if not given",
     )
 
     @model_validator(mode="after")
@@ -249,8 +246,8 @@ class WeightedSection(EquipmentSection):
 
     weight: Share = Field(
         default=1.0,
-        description="probability that it is the one whom the records meet; those of all adversaries sum to 1; with "
-        '`agents.together = "all"`, that it is there',
+        description='probability that the records meet it, which sum to 1; with `agents.together = "all"`, that it is '
+        "present",
     )
 
 
@@ -259,9 +256,8 @@ class WeightedAdversarySection(WeightedSection, AdversarySection):
 
     holds: tuple[str, ...] | None = Field(
         default=None,
-        description="lists drawn from the people in which it looks records up, of each the one with which it believes "
-        "to succeed best; with agents any resources, held from the start. All that is needed if neither this nor "
-        "`buys` is given",
+        description="lists in which it looks records up, for each the one with the highest believed success; with "
+        "agents any resources, held from the start",
     )
 
     @model_validator(mode="after")

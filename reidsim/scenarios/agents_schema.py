@@ -68,13 +68,15 @@ class ParticipationSection(Section):
     """When data subjects take part."""
 
     reward: Money = Field(description="what taking part in a round is worth to a subject")
-    harm: Money = Field(description="mean harm of a breach to a subject")
+    harm: Money = Field(description="mean harm of a re-identification to a subject")
     spread: Annotated[float, Field(ge=0, le=10)] = Field(
         default=1.0, description="standard deviation of the logarithm of harm"
     )
-    expected_risk: Share = Field(default=0.0, description="probability of a breach that subjects expect at first")
+    expected_risk: Share = Field(
+        default=0.0, description="probability of a re-identification that subjects expect at first"
+    )
     learning_rate: Share = Field(default=0.2, description="weight of the latest round in what they expect")
-    hears: Share = Field(default=1.0, description="probability to hear of the breaches of a round")
+    hears: Share = Field(default=1.0, description="probability to hear of the re-identifications of a round")
 
 
 class AgentsSection(Section):
@@ -93,15 +95,14 @@ class AgentsSection(Section):
     )
     foresees: Literal["holdings", "plans"] = Field(
         default="holdings",
-        description="what the publisher reckons with: what adversaries hold, or also what they buy and can pay for",
+        description="what the publisher expects: what adversaries hold, or also what they buy and can pay for",
     )
     tolerance: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.001, description="change of a belief up to which the publisher keeps its choice"
+        default=0.001, description="smallest change of a belief after which the publisher plans anew"
     )
     remembers: bool = Field(
         default=True,
-        description="whether adversaries keep what was released in earlier rounds: whom a record may be must fit all "
-        "that was ever released of it, and who leaves stays exposed; if not, every round is attacked on its own",
+        description="whether adversaries keep earlier releases, so that people who leave stay exposed",
     )
     enforcement: EnforcementSection = Field(default=EnforcementSection(), description="detection, fines, exclusion")
     learning: LearningSection | None = Field(

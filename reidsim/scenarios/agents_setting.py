@@ -65,7 +65,7 @@ def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Sett
     for name, section in types_of(scenario).items():
         if section.needs_resources:
             raise InputError(
-                "this kind of scenario tells nothing of resources", source=study.loaded.path,
+                "this kind of scenario has no resources", source=study.loaded.path,
                 where=f"{section_of(scenario, name)}.{'buys' if section.buys else 'holds'}",
                 expected="other keys than holds and buys",
             )  # fmt: skip

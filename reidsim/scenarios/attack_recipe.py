@@ -26,7 +26,7 @@ class AttackResourceSection(Section):
     delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
     count: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="column of the file that says how many people each row stands for"
+        default=None, description="column with the number of people of each row"
     )
 
     @model_validator(mode="after")
@@ -45,14 +45,11 @@ class AttackRecipe(Section):
     title: str = Field(default="", description="what the recipe is about")
     source: str = Field(default="", description="where its figures come from")
     confidence_threshold: Share = Field(default=0.5, description="theta: a stage is not used below this confidence")
-    stages: tuple[StageSection, ...] = Field(
-        min_length=2, description="in the order in which they are carried out, as in masking scenarios"
-    )
+    stages: tuple[StageSection, ...] = Field(min_length=2, description="stages in order")
     resources: dict[str, AttackResourceSection] = Field(min_length=1, description="what the adversary holds, by name")
     columns: dict[str, str] = Field(
         default={},
-        description="inferred attribute that is no quasi-identifier = column of the scenario's records that tells if "
-        "it is right, where names differ",
+        description="inferred attribute = column of the scenario's records with the truth, where names differ",
     )
 
     @model_validator(mode="after")

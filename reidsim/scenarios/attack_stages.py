@@ -33,13 +33,11 @@ class InferSurnameSection(Section):
     loci: tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
-        description="used where shared; if not given all that subjects can share and the genealogy carries, in files "
-        "but for attributes that other stages link on",
+        description="used where shared; if not given, all shareable loci that the genealogy carries",
     )
     method: Literal["tmrca", "nearest-neighbour"] = Field(
         default="tmrca",
-        description="the surname of the candidate of the nearest common ancestor, or of the man who differs least in "
-        "repeats",
+        description="by the nearest common ancestor, or the least difference in repeats",
     )
     mutation_rates: str | None = Field(
         default=None, description="file with columns `locus` and `mutation_rate`; the bundled loci if not given"

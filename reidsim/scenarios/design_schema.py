@@ -77,8 +77,7 @@ class SweepSection(Section):
     values: dict[str, SweepValues] = Field(min_length=1, description="key path = its values")
     together: tuple[tuple[str, ...], ...] = Field(
         default=(),
-        description="groups of keys that change together, from their first values to their last; all others are "
-        "crossed",
+        description="groups of keys that change together; all others are crossed",
     )
     one_at_a_time: tuple[str, ...] = Field(
         default=(), description="keys that change one after the other, from the scenario's own values"
@@ -274,11 +273,11 @@ class UncertaintySection(Section):
     parameters: dict[str, Distribution] = Field(
         min_length=1,
         description="key path = its distribution; in stress tests also `adversary`, a discrete one over names of "
-        "adversaries of cross-play: which of them comes",
+        "cross-play",
     )
     samples: Annotated[int, Field(ge=1, le=MOST_POINTS)] = Field(default=100, description="points drawn")
     method: Literal["latin-hypercube", "sobol", "random"] = Field(
-        default="latin-hypercube", description="how points are spread; a Sobol sequence needs a power of 2 of them"
+        default="latin-hypercube", description="how points are spread; `sobol` needs a power of 2"
     )
     correlations: tuple[CorrelationSection, ...] = Field(
         default=(), description="pairs of parameters that go together; independent if not given"

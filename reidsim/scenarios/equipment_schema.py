@@ -20,11 +20,11 @@ class EquipmentSection(Section):
     """Amounts and resources of an adversary's own."""
 
     gain: Money | None = Field(
-        default=None, description="gain from a re-identification; that of the economics if not given"
+        default=None, description="gain from a re-identification; that of `[economics]` if not given"
     )
     cost: Money | None = Field(
         default=None,
-        description="cost of an attempt, or of an exploit of the sequential attack; that of the economics if not given",
+        description="cost of an attempt or exploit; that of `[economics]` if not given",
     )
     holds: tuple[str, ...] | None = Field(
         default=None,

@@ -118,7 +118,7 @@ class Faces:
             yield from by_generalization(run, "publisher")
 
     def figures(self, result: Shown) -> Figures | None:
-        """Return figures of one run, by name; where there is none, payoffs and risks by policy are drawn."""
+        """Return figures of one run, by name, besides those that every kind has: see `reidsim.figures.by_policy`."""
         return None
 
     def sweep_figures(self, result: ShownSweep) -> Figures | None:

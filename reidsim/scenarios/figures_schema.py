@@ -38,9 +38,7 @@ class AttackChanges(Section):
 class FileAttackSection(Section):
     """All records attacked by one adversary who pays for access once."""
 
-    budget: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="exploits that can be made at most; without it only the unlimited attack is planned"
-    )
+    budget: Annotated[int, Field(ge=1)] | None = Field(default=None, description="most exploits; no limit if not given")
     draws: Annotated[int, Field(ge=2)] = Field(
         default=1000, description="draws of who is where, to value the plan within the budget"
     )
@@ -71,8 +69,7 @@ class FiguresSection(Section):
 
     strategies: dict[str, str] | None = Field(
         default=None,
-        description="attribute = category of one record, every attribute given; its whole strategy space is worked "
-        "out and drawn",
+        description="attribute = category of one record, all of whose strategies are computed and drawn",
     )
     sequential: SequentialFiguresSection | None = Field(
         default=None, description='how the planner of the sequential attack behaves; only with planner `"fmdp"`'

@@ -60,7 +60,7 @@ FORMER_KEYS: tuple[FormerKey, ...] = (
         "analysis.maps",
         instead="a [sweep] over economics.benefit and economics.loss, as wan2015-map",
     ),
-    FormerKey("tables", "analysis.lines", instead="a [sweep] of prices that change one at a time, as wan2015-sweep"),
+    FormerKey("tables", "analysis.lines", instead="a [sweep] of payoff parameters one at a time, as wan2015-sweep"),
     FormerKey(
         "tables",
         "analysis.search_deviation",
@@ -74,11 +74,13 @@ FORMER_KEYS: tuple[FormerKey, ...] = (
     FormerKey("tables", "analysis.sequential.runtimes", instead="benchmarks/fmdp.py of the source"),
     FormerKey("tables", "analysis.sequential", "figures.sequential"),
     FormerKey("tables", "analysis.nodes", "figures.nodes"),
-    FormerKey("tables", "analysis.curves", instead="a [sweep] over a price and beliefs.risk, as prasser2017-sweep"),
+    FormerKey(
+        "tables", "analysis.curves", instead="a [sweep] over a payoff parameter and beliefs.risk, as prasser2017-sweep"
+    ),
     FormerKey(
         "tables",
         "analysis.runtimes",
-        instead="a [sweep] over a price and publisher.prune, as prasser2017-runtimes",
+        instead="a [sweep] over a payoff parameter and publisher.prune, as prasser2017-runtimes",
     ),
     FormerKey("masking", "analysis.search_path", "figures.search_path"),
     FormerKey(

@@ -181,20 +181,20 @@ class GivenPolicy:
         Raises
         ------
         InputError
-            If what the policy returns is not a form for each record, or -1.
+            If what the policy returns is not a release for each record, or -1.
         """
         chosen = self.policy.choose(game)
         strategies = np.asarray(chosen.strategies if isinstance(chosen, Choice) else chosen)
         n, size = game.n_records, record_game_of(game).space.size
         if strategies.shape != (n,) or strategies.dtype.kind not in "iu":
             raise InputError(
-                "not a form for each record", source=f"policy {self.name!r}", where="choose",
+                "not a release for each record", source=f"policy {self.name!r}", where="choose",
                 found=f"{strategies.dtype} of shape {strategies.shape}", expected=f"whole numbers of shape ({n},)",
             )  # fmt: skip
         wrong = (strategies < WITHHELD) | (strategies >= size)
         if wrong.any():
             raise InputError(
-                "no such form", source=f"policy {self.name!r}", where="choose", found=int(strategies[wrong][0]),
+                "no such release", source=f"policy {self.name!r}", where="choose", found=int(strategies[wrong][0]),
                 expected=f"0 to {size - 1}, or {WITHHELD} to withhold a record",
             )  # fmt: skip
         if isinstance(chosen, Choice):

@@ -19,9 +19,7 @@ class LevelsWithTop(Section):
     """What rules with several levels share."""
 
     suppress: bool = Field(default=True, description="end with a level of `*`")
-    costless_levels: tuple[int, ...] = Field(
-        default=(), description="levels, counted from 1, whose merging is not charged as loss"
-    )
+    costless_levels: tuple[int, ...] = Field(default=(), description="levels, from 1, that cost no information loss")
 
 
 class Intervals(LevelsWithTop):
@@ -46,9 +44,7 @@ class Prefix(LevelsWithTop):
 
     rule: Literal["prefix"] = Field(description="codes of one length by ever shorter prefixes")
     digits: tuple[int, ...] = Field(min_length=1, description="characters kept at each level, decreasing")
-    pool: tuple[str, ...] = Field(
-        default=(), description="prefixes, all of one length, whose codes form one group once that short"
-    )
+    pool: tuple[str, ...] = Field(default=(), description="prefixes of one length whose codes form one group")
 
 
 class Groups(LevelsWithTop):
@@ -57,8 +53,7 @@ class Groups(LevelsWithTop):
     rule: Literal["groups"] = Field(description="categories by listed groups")
     groups: tuple[tuple[tuple[str, ...], ...], ...] = Field(
         min_length=1,
-        description="groups of categories, per level; those not listed at a level keep their label from the level "
-        "below",
+        description="groups of categories, per level; others keep their label",
     )
 
 
@@ -66,7 +61,7 @@ class Dates(LevelsWithTop):
     """Days by ever longer parts of the calendar."""
 
     rule: Literal["dates"] = Field(
-        description='days by the calendar, of a column read as `"date"`; values that are no days share one group'
+        description='days by the calendar, of a column read as `"date"`; other values share one group'
     )
     levels: tuple[str, ...] = Field(
         min_length=1,

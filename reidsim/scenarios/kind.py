@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from reidsim.games.equilibrium import Equilibrium
     from reidsim.games.reidentified import Reidentified
     from reidsim.scenarios.load import LoadedScenario
-    from reidsim.scenarios.opponent_types import TypeOpponents
     from reidsim.scenarios.opponents import Opponents
     from reidsim.scenarios.schema import ScenarioHead
 
@@ -334,7 +333,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
 
         return study, opponents_by_planner(study, knowledge=knowledge, stages=stages, rate=rate, draw=draw)
 
-    def opponent_types(self, study: Any, draw: int = 0) -> TypeOpponents:
+    def opponent_types(self, study: Any, draw: int = 0) -> Opponents:
         """Return adversaries with what they hold and may buy in rounds, and what may be planned on of several."""
         from reidsim.scenarios.agents import are_equipped
         from reidsim.scenarios.opponent_types import ideas_of_several, types_of_setting

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
@@ -30,36 +30,10 @@ LEFT_OUT = (
 _View = Literal["truth", "belief"]
 
 
-@dataclass(frozen=True, eq=False)
-class TypeOpponents:
-    """The adversaries of a scenario who are equipped, or what may be planned on of several.
+def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Opponents:
+    """Return the adversaries of a world of agents, each by its name, and all together, named ``types``.
 
-    Parameters
-    ----------
-    opponents : tuple of Opponent
-        Each by its name, and all together, named ``types``.
-    ideas : dict of str to RecordGame
-        What else a defender may plan on: ``average-type`` and ``worst-of-types``.
-    left_out : tuple of str
-        What is left out, with the reason.
-    """
-
-    opponents: tuple[Opponent, ...] = ()
-    ideas: dict[str, Game] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()
-
-    def beside(self, others: Opponents) -> Opponents:
-        """Return other adversaries with these types after them."""
-        return replace(
-            others,
-            opponents=(*others.opponents, *self.opponents),
-            left_out=(*self.left_out, *others.left_out),
-            ideas={**others.ideas, **self.ideas},
-        )
-
-
-def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> TypeOpponents:
-    """Return the adversaries of a world of agents.
+    A defender may plan on ``average-type`` and ``worst-of-types`` besides.
 
     Parameters
     ----------
@@ -96,16 +70,16 @@ def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Ty
     mix = game(types["truth"], "truth", together), game(types["belief"], "belief", together)
     opponents.append(Opponent(TYPES, *mix, among_all=False))
     ideas, no_average = _ideas(space, types["belief"], setting.benefit, losses["belief"], together)
-    return TypeOpponents(tuple(opponents), ideas, (LEFT_OUT, *no_average))
+    return Opponents(tuple(opponents), left_out=(LEFT_OUT, *no_average), ideas=ideas)
 
 
-def ideas_of_several(study: Study[Any], draw: int = 0) -> TypeOpponents:
+def ideas_of_several(study: Study[Any], draw: int = 0) -> Opponents:
     """Return what a defender may plan on where a scenario has several adversaries by name; nothing where it has one."""
     game = study.world(draw).belief
     if not isinstance(game, TypesGame):
-        return TypeOpponents()
+        return Opponents()
     ideas, no_average = _ideas(game.space, game.types, game.benefit, game.loss, game.together)
-    return TypeOpponents((), ideas, no_average)
+    return Opponents(left_out=no_average, ideas=ideas)
 
 
 def _ideas(
@@ -137,7 +111,7 @@ def _equipped(profile: AdversaryProfile, view: _View, space: StrategySpace) -> A
     if equipment is None:
         raise InputError("nothing can be attacked with what it holds or may buy")
     if len(equipment.linker.link(space.most_specific).group_sizes) != space.n_records:
-        raise InputError("it does not tell records apart by what an attack in stages infers")
+        raise InputError("it does not distinguish records by what an attack in stages infers")
     return AdversaryType(profile.name, profile.weight, equipment.linker, equipment.adversary)
 
 

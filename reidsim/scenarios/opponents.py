@@ -31,17 +31,26 @@ class Opponents:
     opponents : tuple of Opponent
         In the order of `ADVERSARIES`.
     own : str
-        The one that the scenario is about.
+        The one that the scenario is about; empty if it is another.
     left_out : tuple of str
         Those that cannot play, with the reason.
     ideas : dict of str to RecordGame or MaskingGame
         Further games that a defender may plan on.
     """
 
-    opponents: tuple[Opponent, ...]
-    own: str
-    left_out: tuple[str, ...]
+    opponents: tuple[Opponent, ...] = ()
+    own: str = ""
+    left_out: tuple[str, ...] = ()
     ideas: dict[str, Game] = field(default_factory=dict)
+
+    def beside(self, others: Opponents) -> Opponents:
+        """Return others, with these after them; what cannot play of these is told first."""
+        return replace(
+            others,
+            opponents=(*others.opponents, *self.opponents),
+            left_out=(*self.left_out, *others.left_out),
+            ideas={**others.ideas, **self.ideas},
+        )
 
 
 def opponents_by_planner(

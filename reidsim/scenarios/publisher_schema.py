@@ -33,15 +33,13 @@ class PublisherScenario(ScenarioHead):
         description="with agents: several by name; an `adversary` beside them gives their defaults",
     )
     publisher: PoliciesSection = Field(description="what the publisher may do")
-    agents: AgentsSection | None = Field(
-        default=None, description="several adversaries, data subjects and rounds; one analytic game if not given"
-    )
+    agents: AgentsSection | None = Field(default=None, description="several adversaries, data subjects and rounds")
 
     @model_validator(mode="after")
     def _holds_nothing(self) -> PublisherScenario:
         if self.adversary.holds:
             raise InputError(
-                "this kind of scenario tells nothing of resources", where="adversary.holds",
+                "this kind of scenario has no resources", where="adversary.holds",
                 found=list(self.adversary.holds), expected="no list",
             )  # fmt: skip
         return self

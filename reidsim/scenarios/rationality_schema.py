@@ -42,14 +42,13 @@ class RationalitySection(Section):
 
     rationality: Rationality = Field(
         default="perfect",
-        description="whether it attacks where the expected payoff W is above 0; with probability "
-        "1/(1 + exp(-precision W)), as a quantal response; where the value of the prospect is above 0; or with that "
-        "probability, where W is the value of the prospect",
+        description="attacks where the expected payoff W is above 0; with probability 1/(1 + exp(-precision W)); or "
+        "the same with the value of the prospect as W",
     )
     precision: Precision | None = Field(
         default=None,
-        description='of rationality `"logit"` and `"prospect-logit"`: lambda, per currency unit, or per unit of value; '
-        "0 attacks half of the time, a large one decides as without noise",
+        description="of the logit rationalities: lambda, per currency unit or unit of value; 0 attacks half of the "
+        "time",
     )
     prospect: ProspectSection = Field(
         default=ProspectSection(), description='of rationality `"prospect"` and `"prospect-logit"`'

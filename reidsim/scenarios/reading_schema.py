@@ -18,9 +18,7 @@ _WHOLE = re.compile(r"([+-]?\d+)[.,]0+")
 class Reading(Section):
     """What all ways of reading share."""
 
-    missing: tuple[str, ...] = Field(
-        default=(), description="values that stand for a missing one; they are read, and shared, as empty"
-    )
+    missing: tuple[str, ...] = Field(default=(), description="values read, and shared, as empty")
 
     def label(self, value: str) -> str:
         """Return the label that a value is read as."""
@@ -40,9 +38,7 @@ class TextReading(Reading):
 class NumberReading(Reading):
     """Numbers and codes that a program wrote with decimals."""
 
-    type: Literal["number"] = Field(
-        description="whole numbers written with decimals, as `1.0`, are read without them; other values as they are"
-    )
+    type: Literal["number"] = Field(description="`1.0` is read as `1`; other values unchanged")
 
     def _label(self, value: str) -> str:
         found = _WHOLE.fullmatch(value)
@@ -53,16 +49,16 @@ class DateReading(Reading):
     """Days in any mixture of ways to write them."""
 
     type: Literal["date"] = Field(
-        description="days written as `07.10.1970`, `1970-10-07`, `10/7/70`, `7 Oct 1970` or `19701007`, a number of "
-        "days of a spreadsheet, in five digits, and years are read as `1970-10-07` or `1970`, other values as they are"
+        description="days in any usual format, day numbers of spreadsheets and years are read as `1970-10-07` or "
+        "`1970`; other values unchanged"
     )
     order: DayOrder = Field(
         default="day-month",
-        description="of day and month told apart by `/` or `-`, with the year last, where both orders exist; with dots "
-        "the day comes first",
+        description="of days with `/` or `-` and the year last that are valid in both orders; with dots the day comes "
+        "first",
     )
     two_digit_years_from: Annotated[int, Field(ge=1800, le=2100)] | None = Field(
-        default=None, description="years of two digits are among the hundred from here on; an error if not given"
+        default=None, description="two-digit years are in the hundred years from here; an error if not given"
     )
     age_on: str | None = Field(
         default=None, description='day, as `"2024-06-30"`, on which dates of birth become ages in whole years'
@@ -84,7 +80,7 @@ class DateReading(Reading):
         day = read_day(value, self.order, self.two_digit_years_from)
         if day is None and self.two_digit_years_from is None and has_short_year(value):
             raise InputError(
-                "year of two digits", found=value, expected="two_digit_years_from, which tells the century, in reading"
+                "year of two digits", found=value, expected="two_digit_years_from, which gives the century, in reading"
             )
         if day is None or self.age_on is None:
             return value if day is None else day.calendar

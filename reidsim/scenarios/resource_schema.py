@@ -28,21 +28,20 @@ class DrawnResourceSection(Section):
 
     kind: ListKind | None = Field(
         default=None,
-        description="makes it a list drawn from the people of the scenario, of this kind, which gives defaults; "
-        '`"file"` reads it',
+        description='makes it a list drawn from the scenario\'s people, with the defaults of the kind; `"file"` reads '
+        "it",
     )
     recipe: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="of a list: a recipe that gives defaults; of kind `resource` for a broker file or genealogy, of "
-        "kind `social-media` for that (`twitter-use-by-age` if not given)",
+        description="of a list: a recipe of kind `resource` or `social-media` that gives defaults",
     )
     states: tuple[str, ...] = Field(
         default=(), description="of a voter list: states whose lists it is; all of the people's if not given"
     )
     coverage: Coverage | None = Field(
         default=None,
-        description="probability that a person is in it: a number, a table by the values of an attribute, or a list of "
-        "such tables that are multiplied; with `size` the weight of being drawn",
+        description="probability that a person is in it: a number, a table by one attribute, or tables that are "
+        "multiplied; with `size`, weights",
     )
     among: dict[str, tuple[str, ...]] = Field(
         default={}, description="of a list: attribute = values of the people who can be in it"
@@ -52,13 +51,11 @@ class DrawnResourceSection(Section):
     )
     errors: dict[str, Probability] = Field(
         default={},
-        description="of a list: attribute = probability that its value is wrong: another value, drawn from the people "
-        "who have another",
+        description="of a list: attribute = probability that its value is wrong",
     )
     person: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description='of kind `"file"`: column with the row of the population, from 0, that each row is about; empty '
-        "for somebody who is not of it",
+        description='of kind `"file"`: column with the row of the population, from 0; empty for somebody outside',
     )
     price: Money | None = Field(
         default=None, description="paid once by an adversary that buys it; 0 if not given and the kind has none"
@@ -66,8 +63,7 @@ class DrawnResourceSection(Section):
     buyers: tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
-        description='names of the adversaries who may hold or buy it, `"anyone"` for all; of a list as its recipe has '
-        "it, else anyone if not given",
+        description="adversaries who may hold or buy it; anyone if not given",
     )
 
     @property
@@ -102,9 +98,7 @@ class ListBeliefsSection(BeliefsSection):
 
     lists: Literal["members", "coverage"] = Field(
         default="members",
-        description="what is known, in planning, of lists drawn from the people: who is in each and what it says of "
-        'them, or with `"coverage"` no more than the adversary knows, who believes each person to be in a list with '
-        "its coverage",
+        description="what planning knows of lists: who is in each, or only its coverage, as the adversary does",
     )
 
     def check_lists(self, drawn: Collection[str]) -> None:

@@ -31,14 +31,12 @@ RECORD_COLUMNS = (
 class EconomicsSection(Section):
     """What sharing, attacking and being attacked are worth; in the masking game to a subject, not a publisher."""
 
-    benefit: Money = Field(description="publisher's benefit of sharing a record as it is (V, at dataset level B)")
+    benefit: Money = Field(description="publisher's benefit of an unchanged record (V, B)")
     loss: Money = Field(description="publisher's loss for a re-identified record (L)")
     gain: Money | None = Field(
         default=None, description="adversary's gain from a re-identification (G); the loss if not given"
     )
-    cost: Money = Field(
-        description="adversary's cost of an attempt (c, at dataset level C), of one exploit of a sequential attack"
-    )
+    cost: Money = Field(description="adversary's cost of an attempt or exploit (c, C)")
 
     @property
     def adversary_gain(self) -> float:
@@ -54,7 +52,7 @@ class BeliefsSection(Section):
     )
     gain: Money | None = Field(
         default=None,
-        description="gain that the publisher plans with; the true one if not given, whatever the believed loss",
+        description="gain that the publisher plans with; the true one if not given",
     )
     cost: Money | None = Field(
         default=None, description="cost that the publisher plans with; the true one if not given"
@@ -75,15 +73,11 @@ class ScenarioHead(Section):
 
     title: str = Field(default="", description="printed above the results")
     source: str = Field(default="", description="where the study and its figures come from")
-    seed: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="root of all random draws of a run; the option `--seed` replaces it"
-    )
+    seed: Annotated[int, Field(ge=0)] = Field(default=0, description="root of all random draws; `--seed` replaces it")
     replications: Replications = Field(default=1, description="runs that differ in their random draws: a batch")
     sweep: SweepSection | None = Field(default=None, description="values that keys take, point by point: a batch")
-    uncertainty: UncertaintySection | None = Field(
-        default=None, description="distributions of keys whose values nobody knows for sure: a batch"
-    )
-    stress: StressSection | None = Field(default=None, description="what `reidsim stress` works out")
+    uncertainty: UncertaintySection | None = Field(default=None, description="distributions of uncertain keys: a batch")
+    stress: StressSection | None = Field(default=None, description="what `reidsim stress` computes")
 
     @classmethod
     def spelled_out(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -24,7 +24,7 @@ class SensitivitySection(Section):
         default="sobol", description="indices that share out the variance, or screening"
     )
     samples: Annotated[int, Field(ge=2, le=2**20)] = Field(
-        default=128, description="base samples of `sobol`, a power of 2, or trajectories of `morris`"
+        default=128, description="base samples of `sobol` (a power of 2), or trajectories of `morris`"
     )
     second_order: bool = Field(default=False, description="of `sobol`: also indices of pairs, for N (2 d + 2) points")
     levels: Literal[4, 6, 8, 10] = Field(default=4, description="of `morris`: values that each parameter takes")
@@ -50,8 +50,7 @@ class RobustnessSection(Section):
     )
     quantile: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.1,
-        description="of criterion `quantile`: share of points at which the payoff may fall short of the value that "
-        "is maximised",
+        description="of criterion `quantile`: share of points at which the payoff may fall short",
     )
     criteria: tuple[Criterion, ...] = Field(
         default=("maximin", "minimax-regret", "quantile"), description="criteria that pick a strategy for each record"
@@ -74,9 +73,7 @@ class DiscoverySection(Section):
     above: float | None = Field(
         default=None, description="the outcome is bad above this value; one of the two is needed"
     )
-    restrictions: Annotated[int, Field(ge=1, le=20)] = Field(
-        default=3, description="bounds that make a box at most: splits of the tree that lead to it"
-    )
+    restrictions: Annotated[int, Field(ge=1, le=20)] = Field(default=3, description="most bounds of a box")
     smallest: Annotated[float, Field(gt=0, le=0.5)] = Field(
         default=0.05, description="share of the points that a box holds at least"
     )
@@ -84,7 +81,7 @@ class DiscoverySection(Section):
     @model_validator(mode="after")
     def _one_side(self) -> DiscoverySection:
         if (self.below is None) == (self.above is None):
-            raise InputError("which outcomes are bad is not told", expected="either below or above")
+            raise InputError("which outcomes are bad is not given", expected="either below or above")
         return self
 
 
@@ -141,30 +138,27 @@ class StressSection(Section):
     outputs: tuple[str, ...] = Field(
         default=_DEFAULT_OUTPUTS,
         min_length=1,
-        description="measures of the game whose sensitivity is computed, by column of its runs, or `risk_quantile`",
+        description="measures whose sensitivity is computed, or `risk_quantile`",
     )
-    policies: tuple[str, ...] = Field(
-        default=(), description="policies of the scenario that are compared; all if none is given"
-    )
+    policies: tuple[str, ...] = Field(default=(), description="policies compared; all if not given")
     planning: Literal["informed", "as-believed"] = Field(
         default="informed",
-        description="for sensitivity and map: plan anew at each point, or once with the scenario's own values",
+        description="for sensitivity and map: plan at each point, or once with the scenario's values",
     )
     risk_level: Level = Field(
         default=0.95,
-        description="share of records whose probability of re-identification is at most `risk_quantile`; .05, .25, "
-        ".5, .75 or .95 where points are runs of the batch engine",
+        description="quantile of records that `risk_quantile` reports; .05, .25, .5, .75 or .95 for batch runs",
     )
     sensitivity: SensitivitySection | None = Field(default=None, description="which parameter moves an output")
     robustness: RobustnessSection | None = Field(
-        default=None, description="which policy, and which strategy of each record, survives the whole uncertainty"
+        default=None, description="which policy, and which strategy of each record, is robust"
     )
     discovery: DiscoverySection | None = Field(default=None, description="where an outcome is bad")
     beliefs: tuple[BeliefCurveSection, ...] = Field(default=(), description="what mistaken publishers get")
     map: PolicyMapSection | None = Field(default=None, description="which policy is best where")
     guarantee: bool = Field(
         default=False,
-        description="the smallest error about the cost that makes a safe record worth an attack, in record-level games",
+        description="whether to compute the smallest error that breaks the no-attack guarantee, in record-level games",
     )
 
     @model_validator(mode="after")

@@ -86,21 +86,25 @@ def upgraded(path: Path) -> Upgraded:
 
 def _play_rounds_as_before(editor: _Editor, merged: dict[str, Any]) -> None:
     """Say what former types of adversaries meant without saying it: that there are rounds, and who infers nothing."""
-    agents = merged.get("agents")
-    if not isinstance(agents, dict) or "types" not in agents:
-        return
-    if set(agents) == {"types"}:
+    types = _section(_section(merged, "agents"), "types")
+    if types and set(merged["agents"]) == {"types"}:
         editor.put("agents", {"rounds": "1"}, {})
-    stages = merged.get("adversary", {}).get("stages")
-    if not isinstance(stages, list) or len(stages) < 2:
+    stages = _section(merged, "adversary").get("stages")
+    if not (isinstance(stages, list) and all(isinstance(stage, dict) for stage in stages) and len(stages) > 1):
         return
     # Types that were said to attack once linked on what is shared alone.
-    inferred = {stage.get("infers", "surname") for stage in stages[:-1]}
-    resource, on = stages[-1].get("resource"), [name for name in stages[-1].get("on", ()) if name not in inferred]
-    line = f'stages = [{{ stage = "identify", resource = {literal(resource)}, on = {literal(on)} }}]'
-    for name, section in agents["types"].items():
-        if section.get("planner") == "one-shot":
+    inferred = [stage.get("infers", "surname") for stage in stages[:-1]]
+    on, resource = stages[-1].get("on"), literal(stages[-1].get("resource"))
+    shared = literal([name for name in on if name not in inferred] if isinstance(on, list) else [])
+    for name in types:
+        if _section(types, name).get("planner") == "one-shot":
+            line = f'stages = [{{ stage = "identify", resource = {resource}, on = {shared} }}]'
             editor.add(("adversaries", name), line)
+
+
+def _section(content: dict[str, Any], name: str) -> dict[str, Any]:
+    section = content.get(name)
+    return section if isinstance(section, dict) else {}
 
 
 def write_upgraded(path: Path, output: Path | None = None) -> Upgraded:
@@ -185,7 +189,7 @@ def _check_base(content: dict[str, Any], path: Path) -> None:
     game = str(below.get("game", DEFAULT_KIND))
     if game in FORMER_GAMES or former_keys(below, game):
         raise InputError(
-            "the scenario that it extends is of the former form", source=path, where="extends", found=extends,
+            "the scenario that it extends is of a former version", source=path, where="extends", found=extends,
             expected=f"`reidsim upgrade {base}` first",
         )  # fmt: skip
 

@@ -63,7 +63,7 @@ class VoterLists:
         for name in attributes:
             if name not in _TOLD_BY_VOTER_LISTS:
                 raise InputError(
-                    "voter lists do not tell it", where="attributes", found=name,
+                    "voter lists do not carry it", where="attributes", found=name,
                     expected=f"of {listed(_TOLD_BY_VOTER_LISTS, 20)}; or a list of kind \"broker-file\"",
                 )  # fmt: skip
             fact = _TOLD_BY_VOTER_LISTS[name]
@@ -106,7 +106,7 @@ class VoterLists:
         """Return the registered share of each adult's state; 0 of minors and of other states."""
         if AGE not in self.people.values:
             raise InputError(
-                "adults cannot be told", where="coverage", expected="it given, or people with an attribute 'age'"
+                "adults are unknown", where="coverage", expected="it given, or people with an attribute 'age'"
             )
         shares = np.array([profile.registered_share for profile in self.profiles().values()])
         state = self.state_of_person()

@@ -41,7 +41,7 @@ def serve(loaded: LoadedScenario[ScenarioHead], port: int, started: Callable[[st
         raise InputError("the web page is not installed", expected="pip install 'reidsim[web]'")
     if not any(kind_of(loaded.scenario).controls(loaded.scenario)):
         raise InputError(
-            "a scenario without prices cannot be explored", source=loaded.path, where="economics",
+            "a scenario without payoff parameters cannot be explored", source=loaded.path, where="economics",
             expected="a scenario of a kind in which somebody decides",
         )  # fmt: skip
     served.offer(loaded)

@@ -329,7 +329,10 @@ def test_attacks_against_the_payoff_on_the_whole_fit_coins():
     ("change", "problem"),
     [
         ({"attacked": [1, 0]}, "every decision follows the payoff, so the higher the precision the better it fits"),
-        ({"cost": [0.0, 0.0], "gain": [0.0, 0.0]}, "decisions that tell nothing of a precision; found '2 decisions'"),
+        (
+            {"cost": [0.0, 0.0], "gain": [0.0, 0.0]},
+            "decisions from which no precision can be estimated; found '2 decisions'",
+        ),
         ({"attacked": ["1", "maybe"]}, r"row 2, column 'attacked': value not allowed; found 'maybe'; expected 1 or 0"),
         ({"success": [0.5, 1.5]}, "row 2, column 'success': value not allowed; found '1.5'; expected a probability"),
         ({"gain": ["10", "much"]}, "row 2, column 'gain': not a number of 0 or more; found 'much'"),

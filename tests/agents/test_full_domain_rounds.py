@@ -316,7 +316,7 @@ def test_nothing_that_pays_is_told(town):
         ({"adversaries.keen.holds": []}, "a planner without the resource that it needs"),
         ({"resources.list.attributes": ["zip"]}, "not a quasi-identifier; found 'zip'"),
         ({"adversaries.keen.knowledge": "no-such-recipe"}, "no-such-recipe"),
-        ({"publisher.policies": ["basic", "local-recoding"]}, "which is told of one adversary; found 'local-"),
+        ({"publisher.policies": ["basic", "local-recoding"]}, "which needs one adversary; found 'local-"),
         ({"publisher.policies": ["multi-dimensional"]}, "not a policy of scenarios with agents; found 'multi-"),
         ({**ONE, "economics.columns": {"loss": "worth"}}, "adversaries.x.gain: agents have one gain for all records"),
         ({**ONE, "economics.columns": {"cost": "worth"}}, "adversaries.x.cost: agents have one cost for all records"),
@@ -369,7 +369,7 @@ def test_check_explain_run_and_report(town, tmp_path):
     assert "25 distinct records, 8 strategies, 2 adversaries, 1 round" in checked.output
     explained = runner.invoke(app, ["explain", str(town)])
     assert explained.output == explanation(load_scenario(town))
-    assert "decides      one form for all records, and which of them to suppress" in explained.output
+    assert "decides      one generalization for all records, and which of them to suppress" in explained.output
     assert "keen: weight 0.6, planner one-shot, gain 120, cost 10" in explained.output
     out = tmp_path / "out"
     ran = runner.invoke(app, ["run", str(town), "-o", str(out)])

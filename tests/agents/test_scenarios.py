@@ -352,7 +352,10 @@ def test_explain_command():
     # Who does nothing in a phase is not named there.
     shown = CliRunner().invoke(app, ["explain", "market"]).stdout
     assert "5. learn: publisher, adversaries, data subjects\n" in shown
-    known = "publisher: attacks noticed; adversaries: own successes; data subjects: own breach, and breaches heard of"
+    known = (
+        "publisher: attacks noticed; adversaries: own successes; "
+        "data subjects: own re-identification, and those heard of"
+    )
     assert f"knowing      {known}\n" in shown
     # Without a section of agents it is one publisher, one adversary and one round.
     shown = CliRunner().invoke(app, ["explain", "wan2015"])

@@ -115,7 +115,7 @@ def test_damaged_lines_of_a_journal_are_told(town, monkeypatch):
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([b"123\n", *lines[1:]]))
     result = reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
-    assert "1 line of journal.jsonl could not be read; what they told of was run once more" in result.warnings
+    assert "1 line of journal.jsonl could not be read; their runs were repeated" in result.warnings
     pd.testing.assert_frame_equal(result.runs, reidsim.run_batch(town, overrides=SWEEP).runs)
 
 

@@ -260,10 +260,13 @@ def test_partial_knowledge_in_a_masking_game_is_replied_to_exactly():
         (lambda: SameForm(limit=1.2), "limit"),
         (
             lambda: FixedForms("rule", np.zeros(3, dtype=np.int64)).choose(GAMES["lattice-always"]),
-            r"rule: forms for another number of records; found \(3,\); expected one form, or one for each of 12",
+            r"rule: releases for another number of records; found \(3,\); expected one release, or one for each of 12",
         ),
-        (lambda: FixedForms("rule", 12).choose(GAMES["lattice-always"]), "no such form; found 12; expected below 12"),
-        (lambda: FixedForms("rule", -2).choose(GAMES["lattice-always"]), "no such form; found -2"),
+        (
+            lambda: FixedForms("rule", 12).choose(GAMES["lattice-always"]),
+            "no such release; found 12; expected below 12",
+        ),
+        (lambda: FixedForms("rule", -2).choose(GAMES["lattice-always"]), "no such release; found -2"),
         (
             lambda: BestReply(search="greedy", no_attack=True).choose(GAMES["lattice-always"]),
             "greedy search of a lattice cannot meet a constraint",
@@ -276,7 +279,7 @@ def test_partial_knowledge_in_a_masking_game_is_replied_to_exactly():
             lambda: BestReply(search="anytime").choose(GAMES["lattice-always"]),
             "basic: anytime search is of masking games; expected search 'exact' or 'greedy'",
         ),
-        (lambda: AnytimeForm(most_evaluated=0), "anytime: budget of forms too small; found 0; expected 1 or more"),
+        (lambda: AnytimeForm(most_evaluated=0), "anytime: budget of releases too small; found 0; expected 1 or more"),
         (lambda: LocalRecoding(limit=-0.1), "limit"),
         (lambda: MultiDimensional(limit=1.1), "limit"),
         (lambda: KAnonymity(limit=1.1), "limit"),

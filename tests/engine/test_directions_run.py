@@ -164,7 +164,10 @@ def test_reports_say_who_looks_what_up(tmp_path):
         changes = {"adversary.direction": direction, "publisher.policies": ["no-attack"]}
         folder = reidsim.run(path, overrides=changes).save(tmp_path / direction)
         said[direction] = " ".join(report_text(folder, file_format="markdown").split())
-    people, person = "A record hides among the people of the population", "picks one of the shared rows that fit the"
+    people, person = (
+        "The group of a record is the people of the population",
+        "picks one of the shared rows that fit the",
+    )
     assert [people in text for text in said.values()] == [True, False, True]
     assert [person in text for text in said.values()] == [False, True, True]
     assert "Utility given up for persons looked up" in said["both"]

@@ -217,7 +217,7 @@ def test_losses_of_one_person_that_differ_are_an_error():
     [
         ({"policies": ["multi-dimensional"]}, "this policy puts them in regions"),
         ({"policies": ["local-recoding"]}, "this policy puts them in classes of several rounds"),
-        ({"overrides": {"agents.rounds": 2}}, "the risk of households is told of one game"),
+        ({"overrides": {"agents.rounds": 2}}, "the risk of households is defined for one game"),
         ({"overrides": {"release.person": "age"}}, "the key of persons is a quasi-identifier"),
     ],
 )

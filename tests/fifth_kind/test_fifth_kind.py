@@ -119,7 +119,7 @@ def test_commands_run_report_and_plot_it(scenario):
     assert reported.exit_code == 0, reported.output
     text = Path("out/report.html").read_text()
     assert "share-all" in text
-    assert {path.stem for path in Path("out/figures").glob("*.png")} == {"payoffs", "reidentified", "risks"}
+    assert {path.stem for path in Path("out/figures").glob("*.png")} == {"payoffs", "reidentified", "risks", "switch"}
     explained = command.invoke(app, ["explain", "few.toml", "--allow-code"]).output
     assert (
         "publisher: basic, share-all, each on its own\nadversary:\n  adversary: weight 1, planner one-shot" in explained
@@ -142,5 +142,5 @@ def test_agents_of_several_types_meet_its_records(scenario, planner):
     expected = 0.25 * payoffs(cost=-1 if planner == "always" else 2) + 0.75 * payoffs()
     found = result.summary["publisher_payoff"].to_dict()
     assert found == pytest.approx({"basic": np.maximum(expected, 0).mean(), "share-all": expected.mean()}, rel=1e-12)
-    with pytest.raises(InputError, match=r"own\.holds: this kind of scenario tells nothing of resources"):
+    with pytest.raises(InputError, match=r"own\.holds: this kind of scenario has no resources"):
         reidsim.run(scenario, overrides={"agents": {}, "adversaries.own": {"weight": 1, "holds": []}}, allow_code=True)

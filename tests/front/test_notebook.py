@@ -159,3 +159,17 @@ def test_the_notebook_of_the_documentation_is_as_it_was_played(monkeypatch):
     shown = json.loads(notebook.NOTEBOOK.read_text(encoding="utf-8"))
     assert sum(cell["cell_type"] == "code" for cell in shown["cells"]) >= 7
     assert notebook.played(shown) == shown
+
+
+def test_what_was_tested_and_played_against_others_is_shown_with_its_verdict(patients):
+    records = reidsim.Records(patients[["age", "sex"]], {"age": reidsim.intervals(5, 15), "sex": "suppress"})
+    game = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=12), benefit=100, loss=300)
+    stressed = game.stress(samples=4, policies=["basic", "no-attack"], loss=(100, 500))
+    shown = stressed._repr_html_()
+    assert "points of uncertain values" in shown
+    assert "<td>" in shown
+    assert len(repr(stressed)) < 120
+    played = game.cross_play(["basic", "no-attack"])
+    assert "Maximin: " in played._repr_html_()
+    assert "<td>" in played._repr_html_()
+    assert len(played.report().html) > len(stressed._repr_html_())

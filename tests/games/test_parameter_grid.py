@@ -12,7 +12,9 @@ from tiers import examples
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.parameter_grid import (
+    Options,
     ParameterPoints,
+    _thinned_options,
     average_outcomes,
     best_strategies,
     fixed_options,
@@ -68,6 +70,34 @@ def test_every_point_is_the_game_solved_there(small, data):
                 solved = best_strategies(options, points, point, no_attack=no_attack)
                 np.testing.assert_array_equal(solved, choice.strategies)
                 assert_point_is(found, point, averages(evaluate(here.game(), choice), weights), here)
+
+
+@given(small=small_games(same_money=True), data=st.data())
+@examples(100)
+def test_points_of_one_threshold_are_what_each_is_alone(small, data):
+    """Where several points share gain and cost, options that cannot win are left out for all of them."""
+    gain, cost = data.draw(amounts), data.draw(st.sampled_from([4.0, 0.0, 1.0]))
+    benefit, loss = (np.array([data.draw(amounts) for _ in range(6)]) for _ in range(2))
+    weights = np.array([data.draw(st.integers(1, 5)) for _ in range(small.n_records)])
+    options = undominated_options(small.lattice(), small.linker())
+    points = ParameterPoints.broadcast(benefit, loss, gain, cost)
+    for no_attack in (False, True):
+        together = average_outcomes(options, weights, points, no_attack=no_attack)
+        for point in range(6):
+            alone = ParameterPoints.broadcast(benefit[point], loss[point], gain, cost)
+            expected = average_outcomes(options, weights, alone, no_attack=no_attack)
+            for name in MEASURES:
+                assert getattr(together, name)[point] == getattr(expected, name)[0]
+
+
+def test_options_that_never_win_under_attack_are_left_out():
+    """By utility 1, .8, .5 and .4, all but the last attacked: the second lies below the line of its neighbours."""
+    options = Options(
+        np.array([0, 4]), np.arange(4), np.array([1.0, 0.8, 0.5, 0.4]), np.array([1.0, 0.9, 0.3, 0.1]), np.zeros(4)
+    )
+    kept = _thinned_options(options, np.array([100.0, 200.0]), np.array([50.0, 300.0]), 0.2)
+    assert kept.strategies.tolist() == [0, 2, 3]
+    assert kept.start.tolist() == [0, 3]
 
 
 @given(small=small_games(same_money=True), data=st.data())

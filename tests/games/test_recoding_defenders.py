@@ -242,7 +242,7 @@ def test_the_dataset_level_game_allows_as_many():
 def test_too_many_forms_are_refused(monkeypatch):
     monkeypatch.setattr(defender, "_MOST_FORMS", 5)
     for player in (KAnonymity(), SameForm("k-anonymity")):
-        with pytest.raises(InputError, match="k-anonymity: too many forms to compare; found 12; expected at most 5"):
+        with pytest.raises(InputError, match="k-anonymity: too many releases to compare; found 12; expected at most 5"):
             player.choose(PLAYERS["lattice-one-shot"].game)
 
 

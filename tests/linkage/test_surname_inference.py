@@ -285,3 +285,19 @@ def test_bad_input_is_named(change, message):
 def test_bad_ancestry_is_named(change):
     with pytest.raises(InputError, match="out of range"):
         Ancestry(np.array([0.1]), **change)
+
+
+def test_few_loci_of_a_large_genealogy_equal_plain_loops():
+    """So many men may be candidates that they are not sorted by agreements; one target is asked about several sets."""
+    rng = np.random.default_rng(11)
+    rates = rng.uniform(1e-3, 5e-3, 8)
+    men, surnames, target = rng.integers(0, 4, (4000, 8)), rng.integers(0, 50, 4000), np.ones(8, int)
+    masks = np.zeros((1, 4, 8), bool)
+    for k in range(4):
+        masks[0, k, : (8, 1, 2, 7)[k]] = True
+    found = SurnameInference(Ancestry(rates), men, surnames).infer(target[None], masks)
+    rows = list(zip(men.tolist(), surnames.tolist(), strict=True))
+    for k in range(4):
+        surname, confidence = infer_surname(target.tolist(), masks[0, k].tolist(), rows, rates.tolist())
+        assert found.surnames[0, k] == surname
+        assert found.confidence[0, k] == pytest.approx(confidence, abs=1e-12)

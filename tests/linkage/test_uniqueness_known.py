@@ -113,7 +113,7 @@ def test_a_sample_over_other_attributes_is_rejected():
 def test_expected_counts_have_no_uniques():
     cells = np.array([[0, 0]], dtype=np.int32)
     expected = Population(DOMAIN, cells, np.array([1.0]), name="expected")
-    with pytest.raises(InputError, match=r"^expected: uniques cannot be told from expected counts"):
+    with pytest.raises(InputError, match=r"^expected: uniques are not known from expected counts"):
         true_uniqueness(expected, population_of([(0, 0)]))
 
 

@@ -381,7 +381,7 @@ def test_a_hundred_million_records_cost_no_more_than_their_sizes():
             0.95,
             "population_size: the population is smaller than the sample; found 4; expected at least the 5",
         ),
-        ({1: 1}, 9, 0.95, "one record tells nothing of the population"),
+        ({1: 1}, 9, 0.95, "one record does not suffice for an estimate"),
         ({1: 5}, 9, 1.0, "level: not a confidence level; found 1.0"),
         ({1: 5}, 9.5, 0.95, "population_size: not a whole number of people; found 9.5"),
         ({1: 5}, math.inf, 0.95, "population_size: not a whole number of people; found inf"),
@@ -395,7 +395,7 @@ def test_what_cannot_be_estimated_is_said(estimator, sizes, people, level, messa
 
 
 def test_one_record_fits_all_parameters():
-    with pytest.raises(InputError, match="one record tells nothing"):
+    with pytest.raises(InputError, match="one record does not suffice"):
         fit_pitman(GroupFrequencies.from_mapping({1: 1}))
 
 

@@ -133,7 +133,7 @@ def test_when_everybody_is_in_the_sample_nothing_is_estimated():
     ("sizes", "people", "options", "message"),
     [
         ({1: 5}, 4, {}, "population_size: the population is smaller than the sample"),
-        ({1: 1}, 4, {}, "one record tells nothing"),
+        ({1: 1}, 4, {}, "one record does not suffice"),
         ({1: 5}, 9, {"level": 0.0}, "level: not a confidence level"),
         ({1: 5}, 9, {"replicates": 0}, "replicates: no bootstrap samples; found 0"),
     ],

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import sys
 import tomllib
+from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from reidsim.measures import measures_among
 from reidsim.overrides import parse_override
 from reidsim.reports.illustration import illustrate
 from reidsim.reports.page.as_html import as_html
+from reidsim.reports.page.assumptions import assumption_blocks
 from reidsim.reports.page.repeat import repeating_command
 from reidsim.reports.page.report import report_page, report_text, write_report
 from reidsim.reports.page.risk_distribution import UPPER_ENDS, class_shares
@@ -165,7 +167,10 @@ def test_the_report_of_a_run_tells_its_numbers_with_their_definitions(town, tmp_
     assert f"{best} pays most, {runs.loc[best, 'publisher_payoff']:,.2f}, which is " in page.text
     assert f"exposes {runs.loc[best, 'share_attacked']:.2%} of the records to an attack: about " in page.text
     assert "not that no record can be re-identified" in page.text
-    assert "Prices per record, as the scenario states them: benefit 100, loss 60, gain 60, cost 10." in page.text
+    assert (
+        "Payoff parameters per record, as the scenario states them: benefit 100, loss 60, gain 60, cost 10."
+        in page.text
+    )
     for part in (
         "Success gains 60, an attempt costs 10",
         "brings the publisher 100",
@@ -233,9 +238,10 @@ def test_policies_that_pay_the_same_share_the_first_place(tmp_path):
     text = answer_of(folder_of(tmp_path / "r", runs=runs))
     lead = "c exposes nobody to this adversary, to whom no attack pays, and pays the publisher most, 7.00 per record"
     assert f"The choice is between 3 policies. {lead}, as much as b." in text
-    # Payoff, given up, share attacked, risk, expected.
-    assert "b7.00-50.00%0.25001.0" in text
-    assert "a5.002.000.00%0.00000" in text
+    # Expected of 4, 95th percentile and highest risk not told, utility not told, payoff, given up.
+    assert "b1.0---7.00-" in text
+    assert "a0---5.002.00" in text
+    assert "What would change the choice" not in text
 
 
 def records_of(policy, success, attacked):
@@ -262,12 +268,12 @@ def test_how_many_are_expected_and_how_many_in_95_of_100_cases(tmp_path):
         "a pays most, 5.00, which is 1.00 more, and exposes 80.00% of the records to an attack: about 3.0 of 5" in text
     )
     assert "are expected to be re-identified, and no more than 4 in 95 of 100 cases" in text
-    assert "a5.00-80.00%0.60003.041.0000" in text
-    assert "b4.001.000.00%0.0000000.2500" in text
+    assert "a3.041.0000-5.00-" in text
+    assert "b000.2500-4.001.00" in text
     # Where the distribution is not kept, no number of cases is told.
     runs[0]["risk"] = 0.5
     other = answer_of(folder_of(tmp_path / "s", runs=runs, records=records, manifest={"records": 5}))
-    assert "a5.00-80.00%0.50002.5-1.0000" in other
+    assert "a2.5-1.0000-5.00-" in other
     assert "95 of 100 cases." not in other
 
 
@@ -275,11 +281,54 @@ def test_prices_of_the_paper_are_marked_as_defaults_before_anything_else_is_told
     runs = rows_of(("a", 5.0, 0.0, 0.0))
     economics = {"benefit": 1200, "loss": 300, "cost": 4}
     text = answer_of(folder_of(tmp_path / "r", runs=runs, content={"economics": economics}))
-    marked = text.index("are defaults: those of the paper, Wan et al. 2015, PLoS ONE 10(3): e0120592")
+    marked = text.index("are defaults: those of Wan et al. 2015, PLoS ONE 10(3): e0120592")
     assert text.index("One policy was played") < marked < text.index("What was asked", text.index("One policy"))
     other = answer_of(folder_of(tmp_path / "s", runs=runs, content={"economics": {**economics, "cost": 5}}))
     assert "are defaults" not in other
-    assert "Prices per record, as the scenario states them: benefit 1,200, loss 300, gain 300, cost 5." in other
+    theirs = " (the default, of Wan et al. 2015)"
+    assert f"as the scenario states them: benefit 1,200{theirs}, loss 300{theirs}, gain 300{theirs}, cost 5." in other
+
+
+def test_what_would_change_the_choice_is_the_loss_at_which_the_releases_pay_the_same(tmp_path):
+    """At a loss of 60, 25 are kept with 15 lost, 22 with 6, 14 with none: equal at 60 * 3 / 9 and at 60 * 8 / 6."""
+    runs = [
+        row | {"utility": 0.5} for row in rows_of(("a", 10.0, 1.0, 0.25), ("b", 16.0, 0.5, 0.1), ("c", 14.0, 0.0, 0.0))
+    ]
+    lost = {"a": 15.0, "b": 6.0, "c": 0.0}
+    text = answer_of(folder_of(tmp_path / "r", runs=runs, manifest={"expected_losses": lost}))
+    assert "Pays most at a loss per re-identified record of" in text
+    assert "b0.4--50.0%16.00-20 to 80c0--50.0%14.002.00above 80a1.0--50.0%10.006.00up to 20" in text
+    told = "a pays most below 20 (0.33 times the scenario's 60), c pays most above 80 (1.3 times the scenario's 60), b"
+    assert f"{told} in between." in text
+    # Where records lose different amounts, what is told is times what they lose.
+    other = {"a": 15.0, "b": 7.0, "c": 0.0}
+    text = answer_of(folder_of(tmp_path / "s", runs=runs, manifest={"expected_losses": other}))
+    assert "Pays most at so many times the loss" in text
+    assert "c pays most above 1.29 times what it is" in text
+
+
+def test_its_head_says_who_prepared_it_and_when_and_the_decision_has_a_sheet_of_its_own(town, tmp_path):
+    path = write_report(town, tmp_path / "report.html", author="Ada <Moss>", institution="Town Clinic")
+    page = Parsed(path.read_text(encoding="utf-8"))
+    today = date.today()
+    assert f"Prepared by Ada <Moss>, Town Clinic on {today.day} {today:%B %Y}" in page.text
+    headings = [dict(attributes) for tag, attributes in page.elements if tag == "h2"]
+    assert [place for place, heading in enumerate(headings) if heading.get("class") == "sheet"] == [1, 8]
+    assert page.text.index("Decision") < page.text.index("Limits") < page.text.index("Appendix: measures")
+
+
+def test_every_stated_value_says_whose_it_is(tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text('extends = "wan2015"\n[economics]\nloss = 300\ncost = 7 # asked around\n', encoding="utf-8")
+    loaded = load_scenario(own, {"economics.benefit": 900})
+    manifest = make_manifest(loaded, {}, {})
+    run = open_results(folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), manifest=manifest))
+    stated = next(block for block in assumption_blocks(run)[0])
+    whose = {row[0].text: row[3] for row in stated.rows}
+    assert whose["economics.benefit"] == "yours, instead of the scenario's"
+    assert whose["economics.loss"] == "fines per breached record; the default, of Wan et al. 2015"
+    assert whose["economics.cost"] == "asked around; yours"
+    assert whose["adversary.risk"] == "as the bundled scenario"
 
 
 def test_the_cells_at_the_highest_risk_are_listed_with_their_records(tmp_path):
@@ -368,7 +417,7 @@ def test_partial_knowledge_is_compared_with_the_worst_case(tmp_path):
     text = answer_of(folder_of(tmp_path / "r", runs=runs, content=content))
     assert "in a release of 100 records, a person is re-identified with probability 0.8000 on average" in text
     assert "With what voters tells it is 0.2000, 75.0% less." in text
-    assert "gossip: 0.1000." in text
+    assert "With what gossip tells it is 0.1000, 87.5% less." in text
 
 
 # Distribution of risks.
@@ -615,7 +664,7 @@ def test_differences_are_those_of_the_amounts_as_written(tmp_path):
     text = report_text(folder_of(tmp_path / "r", runs=rows_of(*policies)), file_format="markdown")
     assert "pays the publisher 61.53 per record. `basic` pays most, 61.53, which is 0.001 more" in text
     # 13.907 apart, and 61.53 - 47.63.
-    assert "| `no-attack` | 47.63 | 13.90 |" in text
+    assert "| 47.63 | 13.90 |" in text
 
 
 def test_a_report_can_be_printed(tmp_path, command, monkeypatch):
@@ -775,8 +824,8 @@ def test_a_stress_test_names_the_policies_that_stand_uncertainty(tmp_path):
     manifest = json.loads((folder / "manifest.json").read_text())
     tell(folder, content=manifest["content"] | uncertain, failed_points={})
     text = answer_of(folder)
-    assert "Over 12 points of uncertain values, basic pays most on average: 9.00 per record." in text
-    assert "robust-maximin still pays 3.00; no-attack is never more than 0.50 below the best reply." in text
+    assert "Over 12 points of uncertain values basic pays most on average, 9.00 per record. robust-maximin pays" in text
+    assert "pays most where values are worst, 3.00; no-attack is never more than 0.50 below the best." in text
     assert "not known for sure: economics.loss (distribution uniform, low 1, high 9)" in text
     assert "reidsim stress study.toml" in text
 

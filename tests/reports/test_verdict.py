@@ -3,7 +3,14 @@
 import pandas as pd
 import pytest
 
-from reidsim.reports.verdict import best_policy, has_verdict, least_exposed, verdict
+from reidsim.reports.verdict import (
+    assessment_verdict,
+    best_policy,
+    has_verdict,
+    least_exposed,
+    stress_verdict,
+    verdict,
+)
 from reidsim.scenarios.people import counted_units
 
 CONTENT = {"game": "tables"}
@@ -120,3 +127,50 @@ def test_a_table_without_policies_or_with_gaps_has_no_verdict():
     assert not has_verdict(found.drop(columns="risk"))
     assert not has_verdict(found.assign(risk=float("nan")))
     assert not has_verdict(found.iloc[:0])
+
+
+def test_a_stress_test_says_what_withstands_what_matters_and_what_breaks():
+    robustness = pd.DataFrame(
+        {"policy": ["a", "b"], "mean_payoff": [5.0, 4.0], "worst_payoff": [1.0, 2.0], "largest_regret": [3.0, 0.25],
+         "points": 7}
+    )  # fmt: skip
+    sensitivity = pd.DataFrame(
+        [
+            ("a", "publisher_payoff", "loss", "", "total", 0.2), ("a", "publisher_payoff", "cost", "", "total", 0.7),
+            ("b", "publisher_payoff", "loss", "", "total", 0.6), ("b", "publisher_payoff", "cost", "", "total", 0.7),
+            ("b", "risk", "loss", "", "total", 0.99), ("a", "publisher_payoff", "loss", "", "first-order", 0.99),
+            ("a", "publisher_payoff", "loss", "cost", "total", 0.99),
+        ],
+        columns=["policy", "output", "parameter", "other", "index", "value"],
+    )  # fmt: skip
+    guarantee = pd.DataFrame(
+        {"policy": ["a", "b", "b"], "parameter": ["gain", "cost", "gain"], "believed": [100.0, 4.0, 100.0],
+         "breaking": [150.0, 3.0, float("nan")], "relative_error": [0.5, -0.25, float("nan")]}
+    )  # fmt: skip
+    compared = (
+        "Over 7 points of uncertain values a pays most on average, 5.00 per person. b pays most where values are "
+        "worst, 2.00; b is never more than 0.25 below the best."
+    )
+    broken = "What b promises breaks first where cost is 3 instead of 4."
+    tables = {"robustness": robustness, "sensitivity": sensitivity, "guarantee": guarantee}
+    assert stress_verdict(tables, "person") == f"{compared} Payoffs depend most on cost. {broken}"
+    tables["sensitivity"] = sensitivity.replace({"value": {0.6: 0.8}})
+    assert "Payoffs of 1 of 2 policies depend most on " in stress_verdict(tables, "person")
+    assert stress_verdict({"guarantee": guarantee}, "person") == broken
+    failed = {"robustness": robustness.assign(mean_payoff=float("nan")), "guarantee": guarantee[2:]}
+    assert stress_verdict(failed, "person") == ""
+
+
+def test_an_assessment_says_what_sources_tell_beside_everything_known():
+    runs = pd.DataFrame(
+        {"records": [10, 10, 10, 20], "knowledge": ["worst-case", "gossip", "voters", "voters"],
+         "overall_risk": [0.8, 0.1, 0.4, 0.9]}
+    )  # fmt: skip
+    told = (
+        "If the adversary knows everything about everybody, in a release of 10 records, a person is re-identified with "
+        "probability 0.8000 on average. With what voters tells it is 0.4000, 50.0% less. With what gossip tells it is "
+        "0.1000, 87.5% less."
+    )
+    assert assessment_verdict(runs) == told
+    alone = "In a release of 10 records, the probability that a person is re-identified is what follows. With what "
+    assert assessment_verdict(runs[1:]) == f"{alone}voters tells it is 0.4000. With what gossip tells it is 0.1000."

@@ -385,7 +385,7 @@ def two(**broker):
         ({"adversaries": two(planner="fmdp"), "figures": {"sequential": {}}}, r"figures.sequential: it is about one"),
         (
             {"adversaries": two(risk="prosecutor"), **BY_TABLE},
-            r"publisher.policies: under prosecutor risk its records .* found 'local-recoding'",
+            r"publisher.policies: under prosecutor risk its groups .* found 'local-recoding'",
         ),
         ({"adversaries": two(risk="prosecutor"), "population": None}, r"population"),
         (

@@ -98,3 +98,11 @@ def test_a_scenario_on_top_gives_defaults_names_or_one_adversary_instead(tmp_pat
     two = '[adversaries.solo]\nweight = 0.5\n[adversaries.other]\nweight = 0.5\nplanner = "never"\n'
     assert sections(two) == {"adversaries.solo": "fmdp", "adversaries.other": "never"}
     assert sections("adversaries = {}\n") == {"adversary": "fmdp"}
+
+
+@pytest.mark.parametrize("adversaries", [[], 5, "x", {"a": 5}, {"a": []}, [{}]])
+@pytest.mark.parametrize("adversary", [{}, 5, [], {"risk": []}])
+def test_what_is_no_section_is_one_clear_error(adversaries, adversary):
+    with pytest.raises(InputError, match=r"advers") as caught:
+        load_scenario(TOWN, {"adversaries": adversaries, "adversary": adversary})
+    assert "\n" not in str(caught.value)

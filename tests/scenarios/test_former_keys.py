@@ -83,7 +83,7 @@ def test_the_error_names_file_key_and_place():
     message = str(caught.value)
     assert message.startswith("old.toml: analysis.strategies, analysis.lines: former keys; expected ")
     assert "figures.strategies in place of analysis.strategies" in message
-    assert "a [sweep] of prices that change one at a time, as wan2015-sweep in place of analysis.lines" in message
+    assert "a [sweep] of payoff parameters one at a time, as wan2015-sweep in place of analysis.lines" in message
     assert "\n" not in message
 
 

@@ -202,3 +202,13 @@ def test_a_name_that_is_a_column_of_cross_play_is_an_error(tmp_path):
 def test_the_option_that_replaces_a_value_says_where_it_moved():
     with pytest.raises(InputError, match=r"--set: agents\.types: former key; expected adversaries"):
         load_scenario(TOWN, {"agents.types.x.gain": 5})
+
+
+@pytest.mark.parametrize("types", ["5", "[]", "{ x = 5 }", "{ x = { planner = [] } }"])
+@pytest.mark.parametrize("stages", ["5", "[5, 6]", "[{}, { on = 3 }]"])
+def test_what_is_no_section_stays_as_it_was(tmp_path, types, stages):
+    text = f"extends = {str(TOWN)!r}\n[adversary]\nstages = {stages}\n[agents]\ntypes = {types}\n"
+    path = written(tmp_path, text)
+    with pytest.raises(InputError, match="cannot be used even when rewritten"):
+        write_upgraded(path)
+    assert path.read_text() == text

@@ -559,3 +559,20 @@ def test_swept_entries_of_lists_are_told_from_values(extending, tmp_path):
     (tmp_path / "base.toml").write_text(f'extends = "wan2021"\n{swept}', encoding="utf-8")
     values = load_scenario(extending("seed = 5\n", extends="base.toml")).content["sweep"]["values"]
     assert values == {"adversary.stages.0.mutation_rates": [str(tmp_path / "rates.csv"), "bundled:more.csv"]}
+
+
+def test_errors_name_arguments_in_python_and_options_on_the_command_line():
+    import reidsim
+
+    assert str(refusal_of(reidsim.run, "wan2015", overrides={"economics.loss": -1})).startswith(
+        "overrides: economics.loss:"
+    )
+    assert str(refusal_of(reidsim.run, "wan2015", seed=-1)).startswith("seed: value not allowed; found -1")
+    assert str(refusal_of(load_scenario, "wan2015", {"economics.loss": -1})).startswith("--set: economics.loss:")
+
+
+def refusal_of(function, *arguments, **options):
+    """Return the error that a call ends with."""
+    with pytest.raises(InputError) as caught:
+        function(*arguments, **options)
+    return caught.value

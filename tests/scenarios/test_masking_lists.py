@@ -229,7 +229,7 @@ def test_agents_plan_by_coverage(town):
         ({"resources.kin.count": "n"}, "a list has a row for each person"),
         ({"resources.registry.coverage": 0.5}, "only a list drawn from the people has it"),
         ({"resources.registry.errors": {"age": 0.5}}, "only a list drawn from the people has it"),
-        ({"resources.voters.attributes": ["age", "DYS19"]}, "voter lists do not tell it; found 'DYS19'"),
+        ({"resources.voters.attributes": ["age", "DYS19"]}, "voter lists do not carry it; found 'DYS19'"),
         ({"resources.voters.states": ["Atlantis"]}, "states: no such state; found 'Atlantis'"),
         ({"resources.kin": {"kind": "genealogy", "attributes": ["DYS19"]}}, "nothing says who is in it"),
         ({"resources.kin.recipe": "north-carolina-voters"}, "not a recipe of a resource"),

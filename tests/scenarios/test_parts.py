@@ -314,9 +314,9 @@ def test_calls_in_python_refuse_an_own_policy_too(world, call):
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        ("WrongShape", r"policy 'ours:WrongShape': choose: not a form for each record; .* expected .* \(6,\)"),
-        ("OutOfRange", r"policy 'ours:OutOfRange': choose: no such form; found 6; expected 0 to 5, or -1"),
-        ("Words", "policy 'ours:Words': choose: not a form for each record"),
+        ("WrongShape", r"policy 'ours:WrongShape': choose: not a release for each record; .* expected .* \(6,\)"),
+        ("OutOfRange", r"policy 'ours:OutOfRange': choose: no such release; found 6; expected 0 to 5, or -1"),
+        ("Words", "policy 'ours:Words': choose: not a release for each record"),
         ("nothing", "publisher.policies: cannot be made: TypeError.*'ours:nothing'"),
         ("dict", r"not a policy; found 'ours:dict'; expected an object with choose\(game\)"),
     ],

@@ -166,7 +166,7 @@ def test_scenarios_of_samples_that_are_refused(folder, changes, message):
         ({"release.columns": {"sex": "gender"}}, "release.columns: no such attribute; found 'sex'"),
         ({"release.attributes": ["sex"]}, "column 'sex': column missing"),
         ({"uniqueness": {"method": "known"}}, "population: section missing"),
-        ({"trees.town": {}}, "the groups are not told, or twice"),
+        ({"trees.town": {}}, "the groups are missing or given twice"),
         ({"trees.town.groups": {"x": ["A"], "y": ["A"]}}, "trees.town: value tree of 'town': in two groups; found 'A'"),
     ],
 )
@@ -228,7 +228,7 @@ def test_what_is_told_by_a_suppressed_value_names_its_row(folder):
     )
     changes = {"knowledge.all": str(folder / "mine.toml"), "release.columns": {"sex": "Sex"}}
     message = refused(folder, FILE, changes)
-    assert "records.csv: row 2, column 'Sex': what is told depends on a value that is generalized" in message
+    assert "records.csv: row 2, column 'Sex': what is revealed depends on a value that is generalized" in message
 
 
 # True values beside the records.

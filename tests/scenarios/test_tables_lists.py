@@ -319,7 +319,7 @@ def _dotted(changes):
         ),
         (
             {"agents": {}, "adversaries.x.holds": ["voters", "told"], "resources.told.coverage": 0.5},
-            "resources told by shares are not joined",
+            "resources with shares are not joined",
         ),
         ({"resources.told.errors": {"age": 0.5}}, "only a list drawn from the people has it; expected it with `kind`"),
         ({"resources.told": {"coverage": {"by": "age", "shares": {"8": 0.1}}}}, "only a list covers people unequally"),

@@ -169,7 +169,7 @@ def assess(
     elements = make_elements(persons[first], None if released is None else rows[record], counts, used, row_sets)
     if isinstance(uniqueness, KnownPopulation):
         if released is not None and (released != persons).any():
-            raise InputError("uniques of a known population are told of records shared as they are", where="released")
+            raise InputError("uniques of a known population are defined for records shared unchanged", where="released")
         uncounted = risks_of(elements, kinds[first], sets, np.zeros(sets.n_sets), loads=loads, progress=progress)
         risks = _with_known_population(uncounted, persons[first], kinds[first], sets, uniqueness, used, loads)
         chances, estimates = SetUniqueness(np.full((3, sets.n_sets), np.nan), (None,) * sets.n_sets)

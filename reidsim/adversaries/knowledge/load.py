@@ -296,7 +296,7 @@ def _ages(
         value = domain[name].categories[code]
         number = whole_number(value)
         expected = "a whole number of years" if age is not None else f"a year of birth, up to {reference_year}"
-        problem = "not a whole number, so the age cannot be told"
+        problem = "not a whole number, so the age is unknown"
         if number is not None:
             ages[code] = number if age is not None else int(reference_year or 0) - number
             problem = "not an age of a living person" if age is not None else "not a year of birth of a living person"
@@ -316,7 +316,7 @@ def _column(domain: Domain, persons: Codes, name: str) -> Codes:
     generalized = column >= domain[name].size
     if generalized.any():
         raise _ValueOfPersonError(
-            "what is told depends on a value that is generalized",
+            "what is revealed depends on a value that is generalized",
             int(generalized.argmax()),
             name,
             found=None,

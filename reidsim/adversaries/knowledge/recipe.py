@@ -27,9 +27,9 @@ class EverythingSource(Section):
 class GroupSection(Section):
     """Attributes told together."""
 
-    attributes: tuple[str, ...] = Field(min_length=1, description="attributes told together")
+    attributes: tuple[str, ...] = Field(min_length=1, description="attributes revealed together")
     probability: Share = Field(
-        default=1.0, description="probability of being told about a person whom the source knows"
+        default=1.0, description="probability of being revealed about a person whom the source knows"
     )
 
 
@@ -38,8 +38,7 @@ class ProfileSection(Section):
 
     when: dict[str, Members] = Field(
         default={},
-        description='attribute = values of the people told about so, or ranges such as `"18..64"`; everybody if not '
-        "given",
+        description='attribute = values, or ranges such as `"18..64"`; everybody if not given',
     )
     presence: Share = Field(default=1.0, description="probability that the source knows a person")
     price: Price = Field(default=0.0, description="price of the source for these people, paid once")
@@ -53,7 +52,7 @@ class GroupsSource(Section):
     name: str = Field(min_length=1, description="name of the source, which no other one has")
     profile: tuple[ProfileSection, ...] = Field(
         min_length=1,
-        description="what is told about whom; the first that fits a person counts, one without `when` comes last",
+        description="what is revealed about whom; the first that fits a person applies, one without `when` comes last",
     )
 
     @model_validator(mode="after")
@@ -71,7 +70,7 @@ class VoterListsSource(Section):
 
     kind: Literal["voter-lists"] = Field(description="voter lists of the states")
     name: str = Field(default="voter lists", description="name of the source, which no other one has")
-    attributes: ListedAttributes = Field(description="attributes of the records that the lists may tell")
+    attributes: ListedAttributes = Field(description="attributes of the records that the lists may carry")
     state: str | None = Field(default=None, description="state of everybody, instead of `attributes.state`")
     reference_year: int | None = Field(default=None, description="year of the lists; needed with a year of birth")
     overrides: dict[str, ProfileOverrides] = Field(default={}, description="state = facts of its list to replace")
@@ -79,7 +78,7 @@ class VoterListsSource(Section):
     @model_validator(mode="after")
     def _one_state(self) -> VoterListsSource:
         if (self.state is None) == (self.attributes.state is None):
-            raise InputError("the state is not told, or twice", expected="either state or attributes.state")
+            raise InputError("the state is missing or repeated", expected="either state or attributes.state")
         if self.attributes.year_of_birth is not None and self.reference_year is None:
             raise InputError("key missing", where="reference_year", expected="the year of the lists")
         return self
@@ -92,17 +91,17 @@ class SocialMediaSource(Section):
     name: str = Field(default="social media", description="name of the source, which no other one has")
     recipe: str = Field(description='social-media recipe (name or file), such as `"twitter-attributes"`')
     attributes: dict[str, str] = Field(
-        default={}, description="attribute of that recipe = attribute of the records; all by their own name if empty"
+        default={}, description="attribute of that recipe = attribute of the records, where names differ"
     )
-    age: str | None = Field(default=None, description="attribute that tells the age, for figures by age")
-    year_of_birth: str | None = Field(default=None, description="attribute that tells the year of birth instead")
+    age: str | None = Field(default=None, description="attribute with the age, for figures by age")
+    year_of_birth: str | None = Field(default=None, description="attribute with the year of birth instead")
     reference_year: int | None = Field(default=None, description="year of the figures; needed with a year of birth")
     price: Price = Field(default=0.0, description="price of the source, paid once")
 
     @model_validator(mode="after")
     def _one_age(self) -> SocialMediaSource:
         if self.age is not None and self.year_of_birth is not None:
-            raise InputError("the age is told twice", expected="either age or year_of_birth")
+            raise InputError("the age is given twice", expected="either age or year_of_birth")
         if self.year_of_birth is not None and self.reference_year is None:
             raise InputError("key missing", where="reference_year", expected="the year of the figures")
         return self
@@ -117,7 +116,7 @@ class KnowledgeRecipe(RecipeHead):
     """Sources of knowledge: what one lacks another may tell."""
 
     sources: tuple[SourceSection, ...] = Field(
-        min_length=1, description="sources of knowledge: what one lacks another may tell"
+        min_length=1, description="sources of knowledge: what one lacks another may reveal"
     )
 
     @model_validator(mode="after")

@@ -84,7 +84,7 @@ class KnownPopulation:
 
     def __post_init__(self) -> None:
         if not np.issubdtype(self.counts.dtype, np.integer):
-            raise InputError("uniques cannot be told from expected counts", expected="counts of whole people")
+            raise InputError("uniques are not known from expected counts", expected="counts of whole people")
 
 
 UniquenessModel = FixedUniqueness | EstimatedUniqueness | KnownPopulation

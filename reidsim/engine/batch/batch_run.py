@@ -134,7 +134,7 @@ def _changed(files: Sequence[str]) -> Iterator[str]:
 def _lost(damaged: int) -> tuple[str, ...]:
     if not damaged:
         return ()
-    return (f"{counted(damaged, 'line')} of {JOURNAL} could not be read; what they told of was run once more",)
+    return (f"{counted(damaged, 'line')} of {JOURNAL} could not be read; their runs were repeated",)
 
 
 def _facts(outcomes: Sequence[RunOutcome], clock: Clock) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterat
     Yields the manifest of a batch of which every run has ended well, whose folder is left as it is, else None.
     """
     if go_on and not folder.is_dir():
-        raise InputError("no batch to go on with", source=folder, expected="the folder of a batch")
+        raise InputError("no batch to continue", source=folder, expected="the folder of a batch")
     if not go_on:
         require_free(folder)
         make_folder(folder)

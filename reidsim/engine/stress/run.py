@@ -274,7 +274,7 @@ class _Stress:
             outcomes, robust = self._robust_strategies(points, outcomes, section)
             policies += robust
         elif self._kind.plans_under_amounts(self._scenario) and section.criteria:
-            reason = "these need prices as the only uncertain parameters"
+            reason = "these need payoff parameters as the only uncertain parameters"
             self._warnings.append(f"robustness: no strategies per record; {reason}")
         if informed is None:
             plain = [key for key in keys if key != WHO_COMES or not says_who_comes(points)]

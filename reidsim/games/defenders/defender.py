@@ -63,7 +63,7 @@ def require_comparable(name: str, n_forms: int) -> None:
         If there are more than a million forms; names the defender.
     """
     if n_forms > _MOST_FORMS:
-        raise InputError("too many forms to compare", where=name, found=n_forms, expected=f"at most {_MOST_FORMS:,}")
+        raise InputError("too many releases to compare", where=name, found=n_forms, expected=f"at most {_MOST_FORMS:,}")
 
 
 def record_game_of(game: Game) -> RecordGame:

@@ -132,7 +132,7 @@ class MultiDimensional:
         if not isinstance(space, GeneralizationLattice):
             raise InputError("regions are split by levels of hierarchies", where=self.name, expected="a lattice")
         if n * space.size > _MOST_CLASSES:
-            expected = f"records times forms of at most {_MOST_CLASSES:,}"
+            expected = f"records times releases of at most {_MOST_CLASSES:,}"
             raise InputError("too many classes to compare", where=self.name, found=n * space.size, expected=expected)
         weights = np.ones(n) if self.weights is None else self.weights.astype(np.float64)
         regions = _Regions(self, played, space, weights)

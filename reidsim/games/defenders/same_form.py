@@ -150,7 +150,7 @@ class AnytimeForm(SameForm):
         super().__post_init__()
         if self.most_evaluated < 1:
             raise InputError(
-                "budget of forms too small", where=self.name, found=self.most_evaluated, expected="1 or more"
+                "budget of releases too small", where=self.name, found=self.most_evaluated, expected="1 or more"
             )
 
     def choose(self, game: Game) -> Choice:

@@ -91,12 +91,14 @@ class FullDomainGame:
                 "not a share of the records", where="suppression limit", found=self.suppression_limit, expected="0 to 1"
             )
         if self.kind is None and self.prices.n_kinds > 1:
-            raise InputError("prices by kind of record, but no kinds", found=self.prices.n_kinds, expected="one price")
+            raise InputError(
+                "payoff parameters by kind of record, but no kinds", found=self.prices.n_kinds, expected="one price"
+            )
         if self.kind is not None and (
             self.kind.shape != (cells,) or self.kind.min() < 0 or self.kind.max() >= self.prices.n_kinds
         ):
             raise InputError(
-                "kinds do not fit the cells and prices",
+                "kinds do not fit the cells and payoff parameters",
                 found=self.kind.shape,
                 expected=f"{cells} numbers below {self.prices.n_kinds}",
             )

@@ -42,16 +42,18 @@ class Prices:
             )
         except ValueError:
             raise InputError(
-                "prices of different shapes",
+                "payoff parameters of different shapes",
                 found=", ".join(f"{name} {array.shape}" for name, array in given.items()),
                 expected="one amount, one per point, or one per point and kind of record",
             ) from None
         for name, array in zip(given, spread, strict=True):
             if array.ndim != 2 or not array.size:
-                raise InputError("no prices", where=name, found=array.shape, expected="(n_points, n_kinds)")
+                raise InputError("no payoff parameters", where=name, found=array.shape, expected="(n_points, n_kinds)")
             if not (array >= 0).all() or not np.isfinite(array).all():
                 wrong = array[~((array >= 0) & np.isfinite(array))][0].item()
-                raise InputError("price that is not an amount", where=name, found=wrong, expected="0 or more")
+                raise InputError(
+                    "payoff parameter that is not an amount", where=name, found=wrong, expected="0 or more"
+                )
             object.__setattr__(self, name, np.ascontiguousarray(array))
 
     @classmethod

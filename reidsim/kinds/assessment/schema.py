@@ -37,7 +37,7 @@ Shares = Annotated[tuple[Share, ...], Field(min_length=1)]
 class RiskPopulationSection(Section):
     """The people from whom the records come."""
 
-    recipe: str = Field(description="name of a bundled population, or a recipe file (TOML)")
+    recipe: str = Field(description="name of a bundled population, or path of a recipe")
     seed: Annotated[int, Field(ge=0)] | None = Field(
         default=None, description="of the population; the recipe's own if not given"
     )
@@ -57,24 +57,19 @@ class RiskReleaseSection(Section):
         default=None, description="file of the persons' true values, in the order and with the columns of `path`"
     )
     delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
-    attributes: tuple[str, ...] = Field(
-        default=(), description="attributes that are released; all if none is named, but for the keys of people"
-    )
+    attributes: tuple[str, ...] = Field(default=(), description="attributes that are released; all if not given")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
     weight: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="column of the file with the sampling weight of each record: how many people of the population it "
-        "stands for, 1 or more; no attribute",
+        description="column with sampling weights: people whom each record stands for, 1 or more",
     )
     person: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="column of the file that says whose each record is, where people have several: then people are "
-        "counted; each record is a person of its own if not given",
+        description="column that identifies the person of a record: people are counted",
     )
     household: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="column of the file that says to which household the person belongs: adds the measure "
-        "`household_risk`",
+        description="column with the person's household: adds the measure `household_risk`",
     )
 
     @model_validator(mode="after")
@@ -112,7 +107,7 @@ class TreeSection(Section):
     """The groups that values of an attribute may be released with."""
 
     groups: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
-        default={}, description="group = its values or smaller groups; what is not the name of a group is a value"
+        default={}, description="group = its values or smaller groups"
     )
     file: Annotated[str, Field(min_length=1)] | None = Field(
         default=None, description="hierarchy file instead: a row per value, a column per level"
@@ -122,7 +117,7 @@ class TreeSection(Section):
     @model_validator(mode="after")
     def _one_way(self) -> TreeSection:
         if (self.file is None) == (not self.groups):
-            raise InputError("the groups are not told, or twice", expected="either groups or file")
+            raise InputError("the groups are missing or given twice", expected="either groups or file")
         return self
 
 
@@ -135,8 +130,7 @@ class UniquenessSection(Section):
     value: Share | None = Field(default=None, description="of method `fixed`: the probability")
     population_size: Annotated[int, Field(ge=1)] | None = Field(
         default=None,
-        description="of methods that estimate: people of whom the records are a sample; the sum of `release.weight` "
-        "if there is one",
+        description="of methods that estimate: people in the population; the sum of `release.weight` if there is one",
     )
     level: Annotated[float, Field(gt=0, lt=1)] = Field(default=0.95, description="confidence level of the intervals")
 
@@ -174,7 +168,7 @@ class ExpectationSection(Section):
     """How expectations over what is known are worked out."""
 
     method: Literal["auto", "exact", "monte-carlo"] = Field(
-        default="auto", description="exact unless there is too much to list, exact, or by Monte Carlo"
+        default="auto", description="exact where feasible, exact, or Monte Carlo"
     )
     trials: Annotated[int, Field(ge=2)] = Field(default=1000, description="knowledge sets drawn by Monte Carlo")
 
@@ -218,20 +212,20 @@ class RiskScenario(ScenarioHead):
     game: Literal["risk"] = Field(description="nobody plays: how identifiable a given release is")
     population: RiskPopulationSection | None = Field(
         default=None,
-        description="the people from whom records come; needed for samples and for uniqueness method `known`",
+        description="who exists; needed for samples and uniqueness method `known`",
     )
     release: RiskReleaseSection = Field(description="the released records")
     trees: dict[str, TreeSection] = Field(
         default={}, description="attribute of a file = the groups that it is released with"
     )
     knowledge: dict[str, str] = Field(
-        min_length=1, description="name = knowledge recipe (name or file); each is compared with the worst case"
+        min_length=1, description="name = knowledge recipe; each is compared with the worst case"
     )
     uniqueness: UniquenessSection = Field(description="uniqueness in the population")
     network: NetworkSection = Field(default=NetworkSection(), description="capabilities of the adversary")
     expectation: ExpectationSection = Field(default=ExpectationSection(), description="exact or Monte Carlo")
     attack: AttackSection | None = Field(default=None, description="what an attack is worth")
-    figures: RiskFiguresSection = Field(default=RiskFiguresSection(), description="what to work out besides the risks")
+    figures: RiskFiguresSection = Field(default=RiskFiguresSection(), description="what to compute besides the risks")
 
     @model_validator(mode="after")
     def _consistent(self) -> RiskScenario:

@@ -43,7 +43,7 @@ from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, Slider
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.opponent_types import LEFT_OUT, TypeOpponents, ideas_of_several, types_of_setting
+from reidsim.scenarios.opponent_types import LEFT_OUT, ideas_of_several, types_of_setting
 from reidsim.scenarios.opponents import Opponents
 from reidsim.scenarios.policy import k_of, with_each_k
 from reidsim.scenarios.record_sharing import SharedColumns
@@ -188,14 +188,14 @@ class MaskingKind(Kind):
             )
         return study, opponents_of_subjects(study, knowledge=knowledge, rate=rate, draw=draw)
 
-    def opponent_types(self, study: MaskingStudy, draw: int = 0) -> TypeOpponents:
+    def opponent_types(self, study: MaskingStudy, draw: int = 0) -> Opponents:
         """Return those who are equipped, on the attributes that any attack looks at."""
         if not are_equipped(study.scenario):
             return ideas_of_several(study, draw)
         games = [game for game, _ in study.games_against_each(draw).values()]
         space = games[0].space
         if space.size > MOST_FORMS:
-            return TypeOpponents(left_out=(f"types cannot play: there are more than {MOST_FORMS:,} forms", LEFT_OUT))
+            return Opponents(left_out=(f"types cannot play: there are more than {MOST_FORMS:,} forms", LEFT_OUT))
         setting = self.settings(study)("masking", draw, 0)
         looked_at = tuple(dict.fromkeys(name for game in games for name in game.attack.looked_at))
         return types_of_setting(setting, FocusedSpace(space, looked_at))

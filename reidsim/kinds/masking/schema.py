@@ -32,13 +32,10 @@ class MaskingAdversarySection(PlannerSection):
     """How the adversary links, in stages or with what it may know about the subjects, and how it plans."""
 
     confidence_threshold: Share = Field(default=0.5, description="theta: an inference of less confidence is not used")
-    stages: tuple[StageSection, ...] = Field(
-        default=(), description="in the order in which they are carried out; the last one is `identify`"
-    )
+    stages: tuple[StageSection, ...] = Field(default=(), description="in order; the last one is `identify`")
     overconfident: bool = Field(
         default=False,
-        description="with stages: whether it believes to be right what it infers with that confidence, and plans "
-        "without the doubt that is left; payoffs go by what is true",
+        description="with stages: takes inferences that reach the threshold for certain",
     )
     knowledge: str | None = Field(
         default=None, description="instead of stages: name of a bundled knowledge recipe, or path of one"
@@ -92,7 +89,7 @@ class MaskingFiguresSection(Section):
 
     search_path: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
-        description="record, from 0, whose greedy search is told strategy by strategy; two-stage attacks only",
+        description="record, from 0, whose greedy search is listed; two-stage attacks only",
     )
 
 
@@ -124,7 +121,7 @@ class MaskingScenario(ScenarioHead):
         default=None, description="several adversaries and rounds; one analytic game if not given"
     )
     figures: MaskingFiguresSection = Field(
-        default=MaskingFiguresSection(), description="what is worked out besides the policies"
+        default=MaskingFiguresSection(), description="what is computed besides the policies"
     )
 
     @property

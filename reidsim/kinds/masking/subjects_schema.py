@@ -40,7 +40,7 @@ class GeneralizedAttribute(Section):
                 )  # fmt: skip
         if bool(self.widths) == bool(self.groups) or levels != len(self.kept):
             raise InputError(
-                "levels are not told",
+                "levels are missing",
                 found=f"{len(self.widths)} widths, {len(self.groups)} groupings, {len(self.kept)} shares kept",
                 expected="either widths or groups, and a share kept for each",
             )
@@ -53,17 +53,15 @@ class SubjectsSection(Section):
     attributes: tuple[str, ...] = Field(min_length=1, description="attributes that can be shared; loci last")
     always_shared: tuple[str, ...] = Field(
         default=(),
-        description="attributes that cannot be masked: the first of the list, each linked on by the last stage; not "
-        "with `k-anonymity`",
+        description="attributes that cannot be masked; the last stage links on them; not with `k-anonymity`",
     )
     weights: Literal["entropy", "uniform"] | dict[str, Annotated[float, Field(ge=0)]] = Field(
         default="entropy",
-        description="worth of each attribute: entropy in the first resource that carries it, all alike, or attribute "
-        "= weight",
+        description="entropy in the first resource that carries it, all equal, or attribute = weight",
     )
     minority_support: float = Field(
         default=0.0,
-        description="alpha: how much more sharing rare values is worth; below 0 frequent values are worth more",
+        description="alpha: extra weight of rare values; below 0, of frequent ones",
     )
     generalize: dict[str, GeneralizedAttribute] = Field(
         default={}, description="attribute = its levels between shared and masked"
@@ -77,12 +75,11 @@ class SubjectsSection(Section):
         default="best-first", description="of the policies that are games"
     )
     most_evaluated: Annotated[int, Field(ge=1)] = Field(
-        default=20_000, description="of solver `anytime`: strategies worked out per subject, after a greedy search"
+        default=20_000, description="of solver `anytime`: most strategies evaluated per subject"
     )
     k: AnonymityK = Field(
         default=2,
-        description="of policy `k-anonymity`: records that look alike; of a list, each is a policy, such as "
-        "`k-anonymity-5`",
+        description="of policy `k-anonymity`; each of a list is a policy, such as `k-anonymity-5`",
     )
     opt_in_rate: Share = Field(default=0.05, description="of policy `random-opt-in`: probability to share all")
     sharing_rate: Share = Field(

@@ -27,9 +27,7 @@ def refuse_repeated(names: tuple[str, ...], where: str) -> None:
 class PeopleSection(Section):
     """The people from whom targets and resources are drawn."""
 
-    recipe: str = Field(
-        description="name of a bundled population, or path of a recipe; people are drawn, so it must list them"
-    )
+    recipe: str = Field(description="name of a bundled population, or path of a recipe, that lists people")
     seed: Annotated[int, Field(ge=0)] | None = Field(
         default=None, description="of the population; the recipe's own if not given"
     )
@@ -42,8 +40,8 @@ class PeopleSection(Section):
     )
     together: Together = Field(
         default=0.0,
-        description="how a person's memberships in lists drawn from the people go together: the correlation of a "
-        "Gaussian copula, one for all pairs or list = { list = correlation }; how many are in each stays as it is",
+        description="correlation of memberships in lists (Gaussian copula): one for all pairs, or list = { list = "
+        "correlation }",
     )
 
     @model_validator(mode="after")
@@ -82,8 +80,7 @@ class TargetsSection(TableSection):
 
     person: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="column of a file that says whose each row is: a value that is there twice is an error, as each "
-        "row is a subject who decides alone",
+        description="column of a file that identifies the person; a repeated value is an error",
     )
 
     @model_validator(mode="after")
@@ -98,16 +95,16 @@ class ResourceSection(DrawnResourceSection, TableSection):
 
     holds: Literal["targets", "others", "anyone"] = Field(
         default="anyone",
-        description="of a sample: all subjects and more people, nobody of another such table, or people at random. In "
-        'a file, `"targets"` is checked',
+        description="all subjects and more people, nobody of another such table, or people at random; in a file, "
+        '`"targets"` is checked',
     )
     attributes: tuple[str, ...] = Field(min_length=1, description="attributes that it carries")
     missing_alleles: Share | None = Field(
         default=None,
-        description="share of the alleles of a table drawn that are unknown; 0 if not given, of a genealogy 0.3",
+        description="share of unknown alleles; 0 if not given, 0.3 of a genealogy",
     )
     count: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="column of a file that says how many people each row stands for"
+        default=None, description="column with the number of people of each row"
     )
 
     @model_validator(mode="after")

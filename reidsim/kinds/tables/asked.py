@@ -12,12 +12,12 @@ from reidsim.wording import Code, Sentence, codes, number_text
 def sentences(run: Stored) -> Iterator[Sentence]:
     """Yield what is shared, among whom, against whom, at what prices; of results of former versions, too."""
     former, publisher = run.content.get("game"), section(run.content, "publisher")
-    one_form = former == "full-domain" or publisher.get("unit") == "table"
-    forms, nodes = run.manifest.get("strategies"), run.manifest.get("nodes")
-    if one_form:
-        ways = f"one of {number_text(nodes)} forms for all of them, with records left out" if nodes else ""
+    one_for_all = former == "full-domain" or publisher.get("unit") == "table"
+    strategies, nodes = run.manifest.get("strategies"), run.manifest.get("nodes")
+    if one_for_all:
+        ways = f"one of {number_text(nodes)} generalizations for all of them, with records left out" if nodes else ""
     else:
-        ways = f"each in one of {number_text(forms)} forms" if isinstance(forms, int) else ""
+        ways = f"each in one of {number_text(strategies)} generalizations" if isinstance(strategies, int) else ""
     yield _shared(run, ways)
     yield from _group(run, default="prosecutor" if former == "full-domain" else "journalist")
     yield from adversaries(run, plan)
@@ -38,8 +38,8 @@ def _shared(run: Stored, ways: str) -> Sentence:
 def _group(run: Stored, default: str = "journalist") -> Iterator[Sentence]:
     if run.units[0] == "person":
         yield (
-            "All records of a person are shared in one form. Groups are counted in people, and a person is found by "
-            "the record that hides among the fewest of them.",
+            "All records of a person share one generalization. Groups are counted in people, and a person is "
+            "attacked by the record with the smallest group.",
         )
     several = section(spelled_out(run.content), "adversaries")
     each = [section(several, name) for name in several] or [section(run.content, "adversary")]
@@ -56,19 +56,19 @@ def _group(run: Stored, default: str = "journalist") -> Iterator[Sentence]:
         )
     if len(risks) > 1 and "prosecutor" in risks:
         yield (
-            "Some adversaries know who is in the file: from them a record hides among the records that fit its shared "
-            "form, from the others among the people of the population who do.",
+            "Some adversaries know who is in the file: their group of a record is the records that fit its release; "
+            "for the others it is the people of the population who fit it.",
         )
     elif "sample" in risks:
         yield (
-            "A record hides among the people of the population who fit its shared form, whose number is estimated from "
-            "the records and their sampling weights.",
+            "The group of a record is the people of the population who fit its release, as estimated from the records "
+            "and their sampling weights.",
         )
     elif risks == {"prosecutor"}:
-        yield ("A record hides among the records that fit its shared form: the adversary knows who is in the file.",)
+        yield ("The group of a record is the records that fit its release: the adversary knows who is in the file.",)
     elif recipe:
         yield (
-            "A record hides among the people of the population ",
+            "The group of a record is the people of the population ",
             Code(str(recipe)),
-            f" ({number_text(people)} people) who fit its shared form." if people else " who fit its shared form.",
+            f" ({number_text(people)} people) who fit its release." if people else " who fit its release.",
         )

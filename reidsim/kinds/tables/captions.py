@@ -2,10 +2,10 @@
 
 # By file name without ending.
 CAPTIONS = {
-    "strategies": "Both players' payoffs for every form in which one record could be shared, attacked or not",
+    "strategies": "Both players' payoffs for every release of one record, attacked or not",
     "payoff-differences": "Distribution over records of each game's payoffs less those of Safe Harbor",
     "payoff-scatter": "Each record's payoffs under each game against those under Safe Harbor",
-    "search-deviation": "Distance of lattice-based search from the optimum while one price changes",
+    "search-deviation": "Distance of lattice-based search from the optimum while one payoff parameter changes",
     "risk-by-group-size": "Probability of re-identification over group size, for the planning adversary and a baseline",
     "payoff-by-group-size": "Adversary's payoff over group size, for the planning adversary and a baseline",
     "exploits-by-group-size": "Exploits made over group size, for the planning adversary and a baseline",

@@ -141,8 +141,8 @@ def _check_people(scenario: TablesScenario) -> None:
             )  # fmt: skip
     if scenario.release.household is not None and scenario.in_rounds:
         raise InputError(
-            "the risk of households is told of one game", where="release.household", found=scenario.release.household,
-            expected="it without sections agents and releases",
+            "the risk of households is defined for one game", where="release.household",
+            found=scenario.release.household, expected="it without sections agents and releases",
         )  # fmt: skip
     if scenario.release.person is None:
         return
@@ -162,7 +162,7 @@ def _check_people(scenario: TablesScenario) -> None:
         if way == "splits" or (way == "rounds" and "prosecutor" in scenario.risks):
             why = "regions" if way == "splits" else "classes of several rounds"
             raise InputError(
-                f"with release.person all records of a person have one form, and this policy puts them in {why}",
+                f"with release.person a person's records share one generalization, and this policy puts them in {why}",
                 where="publisher.policies", found=name, expected="other policies, or no release.person",
             )  # fmt: skip
 
@@ -173,8 +173,8 @@ def _check_adversaries(scenario: TablesScenario) -> None:
     erring = [key for key, section in scenario.every_adversary.items() if section.errs]
     if rounds and erring and "prosecutor" in scenario.risks:
         raise InputError(
-            "under prosecutor risk its records hide among those left for their round, which is told of an adversary"
-            " who does not err", where="publisher.policies", found=rounds[0],
+            "under prosecutor risk its groups are counted among the records left for their round, for an adversary "
+            "who does not err", where="publisher.policies", found=rounds[0],
             expected=f'{erring[0]}.rationality = "perfect", or other policies',
         )  # fmt: skip
     if not scenario.adversaries:
@@ -187,7 +187,7 @@ def _check_adversaries(scenario: TablesScenario) -> None:
         )
     if rounds and len(scenario.adversaries) > 1 and "prosecutor" in scenario.risks:
         raise InputError(
-            "under prosecutor risk its records hide among those left for their round, which is told of one "
+            "under prosecutor risk its groups are counted among the records left for their round, for one "
             "adversary", where="publisher.policies", found=rounds[0], expected="[adversary], or other policies",
         )  # fmt: skip
 

@@ -21,25 +21,24 @@ class PopulationSection(Section):
     recipe: str | None = Field(default=None, description="name of a bundled population, or path of a recipe")
     path: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="file of people, of the form of the release and with its columns; takes the place of `recipe`",
+        description="file of people with the format and columns of the release, in place of `recipe`",
     )
     counts: Literal["sample", "expected"] = Field(
         default="sample",
-        description="draw whole people from a recipe of probabilities, or keep expected counts; recipes of counts "
-        "are the same either way",
+        description="draw whole people, or keep expected counts",
     )
     seed: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="of the draw of the population; the recipe's own if not given"
+        default=None, description="of the population; the recipe's own if not given"
     )
     together: Together = Field(
         default=0.0,
-        description="how a person's memberships in lists drawn from the people go together: the correlation of a "
-        "Gaussian copula, one for all pairs or list = { list = correlation }; how many are in each stays as it is",
+        description="correlation of memberships in lists (Gaussian copula): one for all pairs, or list = { list = "
+        "correlation }",
     )
     holds_release: bool | None = Field(
         default=None,
-        description="whether records beyond the people with their values are an error, or a warning; an error if not "
-        'given only where `publisher.unit = "table"` and no attribute has `unknown = "nobody"`',
+        description="whether records must be people of the population (else a warning); by default only where "
+        '`publisher.unit = "table"` and no attribute has `unknown = "nobody"`',
     )
 
     @model_validator(mode="after")
@@ -57,7 +56,7 @@ class TablesResourceSection(DrawnResourceSection):
     """
 
     attributes: tuple[str, ...] = Field(
-        default=(), description="quasi-identifiers that it tells; if not given all, or all that lists of the kind tell"
+        default=(), description="quasi-identifiers that it reveals; all, or those of its kind, if not given"
     )
     size: Annotated[int, Field(ge=1)] | None = Field(default=None, description="of a list: exact number of people")
     file: Annotated[str, Field(min_length=1)] | None = Field(
@@ -93,16 +92,15 @@ class ReleaseSection(Section):
     """Which records are to be shared; the files of records and people are of one form."""
 
     path: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="file of records; may be compressed; takes the place of `table`"
+        default=None, description="file of records, in place of `table`; may be compressed"
     )
     table: str | None = Field(
         default=None,
-        description="population whose people are the records: a bundled name or the path of a recipe of whole counts",
+        description="population whose people are the records (name or recipe)",
     )
     format: Literal["csv", "adult"] = Field(
         default="csv",
-        description='of the file at `path`; `"adult"` is the UCI file without header. Files of Parquet, Excel, '
-        "Stata, SPSS and SAS are told by their endings",
+        description='of the file at `path`; `"adult"` is the UCI file. Other formats are recognized by their endings',
     )
     encoding: str = Field(
         default="utf-8", description="of a csv file, such as `latin-1`; a byte order mark is no value"
@@ -115,27 +113,24 @@ class ReleaseSection(Section):
     )
     weight: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="column of the records with the sampling weight of each: how many people of the population it "
-        "stands for, 1 or more; no quasi-identifier, and not shared unless it is kept",
+        description="column with sampling weights: people whom each record stands for, 1 or more",
     )
     sampling_fraction: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        default=None, description="share of the population that the records are, where they have no weights"
+        default=None, description="records as a share of the population, where they have no weights"
     )
     estimator: Estimator = Field(
         default="log-linear",
-        description='how `"sample"` risk estimates groups of the population: by a log-linear model of all records, or '
-        "from the weights of the group's own records alone, as mu-Argus and sdcMicro do, which may be far off where "
-        "many records are unique",
+        description='how `"sample"` risk estimates groups: by a log-linear model of all records, or from the weights '
+        "of the group's own records",
     )
     person: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="column of the records that says whose each is, where people have several: then people are "
-        "counted, and all records of a person get one generalization; each record is a person of its own if not given",
+        description="column that identifies the person of a record: people are counted, and their records share one "
+        "generalization",
     )
     household: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="column of the records that says to which household the person belongs: adds the measure "
-        "`household_risk`",
+        description="column with the person's household: adds the measure `household_risk`",
     )
 
     @model_validator(mode="after")
@@ -155,26 +150,19 @@ class AttributeSection(Section):
 
     hierarchy: HierarchySection = Field(description="how values are generalized, by a `rule`")
     column: str | None = Field(default=None, description="column of the records; the attribute's name if not given")
-    reading: ReadingSection | None = Field(
-        default=None, description="how the column is read, by a `type`; values as they are if not given"
-    )
+    reading: ReadingSection | None = Field(default=None, description="how the column is read; unchanged if not given")
     values: dict[str, str] = Field(
         default={},
-        description="value in the records, as it is read = what it is taken for, such as a category of the population "
-        "or the usual spelling; values not listed stay",
+        description="value in the records, as read = category; values not listed stay",
     )
     unknown: Literal["error", "nobody"] = Field(
         default="error",
-        description="values of the records that the population does not have: an error, or values that nobody has "
-        "besides the person of the record",
+        description="values that the population lacks are errors, or nobody's but the record's person",
     )
-    draw: bool = Field(
-        default=False, description="the records lack the attribute; it is drawn from the population, given the others"
-    )
+    draw: bool = Field(default=False, description="the records lack it; drawn from the population, given the others")
     top_code: int | None = Field(
         default=None,
-        description="values from here on are redrawn among people of this value or more who agree in the other known "
-        "attributes",
+        description="values from here on are redrawn among such people who agree in the other attributes",
     )
     in_loss: bool = Field(default=True, description="whether generalizing it counts as information loss")
     minimum_level: Annotated[int, Field(ge=0)] = Field(

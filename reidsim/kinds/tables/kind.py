@@ -354,7 +354,7 @@ class TablesKind(Kind):
         publisher = scenario.publisher
         if publisher.unit == "record" or any(policy_named(name).way == "record-level" for name in publisher.policies):
             return ""
-        return "one form for all records, and which of them to suppress: its best reply under the policy"
+        return "one generalization for all records, and which of them to suppress: its best reply under the policy"
 
 
 TABLES = TablesKind()

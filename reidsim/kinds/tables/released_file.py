@@ -181,7 +181,7 @@ class ReleasedFile:
                 if self.study.persons is not None:
                     told, found = "files in which each record is a person", "release.person"
                 raise InputError(
-                    f"the adversary links with more than the people who fit a row, which is told of {told} only",
+                    f"the adversary links with more than the people who fit a row, which needs {told} only",
                     where=where, found=found,
                     expected="an adversary without knowledge, stages, registry and sample risk",
                 )  # fmt: skip

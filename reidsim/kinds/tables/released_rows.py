@@ -102,7 +102,7 @@ def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: 
         row = int((rows == fewer[0]).to_numpy().argmax())
         raise InputError(
             "fewer rows of a key than the release has records", where=f"row {row + 1}, column {key!r}", found=fewer[0],
-            expected=f"all of its {in_release[fewer[0]]} rows or none, or a key that tells its records apart",
+            expected=f"all of its {in_release[fewer[0]]} rows or none, or a key that distinguishes its records",
         )  # fmt: skip
     return found.astype(np.intp)
 

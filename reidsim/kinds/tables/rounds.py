@@ -296,6 +296,6 @@ def _check_of_one_sort(study: TablesStudy, section: WeightedSection, where: str)
     if not told or len(told) == len(resources):
         return
     raise InputError(
-        "lists drawn from the people and resources told by shares are not joined", where=where,
+        "lists drawn from the people and resources with shares are not joined", where=where,
         found=listed(resources), expected=f"a `kind` for {told[0]!r}, or none of {listed(lists)}",
     )  # fmt: skip

@@ -76,7 +76,7 @@ class PublisherSection(Section):
 
     unit: Literal["record", "table"] = Field(
         default="record",
-        description="whether each record is shared in a generalization of its own, or all of them in one",
+        description="one generalization per record, or one for all",
     )
     policies: tuple[PolicyName, ...] = Field(
         default=("basic", "no-attack"),
@@ -85,40 +85,35 @@ class PublisherSection(Section):
     )
     safe_class: Literal["at-least", "above"] = Field(
         default="at-least",
-        description="which classes are safe to policies that forbid attacks: of gain/cost people or more, as an "
-        "indifferent adversary does not attack, or of more only, as in ARX",
+        description="classes that policies without attacks take for safe: of gain/cost people or more, or of more "
+        "only, as in ARX",
     )
     solver: Literal["backward-induction", "branch-and-bound", "lattice-search"] = Field(
         default="backward-induction",
-        description="of the best generalization of each record; lattice search cannot meet the constraint of "
-        "`no-attack` and `sh-friendly`",
+        description="of the best generalization of each record; lattice search excludes `no-attack` and `sh-friendly`",
     )
     suppression_limit: Annotated[float, Field(ge=0, le=1)] = Field(
         default=1.0,
-        description="share of the records that may be suppressed, by policies of one node, by multi-dimensional "
-        "recoding, and by local recoding after its last round",
+        description="largest share of records suppressed by policies of one node, multi-dimensional and local recoding",
     )
     search: Literal["exact", "anytime"] = Field(
         default="exact",
-        description="of the best node: walk the whole lattice, or stop at a budget and report the gap; record-level "
-        'and multi-dimensional generalization need `"exact"`',
+        description="walk the whole lattice, or stop at a budget and report the gap; record-level and "
+        'multi-dimensional generalization need `"exact"`',
     )
-    prune: bool = Field(
-        default=True, description="leave out branches that cannot be better; changes the time, never the result"
-    )
+    prune: bool = Field(default=True, description="leave out branches that cannot be better")
     nodes: Annotated[int, Field(ge=1)] | None = Field(
         default=None,
-        description="nodes that the anytime search evaluates at most, in each round of local recoding",
+        description="most nodes of the anytime search, in each round of local recoding",
     )
     seconds: Annotated[float, Field(gt=0)] | None = Field(
         default=None,
-        description="time after which the anytime search stops, in each round of local recoding",
+        description="most seconds of the anytime search, in each round of local recoding",
     )
     rounds: Annotated[int, Field(ge=1)] = Field(default=100, description="the most rounds of local recoding")
     k: AnonymityK = Field(
         default=2,
-        description="of policy `k-anonymity`: records that look alike; of a list, each is a policy, such as "
-        "`k-anonymity-5`",
+        description="of policy `k-anonymity`; each of a list is a policy, such as `k-anonymity-5`",
     )
 
     @model_validator(mode="after")
@@ -148,8 +143,8 @@ class SafeHarborSection(Section):
     zip: str | None = Field(default=None, description="attribute that holds five-digit ZIP codes")
     zip3_population: Literal["population", "us-2010"] = Field(
         default="us-2010",
-        description="where the people of three-digit areas are counted: bundled figures of the 2010 Census, or the "
-        "scenario's population (the released records if there is none)",
+        description="where people of three-digit areas are counted: 2010 Census figures, or the scenario's population "
+        "or records",
     )
 
 
@@ -157,7 +152,7 @@ class NodesSection(Section):
     """Nodes beside the best one."""
 
     top: Annotated[int, Field(ge=0)] = Field(
-        default=10, description="how many of the nodes that pay most; with 0 neither they nor the front are worked out"
+        default=10, description="how many of the nodes that pay most; 0 omits them and the front"
     )
 
 
@@ -166,17 +161,15 @@ class TablesFiguresSection(FiguresSection):
 
     nodes: NodesSection | None = Field(
         default=None,
-        description="the nodes that pay most, and the Pareto front of payout against share attacked; if not given, "
-        "the top 10 and the front in lattices of at most 100,000 nodes",
+        description="the nodes that pay most, and the Pareto front of payout against attacks; by default in lattices "
+        "of at most 100,000 nodes",
     )
 
 
 class TablesScenario(ScenarioHead):
     """A publisher shares a table of records, each in a generalization of its own or all in one."""
 
-    game: Literal["tables"] = Field(
-        default="tables", description="who decides about what: here a publisher about a table of records"
-    )
+    game: Literal["tables"] = Field(default="tables", description="a publisher decides about a table of records")
     population: PopulationSection | None = Field(
         default=None, description="who exists; needed under journalist risk, and wherever something is drawn"
     )
@@ -198,12 +191,8 @@ class TablesScenario(ScenarioHead):
     safe_harbor: SafeHarborSection | None = Field(
         default=None, description="needed by the policies `safe-harbor` and `sh-friendly`"
     )
-    releases: ReleasesSection | None = Field(
-        default=None, description="several releases of the records over time; one if not given"
-    )
-    agents: AgentsSection | None = Field(
-        default=None, description="several adversaries, data subjects and rounds; one analytic game if not given"
-    )
+    releases: ReleasesSection | None = Field(default=None, description="several releases over time")
+    agents: AgentsSection | None = Field(default=None, description="several adversaries, data subjects and rounds")
     figures: TablesFiguresSection = Field(
         default=TablesFiguresSection(), description="what is drawn besides the policies"
     )

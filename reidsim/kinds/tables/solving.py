@@ -139,8 +139,8 @@ def truth_of(study: TablesStudy, policy: str, choice: Choice, game: RecordGame) 
     risk: Risk = "prosecutor"
     if game.linker is not study.linker(risk):
         raise InputError(
-            "under prosecutor risk its records hide among those left for their round, which the linkage of this "
-            "adversary does not tell", where=policy,
+            "under prosecutor risk its groups are counted among the records left for their round, which the linkage "
+            "of this adversary does not give", where=policy,
         )  # fmt: skip
     nodes = choice.nodes if isinstance(choice, TablesChoice) else ()
     sizes = sizes_in_rounds(study.node_game(risk, study.prices), nodes, choice.strategies)
@@ -202,7 +202,7 @@ def rule_of(study: TablesStudy, policy: str) -> Strategies:
     """Return the node that a rule prescribes for each cell, shape (n_cells,)."""
     form = study.policy(policy).form
     if form is None:
-        raise ValueError(f"{policy} prescribes no form")
+        raise ValueError(f"{policy} prescribes no release")
     return form(study)
 
 
@@ -348,8 +348,8 @@ def _local(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     if isinstance(played, AnyAdversaryGame):
         if "prosecutor" in study.scenario.risks:
             raise InputError(
-                "under prosecutor risk its records hide among those left for their round, which the linkage of this "
-                "adversary does not tell", where=policy,
+                "under prosecutor risk its groups are counted among the records left for their round, which the "
+                "linkage of this adversary does not give", where=policy,
             )  # fmt: skip
         rule = LocalRecoding(
             policy, study.weights, section.suppression_limit, study.policy(policy).forbids_attacks,

@@ -25,19 +25,17 @@ class ReleasesSection(Section):
     """Releases of one table over time, wave after wave."""
 
     enters: Annotated[str, Field(min_length=1)] = Field(
-        description="column of the records with the wave in which each is first released: numbers, or dates such as "
-        "2026-03-31, which also put the waves in order; all records of a person enter together"
+        description="column with the wave in which each record is first released: numbers, or dates such as 2026-03-31"
     )
     leaves: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="column with the first wave in which a record is withdrawn, empty where it never is; none is if "
-        "not given",
+        description="column with the first wave without the record; empty where it stays",
     )
     sensitive: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="of policy `m-invariance`: column of the records with the sensitive value"
+        default=None, description="of policy `m-invariance`: column with the sensitive value"
     )
     m: Annotated[int, Field(ge=2, le=1000)] = Field(
-        default=2, description="of policy `m-invariance`: records of different sensitive values in a group, at least"
+        default=2, description="of policy `m-invariance`: least number of different sensitive values in a group"
     )
 
     @property

@@ -47,6 +47,14 @@ _BLOCK = 8192
 # About so many men are looked at one by one at first, judged by as many as are sampled.
 _FIRST_LEADERS = 256
 _SAMPLE = 2048
+# More than so many, and an eighth of all, are not sorted for a set of loci.
+_MOST_LEADERS = 2048
+_NOTHING = np.uint64(0)
+_ALL_LOCI = np.uint64(2**64 - 1)
+
+
+# A man's distance and row in the genealogy, and the loci of a set at which he agrees with the target and differs.
+_Man = tuple[float, int | np.signedinteger, np.uint64, np.uint64]
 
 
 class GenealogyArrays(NamedTuple):
@@ -87,6 +95,10 @@ class Workspace(NamedTuple):
         The target's alleles.
     counts : ndarray of uint8, shape (n_men,)
         Agreements in the order of the genealogy.
+    shared_counts : ndarray of uint8, shape (n_men,)
+        The same at the loci of one set.
+    expected : ndarray of int64, shape (n_loci + 1,)
+        ``expected[k]`` men of the genealogy agree at k loci or more, judged by a sample.
     distances : ndarray of float64, shape (n_men,)
         Of the candidates from the target.
     candidates : ndarray of int32, shape (n_men,)
@@ -102,6 +114,8 @@ class Workspace(NamedTuple):
     floor: Integers
     target: NDArray[np.int32]
     counts: NDArray[np.uint8]
+    shared_counts: NDArray[np.uint8]
+    expected: Integers
     distances: Floats
     candidates: NDArray[np.int32]
     weights: Floats
@@ -152,6 +166,8 @@ def workspace(genealogy: GenealogyArrays, horizon: int) -> Workspace:
         floor=np.zeros(1, np.int64),
         target=np.zeros(n_loci, np.int32),
         counts=np.zeros(n, np.uint8),
+        shared_counts=np.zeros(n, np.uint8),
+        expected=np.zeros(n_loci + 1, np.int64),
         distances=np.zeros(n),
         candidates=np.zeros(n, np.int32),
         weights=np.zeros((2, horizon + 1)),
@@ -178,35 +194,82 @@ def compare_target(genealogy: GenealogyArrays, target: NDArray[np.int32], room: 
     """
     n_loci, n = genealogy.alleles.shape
     room.target[:] = target
-    wanted = np.zeros(n_loci, genealogy.alleles.dtype)
-    for j in range(n_loci):
-        wanted[j] = target[j]
-    for start in range(0, n, _BLOCK):
-        # In blocks, so that one pass per locus stays in the cache.
-        end = min(n, start + _BLOCK)
-        counts = room.counts[start:end]
-        counts[:] = 0
-        for j in range(n_loci):
-            # A number too high for the alleles here is nobody's.
-            if target[j] > 0 and wanted[j] == target[j]:
-                men, allele = genealogy.alleles[j, start:end], wanted[j]
-                for row in range(end - start):
-                    counts[row] += men[row] == allele
+    _count_agreements(genealogy, target, _ALL_LOCI, room.counts)
     step = max(1, n // _SAMPLE)
     sampled = np.zeros(n_loci + 1, np.int64)
     for row in range(0, n, step):
         sampled[room.counts[row]] += 1
     room.ends[:] = 0
     room.floor[0] = n_loci + 1
-    floor, expected = n_loci, sampled[n_loci]
-    while floor > 0 and (expected + sampled[floor - 1]) * step <= _FIRST_LEADERS:
-        floor -= 1
-        expected += sampled[floor]
-    lower_floor(genealogy, room, floor)
+    floor, expected = n_loci, 0
+    for agreements in range(n_loci, -1, -1):
+        expected += sampled[agreements] * step
+        room.expected[agreements] = expected
+        if expected <= _FIRST_LEADERS:
+            floor = agreements
+    _lower_floor(genealogy, room, floor)
 
 
 @numba.njit(cache=True)
-def lower_floor(genealogy: GenealogyArrays, room: Workspace, floor: int) -> None:
+def _count_agreements(
+    genealogy: GenealogyArrays, target: NDArray[np.int32], shared: np.uint64, counts: NDArray[np.uint8]
+) -> None:
+    """Count the loci of a set at which each man agrees with a target."""
+    n_loci, n = genealogy.alleles.shape
+    wanted = np.zeros(n_loci, genealogy.alleles.dtype)
+    for j in range(n_loci):
+        wanted[j] = target[j]
+    for start in range(0, n, _BLOCK):
+        # In blocks, so that one pass per locus stays in the cache.
+        end = min(n, start + _BLOCK)
+        of_block = counts[start:end]
+        of_block[:] = 0
+        for j in range(n_loci):
+            # A number too high for the alleles here is nobody's.
+            if shared >> np.uint64(j) & _ONE and target[j] > 0 and wanted[j] == target[j]:
+                men, allele = genealogy.alleles[j, start:end], wanted[j]
+                for row in range(end - start):
+                    of_block[row] += men[row] == allele
+
+
+@numba.njit(cache=True)
+def _candidates_among_all(
+    genealogy: GenealogyArrays, room: Workspace, shared: np.uint64, candidate_share: float
+) -> int:
+    """Put down the candidates for a set of loci that asks for many men; return how many.
+
+    Those who are not here yet are put behind the others, and forgotten after this set.
+    """
+    n = len(room.rows)
+    counts, floor = room.shared_counts, room.floor[0]
+    _count_agreements(genealogy, room.target, shared, counts)
+    fewest = max(int(np.ceil(candidate_share * counts.max() - 1e-9)), 0)
+    found, end = 0, room.ends[0]
+    for i in range(end):
+        room.candidates[found] = i
+        found += _count_bits(room.agreeing[i] & shared) >= fewest
+    for row in range(n):
+        if counts[row] >= fewest and room.counts[row] < floor:
+            _put(genealogy, room, row, end)
+            room.candidates[found] = end
+            found, end = found + 1, end + 1
+    return found
+
+
+@numba.njit(cache=True)
+def _put(genealogy: GenealogyArrays, room: Workspace, row: int, to: int) -> None:
+    """Compare a man with the target, locus by locus."""
+    bits, known = np.uint64(0), np.uint64(0)
+    for j in range(len(room.target)):
+        known |= np.uint64(room.target[j] > 0) << np.uint64(j)
+        bits |= np.uint64(genealogy.alleles[j, row] == room.target[j]) << np.uint64(j)
+    room.agreeing[to] = bits & known
+    room.observed[to] = genealogy.observed[row] & known
+    room.rows[to] = row
+
+
+@numba.njit(cache=True)
+def _lower_floor(genealogy: GenealogyArrays, room: Workspace, floor: int) -> None:
     """Add the men who agree at fewer loci than those here, and at `floor` loci or more."""
     n_loci, n = genealogy.alleles.shape
     before = room.ends[0]
@@ -224,19 +287,10 @@ def lower_floor(genealogy: GenealogyArrays, room: Workspace, floor: int) -> None
         room.ends[agreements] = total
     room.ends[:floor] = total
     room.floor[0] = floor
-    known = np.uint64(0)
-    for j in range(n_loci):
-        known |= np.uint64(room.target[j] > 0) << np.uint64(j)
     for i in range(n_found):
         row = found[i]
-        to = place[counts[row]]
+        _put(genealogy, room, row, place[counts[row]])
         place[counts[row]] += 1
-        bits = np.uint64(0)
-        for j in range(n_loci):
-            bits |= np.uint64(genealogy.alleles[j, row] == room.target[j]) << np.uint64(j)
-        room.agreeing[to] = bits & known
-        room.observed[to] = genealogy.observed[row] & known
-        room.rows[to] = row
 
 
 @numba.njit(cache=True)
@@ -271,25 +325,28 @@ def nearest_surname(
         return NO_SURNAME, 0.0
     fewest = fewest_agreements(room.agreeing, room.ends, shared, candidate_share)
     # Whoever is not here agrees at fewer loci than the floor; so if candidates need that many, none is missed.
-    while fewest < room.floor[0]:
-        lower_floor(genealogy, room, fewest)
-        fewest = fewest_agreements(room.agreeing, room.ends, shared, candidate_share)
+    everybody = False
+    while fewest < room.floor[0] and not everybody:
+        everybody = room.expected[fewest] > max(_MOST_LEADERS, len(room.rows) // 8)
+        if not everybody:
+            _lower_floor(genealogy, room, fewest)
+            fewest = fewest_agreements(room.agreeing, room.ends, shared, candidate_share)
     # Taken out of their tuples once: handing a tuple of arrays on costs more than looking a distance up.
     agreeing, observed, rows, surnames = room.agreeing, room.observed, room.rows, genealogy.surnames
     by_pattern, weights, other_weights = tables.by_pattern, room.weights[0], room.weights[1]
     candidates, distances, patterns, kept = room.candidates, room.distances, cache.patterns, cache.distances
-    n = 0
-    for i in range(room.ends[fewest]):
+    n = _candidates_among_all(genealogy, room, shared, candidate_share) if everybody else 0
+    for i in range(0 if everybody else room.ends[fewest]):
         candidates[n] = i
         n += _count_bits(agreeing[i] & shared) >= fewest
-    first = runner_up = -1
-    # Distances of the nearest man so far and of the nearest with another surname, beyond whom nobody matters.
-    nearest, next_nearest, name, surname = np.inf, np.inf, NO_SURNAME, NO_SURNAME
+    # The nearest man so far and the nearest with another surname, beyond whom nobody matters.
+    first = other = (np.inf, np.int32(-1), _NOTHING, _NOTHING)
+    surname = NO_SURNAME
     for k in range(n):
         i = candidates[k]
         agree = agreeing[i] & shared
         differ = observed[i] & shared & ~agree
-        if tables.nearest[_count_bits(agree), _count_bits(differ)] > next_nearest:
+        if tables.nearest[_count_bits(agree), _count_bits(differ)] > other[0]:
             distances[k] = np.inf
             continue
         slot = slot_of(agree, differ, len(patterns))
@@ -302,60 +359,58 @@ def nearest_surname(
             kept[slot, 3] = -1.0
         distance = kept[slot, 2]
         distances[k] = distance
-        if distance > next_nearest * (1.0 + ROUNDING):
+        if distance > other[0] * (1.0 + ROUNDING):
             continue
-        name = surnames[rows[i]]
-        if (
-            first < 0
-            or distance < nearest * (1.0 - ROUNDING)
-            or (distance <= nearest * (1.0 + ROUNDING) and _is_nearer(tables, room, cache, shared, k, first))
-        ):
+        row, name = rows[i], surnames[rows[i]]
+        man, order = (distance, row, agree, differ), _order(distance, row, agree, differ, first)
+        if order < 0 or (order == 0 and _is_nearer(tables, cache, weights, man, first)):
             if name != surname:
-                runner_up, next_nearest = first, nearest
-            first, nearest, surname = k, distance, name
-        elif name != surname and (
-            runner_up < 0
-            or distance < next_nearest * (1.0 - ROUNDING)
-            or _is_nearer(tables, room, cache, shared, k, runner_up)
-        ):
-            runner_up, next_nearest = k, distance
+                other = first
+            first, surname = man, name
+        elif name != surname:
+            order = _order(distance, row, agree, differ, other)
+            if order < 0 or (order == 0 and _is_nearer(tables, cache, weights, man, other)):
+                other = man
     ahead = 0
-    for k in range(n if runner_up >= 0 else 0):
-        if distances[k] <= next_nearest * (1.0 + ROUNDING) and k != runner_up:
-            near = distances[k] < next_nearest * (1.0 - ROUNDING)
-            ahead += near or _is_nearer(tables, room, cache, shared, k, runner_up)
-    agree = agreeing[candidates[first]] & shared
-    differ = observed[candidates[first]] & shared & ~agree
-    total, _ = weigh_generations(by_pattern, agree, differ, weights)
+    for k in range(n):
+        if other[1] < 0 or ahead >= NEAREST:
+            break
+        if distances[k] <= other[0] * (1.0 + ROUNDING):
+            i = candidates[k]
+            row, agree = rows[i], agreeing[i] & shared
+            differ = observed[i] & shared & ~agree
+            order = _order(distances[k], row, agree, differ, other)
+            man = (distances[k], row, agree, differ)
+            ahead += order < 0 or (order == 0 and _is_nearer(tables, cache, weights, man, other))
+    total, _ = weigh_generations(by_pattern, first[2], first[3], weights)
     if total < SMALLEST_SUM:
-        total, _ = weigh_unlikely(tables, agree, differ, weights)
+        total, _ = weigh_unlikely(tables, first[2], first[3], weights)
     other_total = 0.0
-    if runner_up >= 0 and ahead < NEAREST:
-        agree = agreeing[candidates[runner_up]] & shared
-        differ = observed[candidates[runner_up]] & shared & ~agree
-        other_total, _ = weigh_generations(by_pattern, agree, differ, other_weights)
+    if other[1] >= 0 and ahead < NEAREST:
+        other_total, _ = weigh_generations(by_pattern, other[2], other[3], other_weights)
         if other_total < SMALLEST_SUM:
-            other_total, _ = weigh_unlikely(tables, agree, differ, other_weights)
+            other_total, _ = weigh_unlikely(tables, other[2], other[3], other_weights)
     return surname, confidence_score(tables.unrelated_survival, weights, total, other_weights, other_total)
 
 
 @numba.njit(cache=True)
-def _is_nearer(
-    tables: AncestryTables, room: Workspace, cache: DistanceCache, shared: np.uint64, one: int, other: int
-) -> bool:
-    """Tell which of two candidates, whose distances differ by rounding at most, is nearer or else earlier.
+def _order(distance: float, row: int | np.signedinteger, agree: np.uint64, differ: np.uint64, other: _Man) -> int:
+    """Return -1 if a man comes before another, 1 if after; 0 where their distances differ by rounding at most."""
+    if other[1] < 0 or distance < other[0] * (1.0 - ROUNDING):
+        return -1
+    if distance > other[0] * (1.0 + ROUNDING):
+        return 1
+    if agree == other[2] and differ == other[3]:
+        return -1 if row < other[1] else 1
+    return 0
 
-    They are compared by distances that are equal where rates are.
-    """
-    i, j = room.candidates[one], room.candidates[other]
-    agree, other_agree = room.agreeing[i] & shared, room.agreeing[j] & shared
-    differ, other_differ = room.observed[i] & shared & ~agree, room.observed[j] & shared & ~other_agree
-    if agree != other_agree or differ != other_differ:
-        mine = exact_distance(tables, cache, agree, differ, room.weights[0])
-        its = exact_distance(tables, cache, other_agree, other_differ, room.weights[0])
-        if mine != its:
-            return mine < its
-    return bool(room.rows[i] < room.rows[j])
+
+@numba.njit(cache=True)
+def _is_nearer(tables: AncestryTables, cache: DistanceCache, weights: Floats, one: _Man, other: _Man) -> bool:
+    """Tell which of two men is nearer by distances that are equal where rates are, or else earlier."""
+    mine = exact_distance(tables, cache, one[2], one[3], weights)
+    its = exact_distance(tables, cache, other[2], other[3], weights)
+    return bool(mine < its or (mine == its and one[1] < other[1]))
 
 
 @numba.njit(cache=True)

@@ -144,6 +144,8 @@ def _infer_rows(
             leaders.floor[target : target + 1],
             room.target,
             room.counts,
+            room.shared_counts,
+            room.expected,
             room.distances,
             room.candidates,
             room.weights,

@@ -149,7 +149,7 @@ def require_usable(frequencies: GroupFrequencies, population_size: int, level: f
             expected=f"at least the {records} records of the sample",
         )
     if records == 1 and population_size > 1:
-        raise InputError("one record tells nothing of the population", found=1, expected="at least two records")
+        raise InputError("one record does not suffice for an estimate", found=1, expected="at least two records")
     if not 0 < level < 1:
         raise InputError("not a confidence level", where="level", found=level, expected="a number between 0 and 1")
 

@@ -40,7 +40,7 @@ def true_uniqueness(population: Population, sample: Population) -> UniquenessEst
     for counted in (population, sample):
         if not np.issubdtype(counted.counts.dtype, np.integer):
             raise InputError(
-                "uniques cannot be told from expected counts", where=counted.name, expected="counts of whole people"
+                "uniques are not known from expected counts", where=counted.name, expected="counts of whole people"
             )
     keys = population.domain.keys(population.cells)
     order = np.argsort(keys)

@@ -122,7 +122,7 @@ def fit_pitman(frequencies: GroupFrequencies) -> PitmanFit:
         If the sample is one record.
     """
     if frequencies.records < 2:
-        raise InputError("one record tells nothing of the population", found=1, expected="at least two records")
+        raise InputError("one record does not suffice for an estimate", found=1, expected="at least two records")
     likelihood = PitmanLikelihood(frequencies)
     candidates = [1.0]
     if 1 < frequencies.groups < frequencies.records:

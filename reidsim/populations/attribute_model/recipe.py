@@ -17,17 +17,13 @@ Shares = Annotated[dict[str, Share], Field(min_length=1)]
 class ShareTable(Section):
     """Shares, or counts that give them, in a CSV file with one row per value and group of the given attributes."""
 
-    file: str = Field(description="CSV file with a row per value and combination of given values or groups")
+    file: str = Field(description="CSV file with a row per value and given values or groups")
     delimiter: str = Field(default=",", min_length=1, max_length=1, description="between its columns")
     where: dict[str, str] = Field(default={}, description="column = text: only rows with this text are read")
     value: str = Field(description="column of the attribute's values")
-    count: str | None = Field(default=None, description="column of counts; rows of the same kind are added up")
-    share: str | None = Field(
-        default=None, description="column of shares, whose sum is 1 within 10^-6 for each combination"
-    )
-    columns: dict[str, str] = Field(
-        default={}, description="given attribute = column, where the column has another name than the attribute"
-    )
+    count: str | None = Field(default=None, description="column of counts")
+    share: str | None = Field(default=None, description="column of shares")
+    columns: dict[str, str] = Field(default={}, description="given attribute = column, where names differ")
 
     @model_validator(mode="after")
     def _one_column_of_figures(self) -> ShareTable:
@@ -41,16 +37,16 @@ class AttributeRecipe(Section):
 
     name: str = Field(min_length=1, description="name of the attribute")
     source: str = Field(default="", description="where its shares come from")
-    shares: Shares | None = Field(default=None, description="value = share; the sum is 1 within 10^-6")
+    shares: Shares | None = Field(default=None, description="value = share; the sum is 1")
     shares_by: dict[str, Shares] | None = Field(
         default=None,
         min_length=1,
-        description="value or group of the one given attribute = value = share; each sum is 1 within 10^-6",
+        description="given value or group = value = share; each sum is 1",
     )
     table: ShareTable | None = Field(default=None, description="shares or counts in a CSV file")
     uniform: Members | None = Field(
         default=None,
-        description='equally likely values; a range of whole numbers such as `"1..12"` stands for each of them',
+        description='equally likely values, or a range such as `"1..12"`',
     )
     given: tuple[str, ...] = Field(default=(), description="attributes above this one that the shares depend on")
     grouped: dict[str, str] = Field(default={}, description="given attribute = grouping of its values")
@@ -94,8 +90,7 @@ class AttributeModelRecipe(RecipeHead):
     seed: Annotated[int, Field(ge=0)] = Field(description="seed of the draw")
     groupings: dict[str, Annotated[Groups, Field(min_length=1)]] = Field(
         default={},
-        description='grouping = group = its values; ranges such as `"18..24"`, `"75.."`, `"..17"`; `"otherwise"` for '
-        "all values of no other group",
+        description='grouping = group = its values, ranges such as `"18..24"` or `"75.."`, or `"otherwise"`',
     )
     fixed_shares: dict[str, Shares] = Field(
         default={}, description="attribute = value = its share; the other values divide the rest as before"

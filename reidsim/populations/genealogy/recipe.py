@@ -39,7 +39,7 @@ class Labels(Section):
 
     file: str = Field(description="CSV file with a row per label")
     label: str = Field(description="its column of labels, each of which occurs once")
-    people: str = Field(description="its column of people, in proportion to whom founders get the label")
+    people: str = Field(description="its column of people")
     largest: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="only so many labels, those of most people; all if not given"
     )
@@ -61,7 +61,7 @@ class Migration(Section):
         default=(), description="generations before whose marriages people move; 0 are the founders"
     )
     shares: tuple[tuple[Probability, ...], ...] = Field(
-        default=(), description="a row for each subpopulation: the share that goes to each; sums are 1"
+        default=(), description="a row for each subpopulation: shares that go to each"
     )
 
 
@@ -71,13 +71,13 @@ class Marriage(Section):
     ranks: tuple[int, ...] = Field(
         default=(),
         max_length=100,
-        description="wealth levels at which the second and each later rank starts; one rank without it",
+        description="wealth levels at which the second and later ranks start",
     )
     years_older: Years = Field(description="by how many years a suitable husband may be older than his wife")
     years_younger: Years = Field(description="by how many years he may be younger")
     # Far below the least probability allowed, two who suit nobody would be tried for minutes.
     accepted_anyway: Annotated[float, Field(ge=0.001, le=1)] = Field(
-        description="probability that two who do not suit each other marry, at each attempt"
+        description="probability that an unsuitable pair marries, at each attempt"
     )
     leaves_pool: Probability = Field(description="probability, for man and woman apart, that a marriage was the last")
 

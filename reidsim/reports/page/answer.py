@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 
 import numpy as np
 import pandas as pd
 
-from reidsim.drafts import scenario_text as defaults
+from reidsim.drafts.scenario_text import OF_PAPER
 from reidsim.reports.page.answers_under_uncertainty import uncertain_answer
-from reidsim.reports.page.blocks import Block, Bullets, Cell, Table, paragraph
+from reidsim.reports.page.blocks import Block, Cell, Table, paragraph
 from reidsim.reports.page.exposure import Exposure, exposure_of, people_text
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.verdict import least_exposed, same_payoff
+from reidsim.reports.verdict import assessment_verdict, least_exposed, same_payoff
+from reidsim.scenarios.releases_by_loss import ReleasesByLoss, loss_text, releases_by_loss
 from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
 from reidsim.wording import Code, Inline, number_text
 
-_WORST_CASE = "worst-case"
 _POINTS_SHOWN = 30
 
 
@@ -36,21 +37,25 @@ def answer_blocks(run: StoredRun) -> Iterator[Block]:
     elif {"policy", "publisher_payoff", "share_attacked", "risk"} <= set(runs.columns):
         yield from _policies(run)
     elif {"knowledge", "overall_risk"} <= set(runs.columns):
-        yield from _knowledge(run)
+        yield paragraph(assessment_verdict(runs), kind="answer")
     else:
         yield paragraph("This kind of run has no policies to compare; its tables and figures follow.")
 
 
 def _policies(run: StoredRun) -> Iterator[Block]:
-    means = run.runs.groupby("policy", sort=False, observed=True)[["publisher_payoff", "share_attacked", "risk"]].mean()
+    columns = [name for name in ("publisher_payoff", "share_attacked", "risk", "utility") if name in run.runs]
+    means = run.runs.groupby("policy", sort=False, observed=True)[columns].mean()
     means.index = means.index.astype(str)
     apart = [not run.compares(name) for name in means.index]
     compared = means if all(apart) else means[~np.array(apart)]
     order = compared.sort_values("publisher_payoff", ascending=False, kind="stable")
     exposures = {str(name): exposure_of(run, str(name), float(risk)) for name, risk in order["risk"].items()}
     n_points = len(run.runs["point"].unique()) if "point" in run.runs else 1
+    by_loss = releases_by_loss(order, run.manifest, run.policies)
     yield paragraph(*_choice(run, order, exposures, n_points), kind="answer")
-    yield _comparison(run, order, exposures, n_points)
+    yield _comparison(run, order, exposures, by_loss, n_points)
+    yield from _changes(run, by_loss)
+    yield from _prices(run)
     spread = _paired(run.runs, order) if n_points == 1 else ()
     if spread:
         yield paragraph(*spread)
@@ -60,13 +65,12 @@ def _policies(run: StoredRun) -> Iterator[Block]:
             f" is not compared: its {row['publisher_payoff']:,.2f} per record are paid against an adversary who infers "
             "nothing.",
         )
-    yield from _prices(run)
     yield paragraph(
-        "All of this holds for the adversary, the prices and the quasi-identifiers of this scenario alone"
+        "All of this holds for the adversary, the payoff parameters and the quasi-identifiers of this scenario alone"
         + (
             ": a risk of 0 means that no attack pays this adversary, not that no record can be re-identified."
             if (means["risk"] == 0).any()
-            else "; whoever attacks at any price, or knows more, is not in it."
+            else "; an adversary who attacks at any cost, or knows more, is not in it."
         )
     )
     yield from _points(run)
@@ -124,39 +128,86 @@ def _exposes(run: StoredRun, attacked: float, risk: float, exposure: Exposure) -
     return f"{told}: {people}{high}"
 
 
-def _comparison(run: StoredRun, order: pd.DataFrame, exposures: Mapping[str, Exposure], n_points: int) -> Block:
-    """Return the table of what each policy costs and whom it exposes."""
-    columns = (order[name].tolist() for name in ("publisher_payoff", "share_attacked", "risk"))
+def _comparison(
+    run: StoredRun,
+    order: pd.DataFrame,
+    exposures: Mapping[str, Exposure],
+    by_loss: ReleasesByLoss | None,
+    n_points: int,
+) -> Block:
+    """Return the table of the decision: whom each policy exposes, what it keeps and costs, and where it pays most."""
     most = float(order["publisher_payoff"].iloc[0])
-    rows: list[list[Cell]] = [
-        [
+    rows: list[list[Cell]] = []
+    for name, exposure in exposures.items():
+        pays, risk = float(order["publisher_payoff"][name]), float(order["risk"][name])
+        row: list[Cell] = [
             Code(name),
-            f"{pays:,.2f}",
-            "-" if same_payoff(pays, most) else _difference(most, pays),
-            f"{attacked:.2%}",
-            f"{risk:.4f}",
-            "-" if exposure.expected is None else people_text(exposure.expected),
+            f"{risk:.4f}" if exposure.expected is None else people_text(exposure.expected),
             "-" if exposure.high is None else f"{exposure.high:,}",
             "-" if exposure.highest is None else f"{exposure.highest:.4f}",
+            f"{order['utility'][name]:.1%}" if "utility" in order else "-",
+            f"{pays:,.2f}",
+            "-" if same_payoff(pays, most) else _difference(most, pays),
         ]
-        for (name, exposure), pays, attacked, risk in zip(exposures.items(), *columns, strict=True)
-    ]
-    people = "" if run.n_counted is None else f" of {run.n_counted:,}"
-    one, several = run.units
+        rows.append(row if by_loss is None else [*row, _where(by_loss, name)])
+    one = run.units[0]
+    expected = "Re-identification risk" if run.n_counted is None else f"Re-identified of {run.n_counted:,}, expected"
     header: list[Inline] = [
-        "Policy", f"Payoff per {one}", "Given up", f"{several.capitalize()} attacked", "Re-identification risk",
-        f"Re-identified{people}, expected", "in 95 of 100 cases at most", f"Highest risk of a {one}, were it attacked",
+        "Policy", expected, "95th percentile", f"Highest risk of a {one}, if attacked", "Utility kept",
+        f"Payoff per {one}", "Given up", *([] if by_loss is None else [f"Pays most at {_loss_words(run, by_loss)}"]),
     ]  # fmt: skip
-    caption = "What each policy costs and whom it exposes"
+    caption = "The decision: whom each policy exposes, what it keeps, and what would change the choice"
     if any(exposure.high is not None for exposure in exposures.values()):
-        caption += (
-            "; 95 of 100 by the distribution of their number, where attacks succeed independently given who attacks"
-        )
+        caption += "; the percentile is of the number re-identified, where attacks succeed independently"
     if run.rounds > 1 or n_points > 1:
         caption += "; means over " + " and ".join(
             f"{number:,} {what}" for number, what in ((run.rounds, "rounds"), (n_points, "points")) if number > 1
         )
     return Table(header, rows, caption)
+
+
+def _loss_words(run: StoredRun, by_loss: ReleasesByLoss) -> str:
+    return "so many times the loss" if by_loss.in_times else f"a loss per re-identified {run.units[0]} of"
+
+
+def _where(by_loss: ReleasesByLoss, policy: str) -> str:
+    """Say at which losses the releases of a policy pay most."""
+    stretch = by_loss.of(policy)
+    if stretch is None:
+        return "none"
+    low, high = loss_text(stretch.low), loss_text(stretch.high)
+    if stretch.high == inf:
+        return f"above {low}" if stretch.low else "any"
+    return f"{low} to {high}" if stretch.low else f"up to {high}"
+
+
+def _changes(run: StoredRun, by_loss: ReleasesByLoss | None) -> Iterator[Block]:
+    """Say at which loss, next to the scenario's, another policy's releases pay most."""
+    if by_loss is None:
+        return
+    own, stretches = by_loss.own, by_loss.stretches
+    now = next(stretch for stretch in stretches if stretch.low <= own <= stretch.high)
+    told = [
+        (Code(policy), f" pays most {side} {_times(by_loss, end)}, ")
+        for low, high, policy in stretches
+        for side, end, beside in (("below", high, now.low), ("above", low, now.high))
+        if end == beside
+    ]
+    parts: list[Inline] = [
+        f"What would change the choice is the loss per re-identified {run.units[0]}: of these releases, "
+    ]
+    parts += ["attacked as they are, ", *(part for each in told for part in each), Code(now.policy)]
+    parts += [" in between." if len(told) == 2 else " otherwise." if told else " pays most at any loss."]
+    yield paragraph(
+        *parts, " Policies that are played anew at another loss share other releases: ", Code("reidsim switch"),
+        " finds where they change, for the gain, the benefit and the cost of an attack as well.",
+    )  # fmt: skip
+
+
+def _times(by_loss: ReleasesByLoss, loss: float) -> str:
+    if by_loss.in_times:
+        return f"{loss_text(loss)} times what it is"
+    return f"{loss_text(loss)} ({loss / by_loss.own:.2g} times the scenario's {loss_text(by_loss.own)})"
 
 
 def _prices(run: StoredRun) -> Iterator[Block]:
@@ -166,15 +217,20 @@ def _prices(run: StoredRun) -> Iterator[Block]:
         return
     gain = economics.get("gain", economics["loss"])
     named = {"benefit": economics["benefit"], "loss": economics["loss"], "gain": gain, "cost": economics["cost"]}
-    text = ", ".join(f"{name} {number_text(value)}" for name, value in named.items())
-    if list(named.values()) == [defaults.BENEFIT, defaults.LOSS, defaults.LOSS, defaults.COST]:
+    of_paper = OF_PAPER | {"gain": OF_PAPER["loss"]}
+    if named == of_paper:
+        text = ", ".join(f"{name} {number_text(value)}" for name, value in named.items())
         yield paragraph(
-            f"The prices ({text}, in dollars per {run.units[0]}) are defaults: those of the paper, Wan et al. 2015, "
+            f"The payoff parameters ({text}, in dollars per {run.units[0]}) are defaults: those of Wan et al. 2015, "
             "PLoS ONE 10(3): e0120592. They are nobody's own, and the choice above depends on them.",
             kind="warning",
         )
     else:
-        yield paragraph(f"Prices per {run.units[0]}, as the scenario states them: {text}.")
+        text = ", ".join(
+            f"{name} {number_text(value)}{' (the default, of Wan et al. 2015)' if value == of_paper[name] else ''}"
+            for name, value in named.items()
+        )
+        yield paragraph(f"Payoff parameters per {run.units[0]}, as the scenario states them: {text}.")
 
 
 def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> tuple[Inline, ...]:
@@ -228,30 +284,6 @@ def _points(run: StoredRun) -> Iterator[Block]:
         more = f"; the first {_POINTS_SHOWN} of {len(best):,}" if len(best) > _POINTS_SHOWN else ""
         header: list[Inline] = [*(Code(column) for column in varied), "Pays best", "Payoff per record", "Risk"]
         yield Table(header, rows, f"Best policy by point{more}", text_columns=frozenset({len(varied)}))
-
-
-def _knowledge(run: StoredRun) -> Iterator[Block]:
-    runs = run.runs.assign(size=run.runs.get("records", 0))
-    means = runs.groupby(["size", "knowledge"], sort=False, observed=True)["overall_risk"].mean().unstack()
-    size = means.index.min()
-    row = means.loc[size]
-    others = [name for name in row.index if name != _WORST_CASE]
-    if _WORST_CASE not in row or not others:
-        yield paragraph("The risks are in the table below.")
-        return
-    name = max(others, key=lambda other: row[other])
-    of = f"in a release of {size:,} records, " if size else ""
-    reduction = 1 - row[name] / row[_WORST_CASE] if row[_WORST_CASE] else 0.0
-    yield paragraph(
-        f"If the adversary knows everything about everybody, {of}a person is re-identified with probability "
-        f"{row[_WORST_CASE]:.4f} on average. With what ",
-        Code(str(name)),
-        f" tells it is {row[name]:.4f}, {reduction:.1%} less.",
-        kind="answer",
-    )
-    rest = [other for other in others if other != name]
-    if rest:
-        yield Bullets(tuple((Code(str(other)), f": {row[other]:.4f}.") for other in rest))
 
 
 def _plain(value: object) -> object:

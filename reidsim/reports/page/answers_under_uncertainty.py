@@ -9,6 +9,7 @@ import pandas as pd
 
 from reidsim.reports.page.blocks import Block, paragraph
 from reidsim.reports.page.stored_run import StoredRun
+from reidsim.reports.verdict import stress_verdict
 from reidsim.wording import Code, Inline
 
 _ROBUSTNESS = {"policy", "mean_payoff", "worst_payoff", "largest_regret", "points"}
@@ -24,9 +25,10 @@ def uncertain_answer(run: StoredRun) -> Iterator[Block]:
         If a table cannot be read.
     """
     if "robustness" in run.tables:
-        robustness = run.table("robustness")
+        tables = {name: run.table(name) for name in ("robustness", "sensitivity", "guarantee") if name in run.tables}
+        robustness = tables["robustness"]
         if set(robustness.columns) >= _ROBUSTNESS and len(robustness):
-            yield from _robustness(robustness)
+            yield paragraph(stress_verdict(tables, run.units[0]), kind="answer")
             return
     if "cross_play" in run.tables:
         table = run.table("cross_play")
@@ -34,22 +36,6 @@ def uncertain_answer(run: StoredRun) -> Iterator[Block]:
             yield from _cross_play(run, table)
             return
     yield paragraph("No table of these results compares policies under uncertainty; their tables and figures follow.")
-
-
-def _robustness(robustness: pd.DataFrame) -> Iterator[Block]:
-    table = robustness.set_index(robustness["policy"].astype(str))
-    mean, worst, regret = table["mean_payoff"], table["worst_payoff"], table["largest_regret"]
-    yield paragraph(
-        f"Over {int(table['points'].iloc[0]):,} points of uncertain values, ",
-        Code(str(mean.idxmax())),
-        f" pays most on average: {mean.max():,.2f} per record. ",
-        "Where values are worst, ",
-        Code(str(worst.idxmax())),
-        f" still pays {worst.max():,.2f}; ",
-        Code(str(regret.idxmin())),
-        f" is never more than {regret.min():,.2f} below the best reply.",
-        kind="answer",
-    )
 
 
 def _cross_play(run: StoredRun, table: pd.DataFrame) -> Iterator[Block]:

@@ -30,6 +30,7 @@ def as_html(page: blocks.Page) -> str:
     headings = [block.text for block in page.blocks if isinstance(block, blocks.Heading)]
     anchors = {text: f"part-{number}" for number, text in enumerate(headings, start=1)}
     links = "".join(f'<li><a href="#{anchors[text]}">{_text(text)}</a></li>' for text in headings)
+    subtitles = "\n".join(f'<p class="subtitle">{_text(line)}</p>' for line in page.subtitles)
     body = "\n".join(_block(block, anchors) for block in page.blocks)
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -44,7 +45,7 @@ def as_html(page: blocks.Page) -> str:
 <body>
 <header>
 <h1>{_text(page.title)}</h1>
-<p class="subtitle">{_text(page.subtitle)}</p>
+{subtitles}
 <nav aria-label="Contents"><ul>{links}</ul></nav>
 </header>
 <main>
@@ -57,8 +58,9 @@ def as_html(page: blocks.Page) -> str:
 
 def _block(block: blocks.Block, anchors: dict[str, str]) -> str:
     match block:
-        case blocks.Heading(text):
-            return f'<h2 id="{anchors[text]}">{_text(text)}</h2>'
+        case blocks.Heading(text, new_sheet):
+            sheet = ' class="sheet"' if new_sheet else ""
+            return f'<h2 id="{anchors[text]}"{sheet}>{_text(text)}</h2>'
         case blocks.Paragraph(parts, kind):
             role = ' class="answer"' if kind == "answer" else ' class="warning"' if kind == "warning" else ""
             return f"<p{role}>{_inline(parts)}</p>"
@@ -91,7 +93,10 @@ def _table(table: blocks.Table) -> str:
 def _cell(cell: blocks.Cell, column: int, table: blocks.Table) -> str:
     side = _side(column, table)
     if column == 0:
-        content = f"<code>{_JOINTS.sub('<wbr>', _text(cell.text))}</code>" if isinstance(cell, Code) else _content(cell)
+        content = _content(cell)
+        if isinstance(cell, Code):
+            kept = "" if len(cell.text) > _SHORT or _JOINTS.search(cell.text) else ' class="short"'
+            content = f"<code{kept}>{_JOINTS.sub('<wbr>', _text(cell.text))}</code>"
         return f'<th scope="row"{side}>{content}</th>'
     return f"<td{side}>{_content(cell)}</td>"
 

@@ -20,7 +20,7 @@ _LINE_START = re.compile(r"^(\d*)([-+=.)])")
 
 def as_markdown(page: blocks.Page, folder: Path) -> str:
     """Return a page as Markdown for a file in `folder`, from which links to figures start."""
-    parts = [f"# {_text(page.title)}", _line(_text(page.subtitle))]
+    parts = [f"# {_text(page.title)}", *(_line(_text(line)) for line in page.subtitles)]
     parts += [_block(block, folder) for block in page.blocks]
     return "\n\n".join(parts) + "\n"
 

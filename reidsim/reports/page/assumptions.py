@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -10,6 +11,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from reidsim.bundled import bundled_folder, bundled_names
+from reidsim.drafts.scenario_text import OF_PAPER
 from reidsim.errors import InputError
 from reidsim.reports.page.blocks import Block, Bullets, Cell, Table, paragraph, shortened
 from reidsim.reports.page.stored_run import StoredRun
@@ -17,7 +19,7 @@ from reidsim.reports.page.toml_text import inline_toml
 from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.origins import Origins, RecipeOrigin, leaves, origins_of, recipe_origins
 from reidsim.scenarios.registry import schemas
-from reidsim.validation import validated
+from reidsim.validation import read_text, validated
 from reidsim.wording import Code, Inline
 
 # `key = value # comment`, where no text holds the sign.
@@ -26,8 +28,8 @@ _HEADING = re.compile(r"^\[+([^\[\]]+)\]+\s*(?:#.*)?$")
 _UNTOLD = "-"
 
 
-def assumption_blocks(run: StoredRun, scenario_file: Path | None = None) -> Iterator[Block]:
-    """Yield the values of a scenario and the sources of its figures.
+def assumption_blocks(run: StoredRun, scenario_file: Path | None = None) -> tuple[Iterator[Block], Iterator[Block]]:
+    """Return the values that a scenario states with the sources of its figures, and the defaults that matter in it.
 
     Parameters
     ----------
@@ -41,18 +43,57 @@ def assumption_blocks(run: StoredRun, scenario_file: Path | None = None) -> Iter
         If the file cannot be read.
     """
     origins = _origins(run, scenario_file)
-    why = _comments(run, origins)
-    rows: list[list[Cell]] = []
-    for path, value, stated in _values(run):
-        default = "" if stated else "default"
-        note = "; ".join(text for text in (why.get(path, ""), default) if text) or _UNTOLD
-        rows.append([Code(path), Code(shortened(inline_toml(value))), _meaning(run, path, value) or _UNTOLD, note])
-    yield Table(
-        ["Key", "Value", "Meaning", "Why"], rows, "Values of the scenario as run", text_columns=frozenset(range(4))
-    )
+    why, whose = _comments(run, origins), _whose(run, origins)
+    stated: list[list[Cell]] = []
+    defaults: list[list[Cell]] = []
+    for path, value, of_scenario in _values(run):
+        row: list[Cell] = [Code(path), Code(shortened(inline_toml(value))), _meaning(run, path, value) or _UNTOLD]
+        if of_scenario:
+            stated.append([*row, "; ".join(text for text in (why.get(path, ""), whose[path]) if text)])
+        else:
+            defaults.append(row)
+    return _stated(run, stated, origins), _defaults(defaults)
+
+
+def _stated(run: StoredRun, rows: list[list[Cell]], origins: Origins) -> Iterator[Block]:
+    caption = "Values that the scenario states, and whose they are: yours are those of whoever ran it"
+    yield Table(["Key", "Value", "Meaning", "Source"], rows, caption, text_columns=frozenset(range(4)))
     sources = list(_sources(run, origins))
     yield paragraph("Where figures come from:")
     yield Bullets(tuple(sources) if sources else (("The scenario names no source.",),))
+
+
+def _defaults(rows: list[list[Cell]]) -> Iterator[Block]:
+    if rows:
+        caption = "Values that the scenario leaves as they are by default"
+        yield Table(["Key", "Value", "Meaning"], rows, caption, text_columns=frozenset(range(3)))
+
+
+def _whose(run: StoredRun, origins: Origins) -> dict[str, str]:
+    """Return of each stated value whether a bundled scenario says it, or whoever ran the scenario."""
+    bundled = {read_text(bundled_folder("scenarios") / f"{name}.toml") for name in bundled_names("scenarios")}
+    said: dict[str, tuple[object, str]] = {}
+    for text in origins["texts"]:
+        whose = "as the bundled scenario" if text in bundled else "yours"
+        said |= {path: (value, whose) for path, value in leaves(_parsed(text))}
+    found: dict[str, str] = {}
+    for path, value in leaves(run.content):
+        stated, whose = said.get(path, (None, "yours"))
+        section, _, name = path.rpartition(".")
+        if stated != value and whose != "yours":
+            found[path] = "yours, instead of the scenario's"
+        elif whose == "yours" and section == "economics" and value == OF_PAPER.get(name):
+            found[path] = "the default, of Wan et al. 2015"
+        else:
+            found[path] = whose
+    return found
+
+
+def _parsed(text: str) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return {}
 
 
 def _values(run: StoredRun) -> Iterator[tuple[str, object, bool]]:

@@ -30,9 +30,10 @@ Cell = str | Code | Term | Bar
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading of the page's second level."""
+    """A heading of the page's second level, on a new sheet of paper if `new_sheet`."""
 
     text: str
+    new_sheet: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,10 +92,10 @@ Block = Heading | Paragraph | Bullets | Table | Figure | Listing
 
 @dataclass(frozen=True)
 class Page:
-    """A page: its title, a line below it, and what follows."""
+    """A page: its title, lines below it, and what follows."""
 
     title: str
-    subtitle: str
+    subtitles: tuple[str, ...]
     blocks: tuple[Block, ...]
 
 

@@ -9,6 +9,9 @@ from pathlib import Path
 from reidsim.scenarios.kind import Kind
 from reidsim.validation import read_toml
 
+# Those that show the decision; others are for who checks it.
+DECISION_FIGURES = ("payoffs", "risks", "reidentified", "switch", "rounds", "regrets", "cross-play", "risk-maps")
+
 _WORDS = read_toml(Path(__file__).with_suffix(".toml"))
 # Columns of wide tables that a page shows.
 MAIN_COLUMNS: Mapping[str, Sequence[str]] = _WORDS["columns"]

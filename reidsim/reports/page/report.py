@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,7 +32,7 @@ from reidsim.reports.page.blocks import (
     paragraph,
     shortened,
 )
-from reidsim.reports.page.captions import MAIN_COLUMNS, figure_caption, table_caption
+from reidsim.reports.page.captions import DECISION_FIGURES, MAIN_COLUMNS, figure_caption, table_caption
 from reidsim.reports.page.highest_risk import cell_blocks
 from reidsim.reports.page.question import question_blocks
 from reidsim.reports.page.release_audit import audit_blocks
@@ -62,6 +63,8 @@ def write_report(
     file_format: Format | None = None,
     scenario_file: str | Path | None = None,
     cells: bool = True,
+    author: str = "",
+    institution: str = "",
 ) -> Path:
     """Write the report of a results folder.
 
@@ -77,6 +80,8 @@ def write_report(
         The scenario's file, for the comments behind its values; that of a bundled scenario is found.
     cells : bool
         Whether to list the cells at the highest risk, with the values in them.
+    author, institution : str
+        Who prepared it, as its head says beside the date; left out if empty.
 
     Returns
     -------
@@ -94,7 +99,10 @@ def write_report(
     file_format = _format_of(path, file_format)
     require_new_file(path)
     beside = path.absolute().parent
-    text = report_text(folder, file_format=file_format, scenario_file=scenario_file, cells=cells, beside=beside)
+    text = report_text(
+        folder, file_format=file_format, scenario_file=scenario_file, cells=cells, author=author,
+        institution=institution, beside=beside,
+    )  # fmt: skip
     write_new_file(path, text.encode())
     return path
 
@@ -106,13 +114,15 @@ def report_text(
     file_format: Format = "html",
     scenario_file: str | Path | None = None,
     cells: bool = True,
+    author: str = "",
+    institution: str = "",
     beside: str | Path = ".",
 ) -> str:
     """Return the report of a results folder as text.
 
     Parameters
     ----------
-    folder, scenario_file, cells
+    folder, scenario_file, cells, author, institution
         As of `write_report`.
     file_format : {"html", "markdown"}
     beside : str or Path
@@ -123,7 +133,9 @@ def report_text(
     InputError
         If the folder holds no results, or a file in it cannot be read.
     """
-    page = report_page(open_results(Path(folder)), None if scenario_file is None else Path(scenario_file), cells=cells)
+    by = ", ".join(text for text in (author, institution) if text)
+    scenario = None if scenario_file is None else Path(scenario_file)
+    page = report_page(open_results(Path(folder)), scenario, cells=cells, by=by)
     return as_html(page) if file_format == "html" else as_markdown(page, Path(beside).absolute())
 
 
@@ -138,8 +150,10 @@ def _format_of(path: Path, asked: Format | None) -> Format:
     return asked or ending or "html"
 
 
-def report_page(run: StoredRun, scenario_file: Path | None = None, *, cells: bool = True) -> Page:
+def report_page(run: StoredRun, scenario_file: Path | None = None, *, cells: bool = True, by: str = "") -> Page:
     """Return the report of a run; without the list of cells at the highest risk unless `cells`.
+
+    The decision comes first, on a sheet of its own; what it takes to check it, after what it takes to make it.
 
     Raises
     ------
@@ -149,26 +163,32 @@ def report_page(run: StoredRun, scenario_file: Path | None = None, *, cells: boo
     title = run.content.get("title")
     heading = title if isinstance(title, str) and title else run.name
     made = run.manifest["versions"].get("reidsim", "")
-    subtitle = f"Scenario {run.name}, seed {run.manifest.get('seed', 0)}, run with reidsim {made}"
-    parts: list[tuple[str, Iterator[Block]]] = [
-        ("Answer", answer_blocks(run)),
-        ("What was asked", question_blocks(run)),
+    today = date.today()
+    prepared = f"Prepared{f' by {by}' if by else ''} on {today.day} {today:%B %Y}"
+    subtitles = (prepared, f"Scenario {run.name}, seed {run.manifest.get('seed', 0)}, run with reidsim {made}")
+    stated, defaults = assumption_blocks(run, scenario_file)
+    told: list[tuple[str, Iterator[Block]]] = [
+        ("Decision", answer_blocks(run)),
         ("Warnings", _warnings(run)),
-        ("Measures", _measures(run)),
+        ("What was asked", question_blocks(run)),
+        ("Figures", _figures(run, [name for name in run.figures if name in DECISION_FIGURES])),
         ("Risk of single records", risk_blocks(run)),
         ("Cells at the highest risk", cell_blocks(run) if cells else iter(())),
         ("The release, read back", audit_blocks(run)),
-        ("Figures", _figures(run)),
-        ("Further tables", _tables(run)),
-        ("Assumptions and their sources", assumption_blocks(run, scenario_file)),
+        ("Assumptions and their sources", stated),
         ("Limits", _limits()),
-        ("Repeat the run", _repeat(run)),
+        ("Appendix: measures", _measures(run)),
+        ("Appendix: further figures", _figures(run, [name for name in run.figures if name not in DECISION_FIGURES])),
+        ("Appendix: further tables", _tables(run)),
+        ("Appendix: defaults", defaults),
+        ("Appendix: repeat the run", _repeat(run)),
     ]
+    parts = [(text, found) for text, found in ((text, list(found)) for text, found in told) if found]
+    first_of_appendix = next(text for text, _ in parts if text.startswith("Appendix"))
     blocks: list[Block] = []
     for text, found in parts:
-        inner = list(found)
-        blocks += [Heading(text), *inner] if inner else []
-    return Page(heading, subtitle, tuple(blocks))
+        blocks += [Heading(text, new_sheet=text in (parts[1][0], first_of_appendix)), *found]
+    return Page(heading, subtitles, tuple(blocks))
 
 
 def _warnings(run: StoredRun) -> Iterator[Block]:
@@ -222,9 +242,9 @@ def _proof(facts: Mapping[str, Any]) -> str:
     return f"{solver}, proved best" if facts.get("proved_optimal") and solver != "fixed" else solver
 
 
-def _figures(run: StoredRun) -> Iterator[Block]:
-    for name, path in run.figures.items():
-        data = run.picture(name)
+def _figures(run: StoredRun, names: Sequence[str]) -> Iterator[Block]:
+    for name in names:
+        path, data = run.figures[name], run.picture(name)
         if data is None:
             yield paragraph("The figure ", Code(name), " is no PNG file and is left out.", kind="warning")
         else:
@@ -278,11 +298,11 @@ def _cell(value: object) -> str:
 def _limits() -> Iterator[Block]:
     yield Bullets(
         (
-            ("The adversary of this study looks for gain. One who attacks at any price is not in it.",),
+            ("The adversary of this study looks for gain. One who attacks at any cost is not in it.",),
             ("It links on the attributes named above and nothing else; other columns can identify people, too.",),
             (
-                "Population, prices and hierarchies are assumptions. The result is no better than they are: vary them "
-                "before relying on a decision.",
+                "Population, payoff parameters and hierarchies are assumptions. The result is no better than they are: "
+                "vary them before relying on a decision.",
             ),
             ("The loss is the defender's. The harm to a person can be larger.",),
             ("This is no legal advice and no expert determination.",),

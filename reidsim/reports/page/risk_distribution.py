@@ -85,7 +85,7 @@ def _by_policy(records: pd.DataFrame, units: tuple[str, str]) -> Iterator[Block]
     if not attempts["success_probability"].equals(attempts["risk"]):
         yield paragraph(
             f"{SUCCESS_PROBABILITY.label}: {SUCCESS_PROBABILITY.definition}. This is what remains if the adversary "
-            "attacks for reasons that the prices do not cover."
+            "attacks for reasons that the payoff parameters do not cover."
         )
         yield from _tables(attempts, "policy", "success_probability", f"Success probability {of_single}")
 

@@ -1,19 +1,21 @@
-"""The page on commands: synopsis, arguments, options and examples of each."""
+"""The page on commands: synopsis, arguments and options of each."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from reidsim.reports.reference.key_pages import head
-from reidsim.reports.reference.keys import anchor, escaped, table, wrapped
+from reidsim.reports.reference.keys import anchor, escaped, item, table, wrapped
 from reidsim.reports.reference.words import either, figure
 
 COMMANDS = "commands.md"
+_SHARED = "Options of several commands"
 
 _EXAMPLE = "Example:"
 
@@ -34,35 +36,54 @@ def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
         Markdown.
     """
     text = (
-        "Every command with its arguments and options. The [guide](../commands.md) says more about each, with examples "
-        "that build on one another. Every command has the option `--help`."
+        "Every command with its arguments and options. The [guide](../commands.md) has examples. Every command has the "
+        "option `--help`."
     )
+    commands = {"reidsim": root} | {f"reidsim {name}": command for name, command in root.commands.items()}
+    rows = Counter(row for command in commands.values() for row in _option_rows(command).values())
+    shared = [row for row, times in rows.items() if times > 1]
     codes = table([f"| {code} | {escaped(meaning)} |" for code, meaning in exit_codes.items()], ("code", "meaning"))
-    parts = [head("Command reference", text), _described("reidsim", root)]
-    parts += [_described(f"reidsim {name}", command) for name, command in root.commands.items()]
+    parts = [
+        head("Command reference", text),
+        *(_described(name, command, shared) for name, command in commands.items()),
+    ]
+    if shared:
+        parts += [f"## {_SHARED}\n", *shared, ""]
     parts += ["## Exit codes\n", "\n".join(codes), "\nAnything else is a defect; please report it with the message.\n"]
     return "\n".join(parts)
 
 
-def _described(name: str, command: Any) -> str:
-    """Return the heading and the description of one command."""
-    purpose, *examples = (command.help or "").split(_EXAMPLE)
+def _described(name: str, command: Any, shared: Collection[str]) -> str:
+    """Return the heading and the description of one command, without the examples that its help has."""
+    purpose = (command.help or "").partition(_EXAMPLE)[0]
     kinds = _kinds(command)
-    own = [parameter for parameter in command.params if parameter.name in kinds]
-    arguments = [parameter for parameter in own if parameter.param_type_name == "argument"]
-    options = [parameter for parameter in own if parameter.param_type_name == "option"]
+    arguments = [each for each in _own(command) if each.param_type_name == "argument"]
+    options = _option_rows(command)
     synopsis = " ".join([name, *(["[OPTIONS]"] if options else []), *map(_in_synopsis, arguments)])
     if hasattr(command, "commands"):
         synopsis += " COMMAND [ARGUMENTS]"
     guide = f"See the [guide](../commands.md#{anchor(name)})."
     lines = [f"## `{name}`", "", wrapped(f"{purpose} {guide}"), "", "```console", synopsis, "```", ""]
-    for noun, parameters in (("argument", arguments), ("option", options)):
-        if parameters:
-            rows = [_row(parameter, kinds[parameter.name]) for parameter in parameters]
-            lines += [*table(rows, (noun, "value", "default", "meaning")), ""]
-    if examples:
-        lines += ["For example:", "", "```console", *(" ".join(example.split()) for example in examples), "```", ""]
+    own = [_row(each, kinds[each.name]) for each in arguments] + [row for row in options.values() if row not in shared]
+    if own:
+        lines += [*own, ""]
+    also = [f"`{option}`" for option, row in options.items() if row in shared]
+    if also:
+        lines += [wrapped(f"{'Also' if own else 'Options'}: {', '.join(also)} ([shared](#{anchor(_SHARED)}))."), ""]
     return "\n".join(lines)
+
+
+def _own(command: Any) -> list[Any]:
+    """Return the arguments and options that are the command's own, not those of every program."""
+    kinds = _kinds(command)
+    return [parameter for parameter in command.params if parameter.name in kinds]
+
+
+def _option_rows(command: Any) -> dict[str, str]:
+    """Return the rows of a command's options by their long names."""
+    kinds = _kinds(command)
+    options = [parameter for parameter in _own(command) if parameter.param_type_name == "option"]
+    return {option.opts[-1]: _row(option, kinds[option.name]) for option in options}
 
 
 def _kinds(command: Any) -> dict[str, tuple[Any, Any]]:
@@ -88,10 +109,9 @@ def _row(parameter: Any, kind: tuple[Any, Any]) -> str:
     if parameter.metavar and parameter.param_type_name == "option":
         value = parameter.metavar
     if parameter.multiple or parameter.nargs != 1:
-        value += ", may be given several times"
+        value += ", repeatable"
     shown = ", ".join(f"`{name}`" for name in names)
-    meaning = escaped((parameter.help or "").rstrip("."))
-    return f"| {shown} | {value} | {_default(parameter)} | {meaning} |"
+    return item(shown, value, _default(parameter), (parameter.help or "").rstrip("."))
 
 
 def _values(annotation: Any, declared: Any) -> Iterator[str]:
@@ -101,7 +121,7 @@ def _values(annotation: Any, declared: Any) -> Iterator[str]:
         for part in inner:
             yield from _values(part, declared)
     elif issubclass(annotation, bool):
-        yield "-"
+        yield ""
     elif issubclass(annotation, Enum):
         yield from (f"`{member.value}`" for member in annotation)
     elif issubclass(annotation, int | float):

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from reidsim.adversaries.knowledge.recipe import KnowledgeRecipe
 from reidsim.populations.catalogue import Recipe
 from reidsim.populations.genealogy.recipe import Labels
+from reidsim.populations.recipe import RecipeHead
 from reidsim.populations.social_media import FiguresByAge, SocialMediaRecipe
-from reidsim.reports.reference.keys import Elsewhere, described_by_path, described_sections, table, wrapped
+from reidsim.reports.reference.keys import Elsewhere, described_by_path, described_sections, headings_of, table, wrapped
 from reidsim.reports.reference.words import section_classes, tag_of
-from reidsim.scenarios.adversary_schema import PlannerSection, SequentialSection
+from reidsim.scenarios.adversary_schema import PlannerSection, SequentialSection, WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_recipe import AttackRecipe
 from reidsim.scenarios.design_schema import SweepSection, SweepValues, UncertaintySection
@@ -35,6 +36,7 @@ _SHARED: dict[str, tuple[type[Section], str]] = {
     "`[adversary]`": (PlannerSection, "../scenarios.md#the-adversary"),
     "`[adversary.sequential]`": (SequentialSection, "../sequential.md"),
     "`[adversary.prospect]`": (ProspectSection, "../model.md#adversaries-who-err"),
+    "`[adversaries.NAME]`": (WeightedSection, "../scenarios.md#several-adversaries"),
     "`[agents]`": (AgentsSection, "../agents.md"),
     "`[sweep]`": (SweepSection, "../batches.md"),
     "`[uncertainty]`": (UncertaintySection, "../batches.md"),
@@ -65,13 +67,13 @@ _RECIPE_SECTIONS: dict[type[Section], Elsewhere] = {
     FiguresByAge: Elsewhere("Figures by age", "section"),
 }
 _WORDS = """\
-- Unknown keys are errors. Types are exact: `"600"` is text and not a number, `600` is a number.
+- After each key come its type and its default. A key that is not *required* and has no default may be left out. A
+  section with *its defaults* may be left out, and so may all keys in it that have a default.
+- Unknown keys are errors. Types are exact: `"600"` is text, `600` is a number.
 - A *number* is finite. An *amount* is a number from 0 to 10^15, in currency units per record. *Text* is in quotes, a
   *list* in brackets. `NAME` stands for a name of your own, or for a key path.
 - A *section for each name* is written `[attributes.age]`, `[attributes.sex]` and so on; a *list of sections* with two
   brackets, once for each: `[[adversary.stages]]`.
-- `none` as a default means: not there. A section with *its defaults* may be left out; so may all keys in it that have a
-  default.
 - Paths are relative to the file. `bundled:figures/ystr-loci.csv.gz` is a file that comes with reidsim.
 """
 
@@ -118,13 +120,14 @@ def _scenario_keys() -> str:
 def _elsewhere(model: type[Section] | None = None) -> dict[type[Section], Elsewhere]:
     """Return where sections that several games have are described: all of them, or as seen from one of them."""
     shared = {section: Elsewhere(heading, page=SCENARIO_KEYS) for heading, (section, _) in _SHARED.items()}
-    if model is not None:
-        # Described with the sweep, and linked from other sections.
-        values = _SHARED_VALUES
-        shared[SweepValues] = (
-            values if model is SweepSection else Elsewhere(values.heading, values.words, SCENARIO_KEYS)
-        )
-    return shared
+    if model is None:
+        for heading, (section, _) in _SHARED.items():
+            below = headings_of(section, heading, shared)
+            shared |= {inner: Elsewhere(place, page=SCENARIO_KEYS) for inner, place in below.items()}
+    # Described with the sweep, and linked from other sections.
+    is_here = model is SweepSection
+    values = Elsewhere(_SHARED_VALUES.heading, _SHARED_VALUES.words, "" if is_here else SCENARIO_KEYS)
+    return shared | {SweepValues: values}
 
 
 def _game_keys(game: str) -> str:
@@ -153,12 +156,12 @@ def _recipe_keys() -> str:
         "A *population* is the name of a bundled recipe, or the path of a recipe or of a file that `reidsim populate` "
         f"wrote. [Types and defaults]({SCENARIO_KEYS}#types-and-defaults) are as in scenarios."
     )
-    parts = [head("Recipe keys", text)]
+    parts = [head("Recipe keys", text), described_by_path("Every recipe", RecipeHead, {})]
     recipes: list[type[Section]] = [*section_classes(Recipe), SocialMediaRecipe]
     for model in recipes:
         kind = tag_of(model, "kind") or ""
         note = f"See the [guide]({_RECIPE_GUIDES[kind]})." if kind in _RECIPE_GUIDES else ""
-        parts.append(described_by_path(f'`kind = "{kind}"`', model, _RECIPE_SECTIONS, note=note))
+        parts.append(described_by_path(f'`kind = "{kind}"`', model, _RECIPE_SECTIONS, note=note, base=RecipeHead))
     parts += [described_by_path(other.heading, model, {}) for model, other in _RECIPE_SECTIONS.items()]
     return "\n".join(parts)
 

@@ -88,7 +88,10 @@ class _Outline:
             inner = f"{path}.{key}".lstrip(".") + (".NAME" if is_named(info.annotation) else "")
             shown = f"`[[{inner}]]`" if is_listed(info.annotation) else f"`[{inner}]`"
             tag = told_apart_by(info.annotation)
-            for section in section_classes(info.annotation):
+            sections = section_classes(info.annotation)
+            for base in _bases_of_several(sections) if tag is not None else ():
+                self.add(base, shown, inner)
+            for section in sections:
                 place = shown if tag is None else f'{shown} with `{tag} = "{tag_of(section, tag)}"`'
                 self.add(section, place, inner)
 
@@ -97,6 +100,20 @@ def keys_of(model: type[Section]) -> list[tuple[str, FieldInfo]]:
     """Return the keys of a section as they are written in the file, that which tells its kind first."""
     keys = [(info.alias or name, info) for name, info in model.model_fields.items()]
     return sorted(keys, key=lambda key: tag_of(model, key[0]) is None)
+
+
+def _bases_of_several(sections: Sequence[type[Section]]) -> list[type[Section]]:
+    """Return the sections, none of them a file's, that at least two of several extend."""
+    bases = [base for section in sections for base in section.__mro__[1:] if issubclass(base, Section)]
+    return [base for base in dict.fromkeys(bases) if base is not Section and bases.count(base) > 1]
+
+
+def headings_of(
+    model: type[Section], top: str, elsewhere: Mapping[type[Section], Elsewhere]
+) -> dict[type[Section], str]:
+    """Return the headings under which `described_sections` describes a section and those below it."""
+    outline = _outline_of(model, top, elsewhere)
+    return {part.model: part.heading for part in outline.parts.values()}
 
 
 def anchor(heading: str) -> str:
@@ -126,11 +143,7 @@ def described_sections(
     str
         Markdown.
     """
-    outline = _Outline({section: other for section, other in elsewhere.items() if section is not model})
-    is_file = not top.startswith("`[")
-    path = "" if is_file else top.strip("`[]")
-    outline.parts[model] = _Part(model, [top], 0)
-    outline.add_below(model, path)
+    outline = _outline_of(model, top, elsewhere)
     parts = [*outline.parts.values()]
     used = {inner for part in parts for _, info in keys_of(part.model) for inner in section_classes(info.annotation)}
     for section, other in elsewhere.items():
@@ -138,6 +151,14 @@ def described_sections(
             outline.parts[section] = _Part(section, [], 0, other.heading)
             outline.add_below(section, "")
     return "\n".join(_described(part, outline, note if part.model is model else "") for part in outline.parts.values())
+
+
+def _outline_of(model: type[Section], top: str, elsewhere: Mapping[type[Section], Elsewhere]) -> _Outline:
+    """Return a file or section, and those below it that have no heading of their own elsewhere."""
+    outline = _Outline({section: other for section, other in elsewhere.items() if section is not model})
+    outline.parts[model] = _Part(model, [top], 0)
+    outline.add_below(model, top.strip("`[]") if top.startswith("`[") else "")
+    return outline
 
 
 def _described(part: _Part, outline: _Outline, note: str) -> str:
@@ -150,36 +171,42 @@ def _described(part: _Part, outline: _Outline, note: str) -> str:
         named = other.words if other.words and words.startswith("section") else words
         return f"[{named}]({other.page}#{anchor(other.heading)})"
 
-    base = _described_base(part, outline)
-    inherited = {} if base is None else dict(keys_of(base))
+    bases = _described_bases(part, outline)
+    inherited = {key: info for base in bases for key, info in keys_of(base)}
+    tags = re.findall(r"with `(\w+) = ", part.heading)
     rows = [
-        _row(key, kind_in_words(info, link), default_in_words(info), info.description or "")
+        item(f"`{key}`", kind_in_words(info, link), default_in_words(info), info.description or "")
         for key, info in keys_of(part.model)
-        if key not in inherited or _said(info) != _said(inherited[key])
+        # The heading says what kind it is.
+        if key not in tags and (key not in inherited or _said(info) != _said(inherited[key]))
     ]
-    if base is not None:
-        heading = outline.heading(base)
-        note = f"{note} Every key of {link(base, heading[0].lower() + heading[1:])}, and these:".strip()
+    if bases:
+        headings = [outline.heading(base) for base in bases]
+        named = " and ".join(link(base, head[0].lower() + head[1:]) for base, head in zip(bases, headings, strict=True))
+        note = f"{note} Every key of {named}{', and these:' if rows else '.'}".strip()
     return "\n".join(
         [
             f"{'##' if part.depth < 1 else '###'} {part.heading}",
             "",
             _explanation(part.model, note),
             "",
-            *table(rows),
-            "",
+            *((*rows, "") if rows else ()),
         ]
     )
 
 
-def _described_base(part: _Part, outline: _Outline) -> type[Section] | None:
-    """Return the section, described here or elsewhere, whose keys this one has as well, if there is one."""
-    bases = (model for model in part.model.__mro__[1:] if issubclass(model, Section))
-    return next((base for base in bases if base in outline.parts or base in outline.elsewhere), None)
+def _described_bases(part: _Part, outline: _Outline) -> list[type[Section]]:
+    """Return the sections, described here or elsewhere, whose keys this one has as well, but none that one extends."""
+    found: list[type[Section]] = []
+    for model in part.model.__mro__[1:]:
+        is_described = model in outline.parts or model in outline.elsewhere
+        if is_described and issubclass(model, Section) and not any(issubclass(base, model) for base in found):
+            found.append(model)
+    return found
 
 
 def _said(info: FieldInfo) -> tuple[str, str, str]:
-    """Return what a row of a table says of a key."""
+    """Return what is said of a key."""
     return kind_in_words(info, lambda _, words: words), default_in_words(info), info.description or ""
 
 
@@ -196,19 +223,28 @@ def dotted_keys(
 
 
 def described_by_path(
-    heading: str, model: type[Section], elsewhere: Mapping[type[Section], Elsewhere], *, note: str = ""
+    heading: str,
+    model: type[Section],
+    elsewhere: Mapping[type[Section], Elsewhere],
+    *,
+    note: str = "",
+    base: type[Section] | None = None,
 ) -> str:
-    """Describe a small file in one table, with a dot between a section and its keys; see `described_sections`."""
+    """Describe a small file in one list, with a dot between a section and its keys; see `described_sections`.
+
+    The key that the heading gives, and those of a `base` that is described by itself, are left out.
+    """
 
     def link(section: type[Section], words: str) -> str:
         other = elsewhere.get(section)
         return words if other is None else f"[{other.words or words}](#{anchor(other.heading)})"
 
     rows = [
-        _row(key, kind_in_words(info, link), default_in_words(info), info.description or "")
+        item(f"`{key}`", kind_in_words(info, link), default_in_words(info), info.description or "")
         for key, info in dotted_keys(model, elsewhere)
+        if not heading.startswith(f"`{key} = ") and not (base and key in base.model_fields)
     ]
-    return "\n".join([f"## {heading}", "", _explanation(model, note), "", *table(rows), ""])
+    return "\n".join([f"## {heading}", "", _explanation(model, note), "", *rows, ""])
 
 
 def _explanation(model: type[Section], note: str) -> str:
@@ -222,7 +258,16 @@ def wrapped(text: str) -> str:
     return fill(" ".join(text.split()), WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-def table(rows: Sequence[str], columns: Sequence[str] = ("key", "type", "default", "meaning")) -> list[str]:
+def item(shown: str, kind: str, default: str, meaning: str) -> str:
+    """Return the line of a list that describes a key, an argument or an option; a default of ``none`` goes unsaid."""
+    said = {"none": "", "required": "required"}.get(
+        default, f"default {default}" if default.startswith("`") else default
+    )
+    inside = "; ".join(part for part in (kind, said) if part)
+    return f"- {shown} ({inside}): {meaning}" if inside else f"- {shown}: {meaning}"
+
+
+def table(rows: Sequence[str], columns: Sequence[str]) -> list[str]:
     """Return the lines of a table in Markdown."""
     return [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}", *rows]
 
@@ -230,7 +275,3 @@ def table(rows: Sequence[str], columns: Sequence[str] = ("key", "type", "default
 def escaped(text: str) -> str:
     """Return text as it can stand in a cell of a table."""
     return text.replace("|", "\\|")
-
-
-def _row(key: str, *cells: str) -> str:
-    return f"| {' | '.join([f'`{key}`', *map(escaped, cells)])} |"

@@ -8,7 +8,7 @@ from reidsim.agents.measures import ROUND_MEASURES
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.measures import RISK_QUANTILE, SUCCESS_PROBABILITY
 from reidsim.measures import Measure
-from reidsim.reports.reference.keys import escaped, table, wrapped
+from reidsim.reports.reference.keys import item, wrapped
 from reidsim.scenarios.registry import kind_named, kind_names
 
 MEASURES = "measures.md"
@@ -21,12 +21,16 @@ _TEXT = (
 
 def measures_page() -> str:
     """Return the text of the page."""
-    parts = [f"# Measures\n\n{wrapped(_TEXT)}\n"]
-    shown: list[Measure] = []
-    for name in kind_names():
-        kind = kind_named(name)
-        parts.append(_section(f'`game = "{name}"`', f"{kind.words[:1].upper()}{kind.words[1:]}", kind.measures))
-        shown += kind.measures
+    kinds = {name: kind_named(name) for name in kind_names()}
+    shown = [measure for kind in kinds.values() for measure in kind.measures]
+    shared = [measure for measure in dict.fromkeys(shown) if shown.count(measure) > 1]
+    parts = [
+        f"# Measures\n\n{wrapped(_TEXT)}\n",
+        _section("Several games", "Of every game in which somebody decides", shared),
+    ]
+    for name, kind in kinds.items():
+        own = [measure for measure in kind.measures if measure not in shared]
+        parts.append(_section(f'`game = "{name}"`', f"{kind.words[:1].upper()}{kind.words[1:]}", own))
     for heading, words, measures in (
         ("Rounds of agents", "Of `rounds.parquet`, besides those of the game", ROUND_MEASURES),
         ("Cross-play", "Of `cross_play.parquet`, besides those of the game", CROSS_PLAY_MEASURES),
@@ -38,8 +42,5 @@ def measures_page() -> str:
 
 
 def _section(heading: str, words: str, measures: Iterable[Measure]) -> str:
-    rows = [
-        f"| `{measure.column}` | {escaped(measure.label)} | {escaped(measure.definition)} |" for measure in measures
-    ]
-    lines = "\n".join(table(rows, ("column", "name", "definition")))
+    lines = "\n".join(item(f"`{measure.column}`", measure.label, "none", measure.definition) for measure in measures)
     return f"## {heading}\n\n{wrapped(f'{words}.')}\n\n{lines}\n"

@@ -113,7 +113,11 @@ def audit_lines(facts: Mapping[str, Any]) -> tuple[str, ...]:
         f"read back: every row fits {facts['fewest_people_of_a_row']:,} or more of {people}; every person shared fits "
         f"the rows of {facts['fewest_rows_of_a_person']:,} or more",
         f"people by how many people's rows fit them: {by_fitting_rows(facts)}",
-        *((f"least told by a class of {'; '.join(kept)}{f'; and {more} more' if more > 0 else ''}",) if kept else ()),
+        *(
+            (f"least revealed by a class of {'; '.join(kept)}{f'; and {more} more' if more > 0 else ''}",)
+            if kept
+            else ()
+        ),
     )
 
 

@@ -34,8 +34,8 @@ SEAL = "sidecar_sha256"
 _PARAMETERS = ("economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "agents", "safe_harbor")
 _AS_DRAWN = "; as drawn in the round: who came and which attacks succeeded, no expected value"
 _CLASS_DEFINITION = (
-    "shared records that agree in all quasi-identifiers as shared; where records have forms of their own, the risk "
-    "counts all people whose values fit a form, in whatever form they are shared, so records hide among more"
+    "shared records that agree in all quasi-identifiers as shared; where records have generalizations of their own, "
+    "the risk counts all people whose values fit a release, however their own record is released: larger groups"
 )
 
 

@@ -269,7 +269,7 @@ def class_sizes(table: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64
 def _check_kept(keep: Sequence[str], where: str, attribute_of: Mapping[str, str], columns: SharedColumns) -> None:
     for name in keep:
         if name in attribute_of or keep.count(name) > 1:
-            problem = "column named twice" if keep.count(name) > 1 else "a quasi-identifier is shared in its form only"
+            problem = "column named twice" if keep.count(name) > 1 else "a quasi-identifier is shared as released only"
             raise InputError(problem, source=where, found=name)
         if not columns.header and name in columns.column_of:
             raise InputError("a quasi-identifier has this name", source=where, found=name)

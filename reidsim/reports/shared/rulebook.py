@@ -39,7 +39,7 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If records with the same values are shared in different forms, as a rule by values cannot say.
+        If records with the same values are released differently, as a rule by values cannot say.
     """
     source, forms = shared.source, shared.forms
     column_of = source.columns.column_of
@@ -61,7 +61,7 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
         again = distinct[twice].iloc[0]
         first = distinct[(distinct[values] == again[values]).all(axis=1)].iloc[0]
         raise InputError(
-            "records with the same values are shared in different forms, which no rule by values can say",
+            "records with the same values are released differently, which no rule by values can say",
             source=source.path, where="--rulebook", found=f"rows {first['row'] + 1} and {again['row'] + 1}",
             expected="a policy that decides by the quasi-identifiers alone",
         )  # fmt: skip
@@ -177,7 +177,7 @@ def _check_kept(
 ) -> None:
     for name in (*keep, *keep_identifier):
         if name in values:
-            raise InputError("a quasi-identifier is shared in its form only", source="--keep", found=name)
+            raise InputError("a quasi-identifier is shared as released only", source="--keep", found=name)
         why = "" if name in keep_identifier else why_identifying(name, frame[name])
         if why:
             raise InputError(

@@ -166,9 +166,9 @@ def test_what_is_refused():
     with pytest.raises(InputError, match="a person whom the known population lacks"):
         assess(codes, knowledge, KnownPopulation(codes[:2], np.array([1, 1])))
     known = KnownPopulation(codes, np.ones(3, dtype=np.int64))
-    with pytest.raises(InputError, match="uniques of a known population are told of records shared as they are"):
+    with pytest.raises(InputError, match="uniques of a known population are defined for records shared unchanged"):
         assess(codes, knowledge, known, released=np.full((3, 1), 4, dtype=np.int32), trees={"a": TREE})
-    with pytest.raises(InputError, match="uniques cannot be told from expected counts"):
+    with pytest.raises(InputError, match="uniques are not known from expected counts"):
         KnownPopulation(codes, np.array([0.5, 1, 1]))
     with pytest.raises(InputError, match="the population is smaller than the sample"):
         assess(codes, knowledge, EstimatedUniqueness("pitman", 2))

@@ -232,14 +232,14 @@ LISTS = '[[sources]]\nkind = "voter-lists"\n'
         (GROUPS + "pressence = 0.5", "sources[0].profile[0].pressence: unknown key"),
         ('[[sources]]\nkind = "voter-rolls"', "sources[0].kind: value not allowed; found 'voter-rolls'"),
         ("title = 'x'", "sources: key missing"),
-        (LISTS + 'attributes = { age = "age" }', "the state is not told, or twice"),
-        (LISTS + 'state = "Ohio"\nattributes = { state = "state", age = "age" }', "the state is not told, or twice"),
+        (LISTS + 'attributes = { age = "age" }', "the state is missing or repeated"),
+        (LISTS + 'state = "Ohio"\nattributes = { state = "state", age = "age" }', "the state is missing or repeated"),
         (LISTS + 'state = "Ohoi"\nattributes = { age = "age" }', "sources[0]: state: no such state; found 'Ohoi'"),
         (LISTS + 'state = "Ohio"\nattributes = { year_of_birth = "age" }', "reference_year: key missing"),
         (LISTS + 'state = "Ohio"\nattributes = { age = "aeg" }', "attributes: no such attribute; found 'aeg'"),
         (
             LISTS + 'state = "Ohio"\nattributes = { age = "sex" }',
-            "attribute 'sex': not a whole number, so the age cannot be told; found 'F'",
+            "attribute 'sex': not a whole number, so the age is unknown; found 'F'",
         ),
         (
             LISTS + 'state = "Ohio"\nattributes = { age = "age" }\n[sources.overrides.Utah]\nsex = true',
@@ -259,7 +259,7 @@ LISTS = '[[sources]]\nkind = "voter-lists"\n'
         ),
         (
             MEDIA + 'recipe = "x"\nage = "age"\nyear_of_birth = "born"',
-            "the age is told twice",
+            "the age is given twice",
         ),
     ],
 )  # fmt: skip
@@ -278,13 +278,13 @@ RECORDS = RecordsFile("people.csv", {"state": "STATE"})
     ("person", "message"),
     [
         ([1, 0], "people.csv: row 3, column 'STATE': no such state; found 'Ontario'; expected one of the 50 states"),
-        ([2, 0], "people.csv: row 3, column 'STATE': what is told depends on a value that is generalized"),
+        ([2, 0], "people.csv: row 3, column 'STATE': what is revealed depends on a value that is generalized"),
         (
             [0, 1],
             "row 3, column 'born': not a year of birth of a living person; found '2020'; expected a year of birth",
         ),
         ([0, 2], "row 3, column 'born': not a year of birth of a living person; found '53'"),
-        ([0, 3], "row 3, column 'born': not a whole number, so the age cannot be told; found 'x'"),
+        ([0, 3], "row 3, column 'born': not a whole number, so the age is unknown; found 'x'"),
     ],
 )
 def test_a_value_of_the_records_is_named_by_file_row_and_column(tmp_path, person, message):
@@ -321,7 +321,7 @@ def test_what_is_told_may_not_hang_on_a_generalized_value(tmp_path):
     persons = PERSONS.copy()
     persons[0, 0] = 2
     message = refused(tmp_path, GROUPS + 'when = { state = ["Ohio"] }\n[[sources.profile]]', SMALL, persons)
-    assert "what is told depends on a value that is generalized" in message
+    assert "what is revealed depends on a value that is generalized" in message
 
 
 def test_an_unknown_recipe_is_refused():

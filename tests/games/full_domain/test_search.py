@@ -419,11 +419,11 @@ def test_games_that_do_not_fit_together_are_refused(changes, message):
 
 
 def test_prices_are_checked():
-    with pytest.raises(InputError, match=r"loss: price that is not an amount; found -1\.0"):
+    with pytest.raises(InputError, match=r"loss: payoff parameter that is not an amount; found -1\.0"):
         Prices(1, [1, -1], 1, 1)
-    with pytest.raises(InputError, match="cost: price that is not an amount; found inf"):
+    with pytest.raises(InputError, match="cost: payoff parameter that is not an amount; found inf"):
         Prices(1, 1, 1, float("inf"))
-    with pytest.raises(InputError, match="prices of different shapes"):
+    with pytest.raises(InputError, match="payoff parameters of different shapes"):
         Prices([1, 2], [1, 2, 3], 1, 1)
 
 
