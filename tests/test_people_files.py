@@ -255,7 +255,7 @@ def test_of_people_an_adversary_who_knows_less_scores_no_file(hospital, played, 
     loaded = load_scenario(hospital / "draft" / "stays.toml", {"adversary.knowledge": str(tmp_path / "club.toml")})
     released = pd.read_csv(hospital / "stays.csv", dtype=str)[COLUMNS].assign(age="*")
     released.to_csv(tmp_path / "released.csv", index=False)
-    with pytest.raises(InputError, match="told of files in which each record is a person only"):
+    with pytest.raises(InputError, match="needs files in which each record is a person only"):
         score_loaded(loaded, tmp_path / "released.csv")
 
 

@@ -328,7 +328,7 @@ def test_what_cannot_be_is_refused_in_one_line(changes, message, town):
     for use in (lambda: reidsim.run(town, overrides=changes), lambda: describe(load_scenario(town, changes))):
         with pytest.raises(InputError, match=message) as caught:
             use()
-        assert caught.value.source in (str(town), "overrides")
+        assert caught.value.source in (str(town), "--set", "overrides")
         assert "\n" not in str(caught.value)
 
 

@@ -94,7 +94,7 @@ def families_file(tmp_path_factory):
 def test_what_cannot_be_is_refused_in_one_line(changes, message, town_file):
     with pytest.raises(InputError, match=message) as caught:
         reidsim.run(town_file, overrides=changes)
-    assert caught.value.source in (str(town_file), "--set")
+    assert caught.value.source in (str(town_file), "overrides")
     assert "\n" not in str(caught.value)
 
 

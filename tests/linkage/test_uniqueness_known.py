@@ -84,7 +84,9 @@ def test_truth_of_populations_that_follow_pitman_is_what_the_formula_says():
     assert error < 0.02
 
 
-@pytest.mark.parametrize(("share", "tolerance"), [(0.001, 0.25), (0.1, 0.25), (0.5, 0.1)])
+# Of a sample of one in a thousand about 55 people are known to be unique, so the truth itself differs by 13 % from draw
+# to draw: its tolerance has two of these besides the tenth that the model is off.
+@pytest.mark.parametrize(("share", "tolerance"), [(0.001, 0.37), (0.1, 0.25), (0.5, 0.1)])
 def test_pitman_is_near_the_truth_of_a_census_population(tennessee, share, tolerance):
     sample = draw_registry(tennessee, round(share * tennessee.total), np.random.default_rng(4))
     truth = true_uniqueness(tennessee, sample)

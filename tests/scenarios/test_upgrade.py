@@ -421,7 +421,7 @@ def test_a_file_that_is_no_scenario_stays_as_it_was(tmp_path, text, message):
 def test_what_a_scenario_extends_is_rewritten_first(tmp_path):
     base = written(tmp_path, ARX, "base")
     path = written(tmp_path, 'extends = "base.toml"\n[analysis.nodes]\ntop = 3\n')
-    with pytest.raises(InputError, match=r"of the former form.*`reidsim upgrade .*base\.toml` first"):
+    with pytest.raises(InputError, match=r"of a former version.*`reidsim upgrade .*base\.toml` first"):
         write_upgraded(path)
     write_upgraded(base)
     write_upgraded(path)
