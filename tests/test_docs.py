@@ -45,6 +45,13 @@ def test_examples_run_and_print_what_is_shown(page: str, page_folder: Path) -> N
         assert lines_of(block.text) == lines_of(as_shown(block.text, printed)), f"{page}, line {block.line}"
 
 
+def test_the_readme_counts_what_the_ledger_does() -> None:
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    ledger = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    counts = re.findall(r"[0-9]+ of [0-9]+(?= printed numbers)", readme)
+    assert counts == re.findall(r"^[0-9]+ of [0-9]+(?= printed numbers)", ledger, flags=re.MULTILINE) != []
+
+
 def test_lines_may_be_left_out_of_an_output_but_not_changed() -> None:
     printed = "\n".join(["title", "a 1", "b 2", "c 3", "d 4", "verdict"])
     for said in ("title\n...\nverdict", "title\na 1\n...\nc 3\n...\nverdict", "...\nverdict", "title\n..."):
