@@ -49,7 +49,7 @@ def test_the_readme_counts_what_the_ledger_does() -> None:
     readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     ledger = (DOCS / "reproduction.md").read_text(encoding="utf-8")
     counts = re.findall(r"[0-9]+ of [0-9]+(?= printed numbers)", readme)
-    assert counts == re.findall(r"^[0-9]+ of [0-9]+(?= printed numbers)", ledger, flags=re.MULTILINE) != []
+    assert counts == re.findall(r"[0-9]+ of [0-9]+(?= printed numbers)", ledger)[:1] != []
 
 
 def test_lines_may_be_left_out_of_an_output_but_not_changed() -> None:
