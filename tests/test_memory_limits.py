@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,16 @@ def test_a_parquet_file_that_promises_more_than_memory_is_refused(tmp_path, monk
     assert path.stat().st_size < 10**5
     monkeypatch.setattr(memory, "free_memory", lambda: 10**6)
     with pytest.raises(InputError, match=r"too large for memory.*24 MB are needed"):
+        read_table(path)
+
+
+def test_a_workbook_that_expands_beyond_memory_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "people.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b"0" * 10**7)
+    assert path.stat().st_size < 10**5
+    monkeypatch.setattr(memory, "free_memory", lambda: 10**6)
+    with pytest.raises(InputError, match=r"people\.xlsx: too large for memory: about 40 MB are needed"):
         read_table(path)
 
 
