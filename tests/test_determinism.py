@@ -53,8 +53,16 @@ def test_hashing_in_another_order(here, tmp_path):
     assert_same_bytes(here, tables_of(sys.executable, tmp_path / "golden", "1"))
 
 
-@pytest.mark.parametrize("python", OTHERS, ids=lambda path: path.parents[1].name)
-def test_another_python_and_numpy(here, tmp_path, python):
-    if subprocess.run([python, "-c", "import pandas, numba, mesa, rich"], capture_output=True, check=False).returncode:
-        pytest.skip(f"nothing that reidsim needs is installed in {python.parents[1].name}")
-    assert_same_bytes(here, tables_of(python, tmp_path / "golden", "1"))
+def test_another_python_and_numpy(here, tmp_path):
+    # What reidsim needs is not installed in all of them.
+    able = [
+        python
+        for python in OTHERS
+        if not subprocess.run(
+            [python, "-c", "import pandas, numba, mesa, rich"], capture_output=True, check=False
+        ).returncode
+    ]
+    if not able:
+        pytest.skip("no other environment beside this one has what reidsim needs")
+    for python in able:
+        assert_same_bytes(here, tables_of(python, tmp_path / python.parents[1].name, "1"))
