@@ -96,7 +96,7 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
         right.set_ylim(min(right.get_ylim()[0], 0.99), 1)
         scale_axis(axes, "x", np.unique(here["value"]))
         style.number_ticks(axes.yaxis)
-        right.yaxis.set_major_formatter(PercentFormatter(xmax=1))
+        right.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=None))
         right.spines["top"].set_visible(False)
         right.tick_params(labelsize=9)
         style.label_axes(
