@@ -340,8 +340,8 @@ class TablesKind(Kind):
         yield ControlChoice("adversary.planner", "Planner of the adversary", adversary.planner, ("one-shot", "fmdp"))
         if adversary.plans_sequentially:
             key, sequential = "adversary.sequential", adversary.sequential
-            yield amount_slider(f"{key}.access_cost", "Price of access", sequential.access_cost)
-            yield amount_slider(f"{key}.penalty", "Penalty for a detected exploit", sequential.penalty)
+            yield amount_slider(f"{key}.access_cost", "Cost of access, per record", sequential.access_cost)
+            yield amount_slider(f"{key}.penalty", "Penalty, per detected exploit", sequential.penalty)
 
     def is_by_record(self, scenario: TablesScenario, price: Literal["gain", "cost"]) -> bool:
         """Tell whether a column holds the price, or the loss that it follows."""
