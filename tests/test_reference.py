@@ -62,16 +62,17 @@ def tables(text):
     for block in re.findall(r"(?:^- `.*\n)+", text, re.MULTILINE):
         items = ITEM.findall(block)
         assert len(items) == block.count("\n")
-        keys = [key.strip("`") for key, _, _ in items]
-        assert len(set(keys)) == len(keys)
-        yield {
-            key: [*re.split(r"; (?![^(]*\))", said), meaning]
-            for key, (_, said, meaning) in zip(keys, items, strict=True)
-        }
+        rows = [
+            (key, [*re.split(r"; (?![^(]*\))", said), meaning])
+            for keys, said, meaning in items
+            for key in keys.strip("`").split("`, `")
+        ]
+        assert len(dict(rows)) == len(rows)
+        yield dict(rows)
 
 
 EXTENDS = re.compile(
-    r"Every\s+key\s+of\s+(\[[^()]+\]\(.*?#.+?\)(?:\s+and\s+\[[^()]+\]\(.*?#.+?\))*)(?:,\s+and\s+these:|\.)"
+    r"(?:Adds\s+to|The\s+keys\s+of)\s+(\[[^()]+\]\(.*?#.+?\)(?:\s+and\s+\[[^()]+\]\(.*?#.+?\))*)[:.]"
 )
 
 
@@ -222,6 +223,7 @@ def test_every_key_is_shown_with_its_type_default_and_meaning():
 
 def edges(kind):
     """Yield numbers that a kind allows, and numbers that it does not, as its words say."""
+    kind = {"share": "number from 0 to 1", "count": "whole number, 1 or more"}.get(kind, kind)
     step = 1 if kind.startswith("whole") else 1e-6
     for words, sign, allowed in (
         (r"from (\S+) to ", -1, True),
@@ -252,7 +254,7 @@ NUMBERS = at_least(
     (
         pytest.param(field, id=f"{model.__name__}.{name}")
         for model, name, field in KEYS
-        if re.fullmatch(r"(whole )?number((?! or section).)*", kind_in_words(field, lambda _, words: words))
+        if re.fullmatch(r"(whole )?number((?! or section).)*|share|count", kind_in_words(field, lambda _, words: words))
     ),
 )
 
@@ -261,7 +263,7 @@ NUMBERS = at_least(
 def test_a_number_is_allowed_where_its_type_says(field):
     kind = kind_in_words(field, lambda _, words: words)
     for number, allowed in edges(kind):
-        assert accepts(field, number, whole=kind.startswith("whole")) == allowed, (kind, number)
+        assert accepts(field, number, whole=kind.startswith(("whole", "count"))) == allowed, (kind, number)
     if not list(edges(kind)):
         assert accepts(field, -1, whole=True)
 
@@ -303,6 +305,8 @@ class Other(Section):
         (Literal["a", "b", "c"] | None, '`"a"`, `"b"` or `"c"`'),
         (tuple[Literal["a", "b"], ...], 'list of `"a"`, `"b"`'),
         (Annotated[float, Field(ge=0, le=1e15)], "amount"),
+        (Annotated[float, Field(ge=0, le=1)], "share"),
+        (tuple[Annotated[int, Field(ge=1)], ...], "list of counts"),
         (tuple[Annotated[float, Field(ge=0, le=1e15)], ...], "list of amounts"),
         (Annotated[tuple[Annotated[int, Field(ge=2)], ...], Field(min_length=1)],
          "list of whole numbers, each 2 or more, not empty"),
@@ -355,7 +359,7 @@ def test_a_section_that_extends_another_repeats_none_of_its_keys():
         two: Longer = Field(description="two")
 
     text = described_sections(Outer, {})
-    assert "A longer section. Every key of [`[one]`](#one), and these:" in text
+    assert "A longer section. Adds to [`[one]`](#one):" in text
     assert (text.count("- `size` ("), text.count("- `width` (")) == (1, 1)
 
 
@@ -391,7 +395,7 @@ def test_the_page_on_commands_has_every_command_argument_and_option():
     for name, command in commands.items():
         own = [parameter for parameter in command.params if not parameter.name.endswith("_completion")]
         options = {option for parameter in own for option in parameter.opts if option.startswith("-")}
-        also = re.findall(r"`(-.*?)`", " ".join(re.findall(r"^(?:Also|Options): (?:.+\n)+", parts[name], re.MULTILINE)))
+        also = re.findall(r"`(.*?)`", " ".join(re.findall(r"^(?:Also|Options): (?:.+\n)+", parts[name], re.MULTILINE)))
         rows = [line for line in shared.splitlines() if any(f"`{option}`" in line.partition(":")[0] for option in also)]
         text = "\n".join([parts[name], *rows])
         first = re.findall(r"^- ((?:`[^`]+`(?:, )?)+)", text, re.MULTILINE)

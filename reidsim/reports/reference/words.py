@@ -173,6 +173,10 @@ def _number(annotation: type, bounds: _Bounds, *, many: bool) -> str:
     plural = "s" if many else ""
     if annotation is float and low == 0 and high == _LARGEST_AMOUNT:
         return f"amount{plural}"
+    if annotation is float and (low, high) == (0, 1):
+        return f"share{plural}"
+    if annotation is int and (low == 1 or above == 0) and high is None and below is None:
+        return f"count{plural}"
     name = f"number{plural}"
     if annotation is int:
         name = f"whole {name}"
