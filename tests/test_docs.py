@@ -32,7 +32,7 @@ def page_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_pages_have_blocks_to_play() -> None:
-    blocks = at_least(400, (block for page in PAGES for block in blocks_of(page)))
+    blocks = at_least(380, (block for page in PAGES for block in blocks_of(page)))
     at_least(80, (block for block in blocks if block.title == OUTPUT))
     at_least(100, (block for block in blocks if block.language in {"sh", "python"}))
 
