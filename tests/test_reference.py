@@ -223,8 +223,8 @@ def test_every_key_is_shown_with_its_type_default_and_meaning():
 
 def edges(kind):
     """Yield numbers that a kind allows, and numbers that it does not, as its words say."""
-    kind = {"share": "number from 0 to 1", "count": "whole number, 1 or more"}.get(kind, kind)
-    step = 1 if kind.startswith("whole") else 1e-6
+    kind = {"share": "number from 0 to 1", "count": "integer, 1 or more"}.get(kind, kind)
+    step = 1 if kind.startswith("integer") else 1e-6
     for words, sign, allowed in (
         (r"from (\S+) to ", -1, True),
         (r" to (\S+)$", 1, True),
@@ -254,7 +254,7 @@ NUMBERS = at_least(
     (
         pytest.param(field, id=f"{model.__name__}.{name}")
         for model, name, field in KEYS
-        if re.fullmatch(r"(whole )?number((?! or section).)*|share|count", kind_in_words(field, lambda _, words: words))
+        if re.fullmatch(r"(integer|number)((?! or section).)*|share|count", kind_in_words(field, lambda _, words: words))
     ),
 )
 
@@ -263,7 +263,7 @@ NUMBERS = at_least(
 def test_a_number_is_allowed_where_its_type_says(field):
     kind = kind_in_words(field, lambda _, words: words)
     for number, allowed in edges(kind):
-        assert accepts(field, number, whole=kind.startswith(("whole", "count"))) == allowed, (kind, number)
+        assert accepts(field, number, whole=kind.startswith(("integer", "count"))) == allowed, (kind, number)
     if not list(edges(kind)):
         assert accepts(field, -1, whole=True)
 
@@ -278,7 +278,7 @@ def test_bounds_in_words_are_those_of_the_validator(low, width, open_below, open
         found = list(edges(words))
         assert len(found) == 4, words
         for number, allowed in found:
-            # Two open ends leave no whole number between neighbours.
+            # Two open ends leave no integer between neighbours.
             if kind is float or low + open_below <= low + width - open_above:
                 assert accepts(field, number, whole=kind is int) == allowed, (words, number)
 
@@ -301,7 +301,7 @@ class Other(Section):
     [
         (str, "text"),
         (Annotated[str, Field(min_length=1, max_length=1)] | None, "text of one character"),
-        (bool, "true or false"),
+        (bool, "boolean"),
         (Literal["a", "b", "c"] | None, '`"a"`, `"b"` or `"c"`'),
         (tuple[Literal["a", "b"], ...], 'list of `"a"`, `"b"`'),
         (Annotated[float, Field(ge=0, le=1e15)], "amount"),
@@ -309,8 +309,8 @@ class Other(Section):
         (tuple[Annotated[int, Field(ge=1)], ...], "list of counts"),
         (tuple[Annotated[float, Field(ge=0, le=1e15)], ...], "list of amounts"),
         (Annotated[tuple[Annotated[int, Field(ge=2)], ...], Field(min_length=1)],
-         "list of whole numbers, each 2 or more, not empty"),
-        (Annotated[int, Field(gt=0, lt=2**53)], "whole number, 1 or more, below 2^53"),
+         "list of integers, each 2 or more, not empty"),
+        (Annotated[int, Field(gt=0, lt=2**53)], "integer, 1 or more, below 2^53"),
         (tuple[tuple[str, ...], ...], "list of lists of text"),
         (tuple[str, str], "list of 2 texts"),
         (dict[str, str], "section of text"),
@@ -380,7 +380,7 @@ def test_a_section_in_two_places_is_described_once_with_both():
     assert "- `two` (list of [sections](#one-and-two); required): two\n" in text
     assert "- `far` ([thing](other.md#far-away)): far\n" in text
     assert text.count("## `[one]` and `[[two]]`\n") == 1
-    assert "- `size` (whole number; required): a size | with a bar\n" in text
+    assert "- `size` (integer; required): a size | with a bar\n" in text
     assert "Far away\n" not in text
 
 
@@ -411,7 +411,7 @@ def test_the_page_on_commands_has_every_command_argument_and_option():
 
 def test_values_and_defaults_of_options():
     text = PAGES["commands.md"]
-    assert "- `--port` (whole number from 0 to 65,535; default `8765`): " in text
+    assert "- `--port` (integer from 0 to 65,535; default `8765`): " in text
     assert "- `--attack-rate` (number from 0 to 1; default `0.5`): " in text
     assert "- `--format` (`html` or `markdown`): " in text
     assert "- `--executor` (`auto`, `serial`, `processes` or `dask`): " in text
@@ -424,10 +424,10 @@ def test_values_and_defaults_of_options():
 @pytest.mark.parametrize(
     ("bounds", "words"),
     [
-        ({}, "whole number"),
-        ({"min": 1}, "whole number, 1 or more"),
-        ({"max": 4000}, "whole number, at most 4,000"),
-        ({"min": 1, "max": 9}, "whole number from 1 to 9"),
+        ({}, "integer"),
+        ({"min": 1}, "integer, 1 or more"),
+        ({"max": 4000}, "integer, at most 4,000"),
+        ({"min": 1, "max": 9}, "integer from 1 to 9"),
     ],
 )
 def test_bounds_of_an_option(bounds, words):

@@ -128,7 +128,7 @@ class Ledger:
         lines = [f"## {self.scenario}", "", f"{self.paper}.", "", self.how.strip(), ""]
         lines += [f"{self.reproduced} of {len(self.entries)} printed numbers and claims are reproduced.", ""]
         if missed:
-            lines += ["Not reproduced:", "", *_table(missed), ""]
+            lines += ["Not reproduced:", "", *_list(missed), ""]
         if done:
             lines += _folded(f"Reproduced: {len(done)} printed numbers and claims", _list(done))
         return "\n".join(lines)
@@ -175,8 +175,8 @@ def ledger_page(ledgers: Sequence[Ledger]) -> str:
         "# Reproduction ledger",
         "",
         f"{done} of {entries} printed numbers and claims of the papers are reproduced. A number counts as reproduced",
-        "when it differs from the printed one by no more than the tolerance stated with its paper. The folded lists give",
-        "printed → computed, and one value where both read the same.",
+        "when it differs from the printed one by no more than the tolerance stated with its paper. Lists give printed →",
+        "computed, and one value where both read the same; what is reproduced is folded.",
         "",
         _row(("Scenario", "Paper", "Reproduced", "Not reproduced")),
         _row(["---"] * 4),
@@ -196,11 +196,6 @@ def _summary(ledger: Ledger) -> str:
     missed = len(ledger.entries) - ledger.reproduced
     authors = ledger.paper.partition(",")[0]
     return _row((f"[{ledger.scenario}](#{ledger.scenario})", authors, str(ledger.reproduced), str(missed)))
-
-
-def _table(entries: Iterable[Entry]) -> list[str]:
-    header = ("Where", "What", "Printed", "Ours", "Note")
-    return [_row(header), _row(["---"] * len(header)), *(_row(entry.cells) for entry in entries)]
 
 
 def _list(entries: Iterable[Entry]) -> list[str]:

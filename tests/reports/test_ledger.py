@@ -20,11 +20,11 @@ def test_the_page_counts_by_paper_and_folds_all_numbers() -> None:
     assert "| [first](#first) | A et al. 2001 | 1 | 1 |" in summary
     assert "| [second](#second) | B et al. 2002 | 1 | 0 |" in summary
     shown = [re.sub(r"<details.*?</details>", "", paper, flags=re.DOTALL) for paper in papers]
-    assert "| Table 1 | far | 1.00 | 2.00 |  |" in shown[0]
+    assert "- Table 1: far **1.00 → 2.00**\n" in shown[0]
     assert not any("near" in text or "same" in text for text in shown)
     assert "Not reproduced" not in shown[1]
-    folded = [re.findall(r"^- Table 1: .*", paper, flags=re.MULTILINE) for paper in papers]
-    assert folded == [["- Table 1: near **1.00 → 1.05**"], ["- Table 1: same **1.00**"]]
+    listed = [re.findall(r"^- Table 1: .*", paper, flags=re.MULTILINE) for paper in papers]
+    assert listed == [["- Table 1: far **1.00 → 2.00**", "- Table 1: near **1.00 → 1.05**"], ["- Table 1: same **1.00**"]]
 
 
 def test_numbers_of_one_subject_share_an_item_and_say_what_they_share_once() -> None:

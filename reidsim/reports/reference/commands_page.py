@@ -125,7 +125,7 @@ def _values(annotation: Any, declared: Any) -> Iterator[str]:
     elif issubclass(annotation, Enum):
         yield from (f"`{member.value}`" for member in annotation)
     elif issubclass(annotation, int | float):
-        name = "whole number" if issubclass(annotation, int) else "number"
+        name = "integer" if issubclass(annotation, int) else "number"
         low, high = declared.min, declared.max
         if low is not None and high is not None:
             yield f"{name} from {figure(low)} to {figure(high)}"

@@ -71,7 +71,7 @@ _WORDS = """\
   be left out, as may every key in it that has a default.
 - Unknown keys are errors. Types are exact: `"600"` is text, `600` is a number.
 - A *number* is finite. An *amount* is a number from 0 to 10^15, in currency units per record; a *share*, a number from
-  0 to 1; a *count*, a whole number of 1 or more. *Text* is in quotes, a *list* in brackets. `NAME` stands for a name of
+  0 to 1; a *count*, an integer of 1 or more. *Text* is in quotes, a *list* in brackets. `NAME` stands for a name of
   your own, or for a key path.
 - A *section for each name* is written `[attributes.age]`, `[attributes.sex]` and so on; a *list of sections*,
   `[[adversary.stages]]`, once for each.
