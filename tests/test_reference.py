@@ -54,12 +54,12 @@ KEYS = at_least(600, ((model, name, field) for model in SECTIONS for name, field
 
 
 # A key or option, what it may be (with parentheses of its own), and what it means.
-ITEM = re.compile(r"^- (`.+?`) \(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\): (.+)$", re.MULTILINE)
+ITEM = re.compile(r"^- \*{0,2}(`.+?`)\*{0,2} \(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\): (.+)$", re.MULTILINE)
 
 
 def tables(text):
     """Yield what each list says of its keys: their types, defaults and meanings."""
-    for block in re.findall(r"(?:^- `.*\n)+", text, re.MULTILINE):
+    for block in re.findall(r"(?:^- [*`].*\n)+", text, re.MULTILINE):
         items = ITEM.findall(block)
         assert len(items) == block.count("\n")
         rows = [
@@ -163,7 +163,7 @@ def test_the_page_of_a_game_leads_to_the_keys_of_all_its_sections(game):
 
 def eights(text):
     """Return the runs of eight words of the rows of a page."""
-    words = [word for line in text.splitlines() if line.startswith("- `") for word in line.split()]
+    words = [word for line in text.splitlines() if line.startswith(("- `", "- **`")) for word in line.split()]
     return {tuple(words[start : start + 8]) for start in range(len(words) - 7)}
 
 
@@ -360,7 +360,7 @@ def test_a_section_that_extends_another_repeats_none_of_its_keys():
 
     text = described_sections(Outer, {})
     assert "A longer section. Adds to [`[one]`](#one):" in text
-    assert (text.count("- `size` ("), text.count("- `width` (")) == (1, 1)
+    assert (text.count("- **`size`** ("), text.count("- **`width`** (")) == (1, 1)
 
 
 def test_a_section_in_two_places_is_described_once_with_both():
@@ -375,12 +375,12 @@ def test_a_section_in_two_places_is_described_once_with_both():
         far: Inner | None = Field(default=None, description="far")
 
     text = described_sections(Outer, {Inner: Elsewhere("Far away", "thing", "other.md")}, note="And this.")
-    assert text.startswith("## Top level\n\nAn outer section.\n\nIt says `more`. And this.\n\n- `")
-    assert "- `one` ([section](#one-and-two); required): one\n" in text
-    assert "- `two` (list of [sections](#one-and-two); required): two\n" in text
+    assert text.startswith("## Top level\n\nAn outer section.\n\nIt says `more`. And this.\n\n- **`")
+    assert "- **`one`** ([section](#one-and-two)): one\n" in text
+    assert "- **`two`** (list of [sections](#one-and-two)): two\n" in text
     assert "- `far` ([thing](other.md#far-away)): far\n" in text
     assert text.count("## `[one]` and `[[two]]`\n") == 1
-    assert "- `size` (integer; required): a size | with a bar\n" in text
+    assert "- **`size`** (integer): a size | with a bar\n" in text
     assert "Far away\n" not in text
 
 
@@ -398,7 +398,7 @@ def test_the_page_on_commands_has_every_command_argument_and_option():
         also = re.findall(r"`(.*?)`", " ".join(re.findall(r"^(?:Also|Options): (?:.+\n)+", parts[name], re.MULTILINE)))
         rows = [line for line in shared.splitlines() if any(f"`{option}`" in line.partition(":")[0] for option in also)]
         text = "\n".join([parts[name], *rows])
-        first = re.findall(r"^- ((?:`[^`]+`(?:, )?)+)", text, re.MULTILINE)
+        first = re.findall(r"^- \*{0,2}((?:`[^`]+`(?:, )?)+)", text, re.MULTILINE)
         assert {cell for cells in first for cell in re.findall(r"`(-.*?)`", cells)} == options, name
         arguments = [(p.metavar or p.name).upper() for p in own if p.param_type_name == "argument"]
         assert [cell.strip("`") for cell in first if not cell.startswith("`-")] == arguments, name
@@ -417,7 +417,7 @@ def test_values_and_defaults_of_options():
     assert "- `--executor` (`auto`, `serial`, `processes` or `dask`): " in text
     assert "- `--set` (KEY=VALUE, repeatable): " in text
     assert "- `--resume`: " in text
-    assert "- `SCENARIO` (text; required): " in text
+    assert "- **`SCENARIO`** (text): " in text
     assert "reidsim reproduce [OPTIONS] [PAPERS]..." in text
 
 

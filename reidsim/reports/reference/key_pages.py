@@ -67,8 +67,8 @@ _RECIPE_SECTIONS: dict[type[Section], Elsewhere] = {
     FiguresByAge: Elsewhere("Figures by age", "section"),
 }
 _WORDS = """\
-- Each key is followed by its type and its default. Only *required* keys must be given. A section with *its defaults* may
-  be left out, as may every key in it that has a default.
+- Each key is followed by its type and its default. Keys in **bold** must be given. A section with *its defaults* may be
+  left out.
 - Unknown keys are errors. Types are exact: `"600"` is text, `600` is a number.
 - A *number* is finite. An *amount* is a number from 0 to 10^15, in currency units per record; a *share*, a number from
   0 to 1; a *count*, an integer of 1 or more. *Text* is in quotes, a *list* in brackets. `NAME` stands for a name of
@@ -150,8 +150,8 @@ def _title(game: str) -> str:
 def _recipe_keys() -> str:
     text = (
         "Every key of every kind of [population recipe](../populations.md#kinds-of-recipe). "
-        "`age.tail.linear` is the key `linear` of the section `[age.tail]`; *required* keys of an optional section are "
-        "required only if the section is given. A list of sections is written `[[attribute]]`, once for each. A "
+        "`age.tail.linear` is the key `linear` of the section `[age.tail]`; keys in **bold** must be given, those of an "
+        "optional section only with it. A list of sections is written `[[attribute]]`, once for each. A "
         "*population* is the name of a bundled recipe, or the path of a recipe or of a file that `reidsim populate` "
         f"wrote. See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
     )

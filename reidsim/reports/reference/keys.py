@@ -272,12 +272,11 @@ def wrapped(text: str) -> str:
 
 
 def item(shown: str, kind: str, default: str, meaning: str) -> str:
-    """Return the line of a list that describes a key, an argument or an option; a default of ``none`` goes unsaid."""
-    said = {"none": "", "required": "required"}.get(
-        default, f"default {default}" if default.startswith("`") else default
-    )
+    """Return the line of a list that describes a key, an argument or an option: in bold if it must be given."""
+    said = "" if default in {"none", "required"} else f"default {default}" if default.startswith("`") else default
     inside = "; ".join(part for part in (kind, said) if part)
-    return f"- {shown} ({inside}): {meaning}" if inside else f"- {shown}: {meaning}"
+    name = f"**{shown}**" if default == "required" else shown
+    return f"- {name} ({inside}): {meaning}" if inside else f"- {name}: {meaning}"
 
 
 def table(rows: Sequence[str], columns: Sequence[str]) -> list[str]:
