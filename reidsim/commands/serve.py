@@ -6,10 +6,8 @@ from contextlib import ExitStack
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from reidsim.commands.arguments import AllowCodeOption, SetOption, overrides_of
-from reidsim.progress import DelayedProgress
+from reidsim.commands.arguments import AllowCodeOption, SetOption, load, waiting
 
 
 def serve(
@@ -27,12 +25,10 @@ def serve(
 
     Example: reidsim serve mine.toml
     """
+    loaded = load(scenario, set_, allow_code=allow_code)
     with ExitStack() as starting:
-        starting.enter_context(DelayedProgress(Console(stderr=True), f"opening {scenario}"))
-        from reidsim.scenarios.load import load_scenario
+        starting.enter_context(waiting(f"opening {scenario}"))
         from reidsim.web.server import serve as run_server
-
-        loaded = load_scenario(scenario, overrides_of(set_), allow_code=allow_code)
 
         def tell(address: str) -> None:
             starting.close()
