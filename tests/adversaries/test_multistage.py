@@ -11,7 +11,13 @@ from reidsim.adversaries.multistage import two_stage
 from reidsim.adversaries.multistage.attack import MultistageAttack, two_stage_attack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
-from reidsim.adversaries.multistage.two_stage import attacks_without_inference, memory_for, places_kept, reply_to
+from reidsim.adversaries.multistage.two_stage import (
+    attacks_without_inference,
+    forget_inferences,
+    memory_for,
+    places_kept,
+    reply_to,
+)
 from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage, is_two_stage
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.adversaries.one_shot import OneShotAdversary
@@ -71,7 +77,7 @@ def test_what_was_inferred_before_changes_no_reply(data, most):
         patch.setattr(two_stage, "_MOST_PLACES", most)
         alone = []
         for i, strategy in everybody:
-            two_stage._kept.clear()
+            forget_inferences()
             alone.append(reply_to(arrays, memory_for(arrays), i, strategy))
         other = arrays._replace(gain=arrays.gain * 3 + 1, threshold=0.0, price=1.0)
         for i, strategy in everybody:

@@ -166,6 +166,12 @@ def memory_for(arrays: TwoStageArrays) -> Memory:
     return memory._replace(matches=np.full((len(arrays.form_columns), 3), -1, np.int64))
 
 
+def forget_inferences() -> None:
+    """Forget what was inferred, so that games that are made from now on begin anew."""
+    with _lock:
+        _kept.clear()
+
+
 def places_kept(n_targets: int, n_loci: int) -> tuple[int, int]:
     """Return for how many targets surnames are kept, and in how many places for each: a power of two."""
     most = 1 << min(n_loci, _MEMO_BITS)
