@@ -16,14 +16,8 @@ def sentences(run: Stored) -> Iterator[Sentence]:
     size = f"{number_text(cases)} cases" if cases else "Cases"
     over = f" are released over {number_text(periods)} periods" if periods else " are released period after period"
     held = "all cases so far" if release.get("table") == "cumulative" else "its own cases"
-    yield (
-        size,
-        *origin,
-        over,
-        f", the table of each, with {held}, in one generalization. Quasi-identifiers: ",
-        *names,
-        ".",
-    )
+    yield (size, *origin, over, f", the table of each, with {held}, in one generalization.")
+    yield ("Quasi-identifiers: ", *names, ".")
     if "voters" in run.content:
         recipe = str(section(run.content, "voters").get("recipe"))
         yield ("The adversary looks records up in the list ", Code(recipe), ".")

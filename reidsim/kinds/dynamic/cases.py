@@ -148,7 +148,7 @@ def _labels(scenario: DynamicScenario, frame: pd.DataFrame, path: Path) -> pd.Da
 def _codes(scenario: DynamicScenario, labels: pd.DataFrame, domain: Domain, path: Path) -> Codes:
     columns = columns_of(scenario)
     with locating(path):
-        return np.column_stack([domain[name].encode(labels[name], columns[name]) for name in labels])
+        return np.column_stack([domain[name].encode(labels[name], columns[name]) for name in columns])
 
 
 def _hierarchy(name: str, attribute: Attribute, loaded: LoadedScenario[DynamicScenario]) -> Hierarchy:
@@ -176,16 +176,14 @@ def _forecast(column: str | None, frame: pd.DataFrame, period: NDArray[np.int64]
     require_columns(frame, [column], path)
     amounts = np.asarray(numbers(frame, column, path), dtype=np.float64)
     first = np.unique(period, return_index=True)[1]
-    for wrong, problem, expected in (
-        (amounts < 0, "negative benefit of a forecast", "0 or more"),
-        (amounts != amounts[first][period], "cases of one period differ in the benefit of its forecast", None),
-    ):
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise InputError(
-                problem, source=path, where=f"row {row + 1}, column {column!r}", found=float(amounts[row]),
-                expected=expected or f"that of row {int(first[period[row]]) + 1}, which is of the same period",
-            )  # fmt: skip
+    wrong = amounts != amounts[first][period]
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(
+            "cases of one period differ in the benefit of its forecast", source=path,
+            where=f"row {row + 1}, column {column!r}", found=float(amounts[row]),
+            expected=f"{amounts[first[period[row]]]:g}, as in row {int(first[period[row]]) + 1}",
+        )  # fmt: skip
     return amounts[first]
 
 
@@ -204,7 +202,7 @@ def _epidemic(
     wave = people[:, None] * np.exp(-(distance**2) / 2)
     if not wave.sum() > 0:
         raise InputError("the wave reaches no period", where="epidemic.peak", found=section.peak)
-    drawn = draw_multinomial(rng, section.cases, wave.ravel()).reshape(wave.shape)
+    drawn = draw_multinomial(rng, section.cases, np.asarray(wave.ravel(), dtype=np.float64)).reshape(wave.shape)
     cells, period = [], []
     for number, by_period in enumerate(drawn):
         n_cases, here = int(by_period.sum()), np.flatnonzero(area == number)
@@ -214,7 +212,7 @@ def _epidemic(
                 expected=f"few enough that {int(people[number]):,} people of one area are enough",
             )  # fmt: skip
         if n_cases:
-            counts = draw_multivariate_hypergeometric(rng, population.counts[here], n_cases)
+            counts = draw_multivariate_hypergeometric(rng, population.counts[here].astype(np.int64), n_cases)
             cells.append(rng.permutation(np.repeat(here, counts)))
             period.append(np.repeat(np.arange(section.periods), by_period))
     order = np.argsort(np.concatenate(period), kind="stable")

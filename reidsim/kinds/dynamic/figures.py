@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from reidsim.figures import style
 from reidsim.figures.inputs import checked, refuse_repeated
@@ -43,13 +46,12 @@ def levels_by_period(periods: pd.DataFrame) -> Figure:
         shift = 0.06 * (place - (len(look) - 1) / 2)
         for column, axes in zip(attributes, axes_of, strict=False):
             drawn = levels.loc[rows.index, column].to_numpy() + shift
-            every = {"drawstyle": "steps-mid", "markersize": 3.5, "linewidth": 1.1}
-            style.draw_line(
-                axes, rows["number"].to_numpy(), drawn, look[str(policy)], style.policy_name(str(policy)), **every
-            )
+            steps: dict[str, Any] = {"drawstyle": "steps-mid", "markersize": 3.5, "linewidth": 1.1}
+            name = str(policy)
+            style.draw_line(axes, rows["number"].to_numpy(), drawn, look[name], style.policy_name(name), **steps)
     for column, axes in zip(attributes, axes_of, strict=False):
         style.label_axes(axes, title=style.sentence(column.removeprefix(_LEVEL)), x="Period", y="Level")
-        style.number_ticks(axes.yaxis)
+        axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
     first = table[table["policy"] == table["policy"].iloc[0]]
     axes_of[-1].bar(first["number"], first["records"], color=GREY, width=0.9)
     style.label_axes(axes_of[-1], title="Cases", x="Period", y="Records of the table")
@@ -100,7 +102,7 @@ def _checked(periods: pd.DataFrame, numbers: tuple[str, ...]) -> pd.DataFrame:
     return table
 
 
-def _lines_so_far(axes: style.Axes, table: pd.DataFrame, column: str) -> None:
+def _lines_so_far(axes: Axes, table: pd.DataFrame, column: str) -> None:
     look = style.looks(list(table["policy"].unique()))
     for policy, rows in table.groupby("policy", sort=False):
         so_far = np.cumsum(rows[column].to_numpy())

@@ -31,7 +31,6 @@ from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.faces import Figures, Shown
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import PolicyOutcome, Progress, equilibria_of
@@ -44,7 +43,7 @@ class DynamicKind(Kind):
     name = "dynamic"
     words = "a publisher releases cases period after period, each period's table in one generalization"
     schema = DynamicScenario
-    policies: Mapping[str, Policy] = POLICIES
+    policies = POLICIES
     measures = MEASURES
     captions = CAPTIONS
     amount_keys = MONEY_KEYS
@@ -86,23 +85,19 @@ class DynamicKind(Kind):
         """Return how many people are re-identified; each counts once, by the table that puts them most at risk."""
         if study.scenario.release.table == "period":
             return super().reidentified(study, draw, equilibria)
-        once, seed = np.ones(len(study.row_of_case), dtype=np.int64), study.scenario.seed
-        return {
-            policy: reidentified_in(
-                found.expand(exposing_rows(study, found)),
-                once,
-                partial(nested_stream, seed, "reidentified", (draw, number)),
-            )
-            for number, (policy, found) in enumerate(equilibria.items())
-        }
+        once, people = np.ones(len(study.row_of_case), dtype=np.int64), {}
+        for number, (policy, found) in enumerate(equilibria.items()):
+            rng = partial(nested_stream, study.scenario.seed, "reidentified", (draw, number))
+            people[policy] = reidentified_in(found.expand(exposing_rows(study, found)), once, rng)
+        return people
 
     def records(self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return cases with their period, and their values as released in the last table that holds them."""
         row, periods = study.row_of_case, pd.Index(study.cases.periods, dtype="str")
         table = super().records(study, draw, equilibria)
-        period = pd.Categorical.from_codes(np.tile(study.cases.period, len(equilibria)), categories=periods)
+        codes = np.tile(study.cases.period, len(equilibria))
         released = [study.lattice.released(found.strategies[row], row) for found in equilibria.values()]
-        table.insert(1, PERIOD, period)
+        table.insert(1, PERIOD, pd.Series(pd.Categorical.from_codes(codes, categories=periods)))
         return pd.concat([table, pd.concat(released, ignore_index=True)], axis=1)
 
     def analyse(self, study: DynamicStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> DynamicTables:
@@ -111,15 +106,13 @@ class DynamicKind(Kind):
 
     def facts(self, study: DynamicStudy) -> dict[str, Any]:
         """Return facts about cases, periods and generalizations."""
-        people = {"population": study.cases.population, "voters": study.cases.voters}
+        people, lattice = {"population": study.cases.population, "voters": study.cases.voters}, study.lattice
         return {
             "records": len(study.cases.codes),
             "cases": len(study.cases.codes),
             "periods": len(study.cases.periods),
-            "strategies": study.lattice.size,
-            "attribute_weights": dict(
-                zip(study.lattice.domain.names, study.lattice.attribute_weights.tolist(), strict=True)
-            ),
+            "strategies": lattice.size,
+            "attribute_weights": dict(zip(lattice.domain.names, lattice.attribute_weights.tolist(), strict=True)),
             **{name: each.total for name, each in people.items() if each is not None},
             "data_hash": study.fingerprint,
         }
@@ -135,6 +128,10 @@ class DynamicKind(Kind):
     def shared_columns(self, scenario: DynamicScenario) -> SharedColumns:
         """Say which columns of the cases are quasi-identifiers."""
         return SharedColumns(columns_of(scenario), delimiter=scenario.release.delimiter, counts_release=False)
+
+    def decision(self, scenario: DynamicScenario) -> str:
+        """Say that tables are decided on, not records."""
+        return "one generalization for the table of each period: its best reply under the policy"
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
         """Yield what a run was asked."""

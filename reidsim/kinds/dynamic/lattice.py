@@ -96,7 +96,8 @@ class PeriodLattice(GeneralizationLattice):
             The same in all rows of a period; negative where the table is not released, which hides nobody.
         """
         levels = self.all_levels(np.maximum(strategies, 0))
-        columns = [self.period, *(h.groups[levels[:, j], self.codes[:, j]] for j, h in enumerate(self.hierarchies))]
+        columns: list[NDArray[np.integer]] = [self.period]
+        columns += [h.groups[levels[:, j], self.codes[:, j]] for j, h in enumerate(self.hierarchies)]
         radices = (len(self.starts) - 1, *(hierarchy.attribute.size for hierarchy in self.hierarchies))
         keys = mixed_radix_keys(np.column_stack(columns), radices, where="attributes")
         _, inverse = np.unique(keys, return_inverse=True)

@@ -133,8 +133,8 @@ def warnings_of(study: DynamicStudy, outcomes: Mapping[str, Any]) -> Iterator[st
         coarser = int((levels > finest).any(axis=1).sum())
         if coarser:
             yield (
-                f"{policy}: {counted(coarser, 'table is', 'tables are')} coarser in some attribute than an earlier one; "
-                "whoever kept that one knows more of its cases than is counted"
+                f"{policy}: {counted(coarser, 'table is', 'tables are')} coarser in some attribute than an earlier "
+                "one; whoever kept that one knows more of its cases than is counted"
             )
 
 

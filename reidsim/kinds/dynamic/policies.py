@@ -91,9 +91,8 @@ class KeepsPk:
         for form in np.argsort(-np.round(utilities, 12), kind="stable").tolist():
             if refused[form]:
                 continue
-            shares = self.study.tables.shares_below(form, size, rule.k)
             tried += 1
-            if np.quantile(shares, rule.quantile, method="higher") <= rule.threshold:
+            if self.study.tables.keep(form, size, rule.k, rule.threshold, rule.quantile):
                 return form, tried
             # Whatever is more specific has smaller classes in each of the same tables.
             refused |= (levels <= levels[form]).all(axis=1)
@@ -112,7 +111,7 @@ KEEPS_PK = Policy(
     PK, "PK-driven",
     "for each review the most useful generalization in which, in simulated tables, few enough records look like fewer "
     "than k",
-    lambda study, draw: KeepsPk(study), is_rule=True, by_agents=False,
+    lambda study, draw: KeepsPk(study), is_rule=True,
 )  # fmt: skip
 BASIC = Policy(
     "basic", "Basic game", "for each period the generalization of its table that pays most",

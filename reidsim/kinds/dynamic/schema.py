@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed
-from reidsim.kinds.dynamic.policies import FIXED, PK, SIMULATED, PolicyName
+from reidsim.kinds.dynamic.policies import FIXED, SIMULATED, PolicyName
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.hierarchy_schema import GeneralizedSection
 from reidsim.scenarios.publisher_schema import PoliciesSection, PublisherScenario
@@ -195,8 +195,8 @@ class DynamicScenario(PublisherScenario):
                 "rounds of agents are of tables that hold a case once", where="release.table", found="cumulative",
                 expected="period",
             )  # fmt: skip
-        if self.agents is not None and PK in self.publisher.policies:
-            raise InputError("not a policy of rounds of agents", where="publisher.policies", found=PK)
+        if self.agents is not None and self.agents.participation is not None:
+            raise InputError("the publisher decides which cases a table holds", where="agents.participation")
 
     def _require_known(self, names: tuple[str, ...], where: str) -> None:
         for name in names:

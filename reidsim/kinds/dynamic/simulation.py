@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,10 @@ from reidsim.populations.domain import mixed_radix_keys
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats
+
+# Tables that are looked at before the next are.
+_AT_ONCE = 16
+_ALL, _ROUNDING = slice(None), 1e-9
 
 
 def share_below(sizes: NDArray[np.int64], weights: NDArray[np.int64], k: int) -> float:
@@ -54,14 +60,29 @@ class SimulatedTables:
         self._codes = population.cells[np.searchsorted(ends, people, side="right")]
         self._lattice = lattice
 
-    def shares_below(self, strategy: int, size: int, k: int) -> Floats:
-        """Return PK of each table of `size` records that is generalized as `strategy`, shape (n_simulations,)."""
+    def keep(self, strategy: int, size: int, k: int, threshold: float, quantile: float) -> bool:
+        """Tell whether PK of tables of `size` records stays within the threshold, up to a quantile of the tables.
+
+        The quantile is the least PK that so many of the tables do not exceed; where too many do, the others are left.
+        """
         simulations = len(self._codes)
+        left = simulations - 1 - math.ceil(quantile * (simulations - 1) - _ROUNDING)
+        for first in range(0, simulations, _AT_ONCE):
+            some = slice(first, first + _AT_ONCE)
+            left -= int((self.shares_below(strategy, size, k, some) > threshold).sum())
+            if left < 0:
+                return False
+        return True
+
+    def shares_below(self, strategy: int, size: int, k: int, some: slice = _ALL) -> Floats:
+        """Return PK of each table, or some, of `size` records that is generalized as `strategy`, (n_simulations,)."""
+        codes = self._codes[some, :size]
+        simulations = len(codes)
         of_table = np.repeat(np.arange(simulations), size)
         columns, radices = [of_table], [simulations]
         hierarchies = self._lattice.hierarchies
         for position, (hierarchy, level) in enumerate(zip(hierarchies, self._lattice.levels(strategy), strict=True)):
-            columns.append(hierarchy.groups[level][self._codes[:, :size, position].ravel()])
+            columns.append(hierarchy.groups[level][codes[:, :, position].ravel()])
             radices.append(hierarchy.n_groups[level])
         keys = mixed_radix_keys(np.column_stack(columns), radices, where="publisher.simulations")
         _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)

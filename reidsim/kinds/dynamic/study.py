@@ -20,7 +20,7 @@ from reidsim.kinds.dynamic.simulation import SimulatedTables
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import mixed_radix_keys
 from reidsim.random_streams import random_stream
-from reidsim.releases.strategy_space import Floats, Rows
+from reidsim.releases.strategy_space import Rows
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.planners import planner
@@ -150,7 +150,8 @@ class ListLinker:
         listed = self.group_sizes.at(strategy, rows)
         chance = np.divide(self.coverage, listed, out=np.zeros(len(listed)), where=listed > 0)
         candidates = ListedCandidates(listed, np.full(len(listed), self.coverage))
-        return Linkage(*[one_over(chance)] * 2, by_chance=True, candidates=candidates)
+        sizes = one_over(chance)
+        return Linkage(sizes, sizes, by_chance=True, candidates=candidates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,13 +164,13 @@ class TableLinker:
         """Return class sizes in the tables; see `Linker`."""
         lattice = self.lattice
         if rows is not None and not len(rows):
-            return Linkage(*[np.empty(0, dtype=np.int64)] * 2)
+            return Linkage(rows, rows)
         # Periods are neighbours: the tables from that of the first row to that of the last.
         ends = np.arange(lattice.n_records) if rows is None else rows
         first, last = lattice.period[ends.min()], lattice.period[ends.max()]
         part = lattice.part(first, last)
-        sizes = part.class_sizes(np.full(part.n_records, strategy))
-        return Linkage(*[sizes[ends - lattice.starts[first]]] * 2)
+        sizes = part.class_sizes(np.full(part.n_records, strategy))[ends - lattice.starts[first]]
+        return Linkage(sizes, sizes)
 
 
 def build_study(loaded: LoadedScenario[Any]) -> DynamicStudy:
@@ -210,5 +211,5 @@ def build_study(loaded: LoadedScenario[Any]) -> DynamicStudy:
         raise error.located(loaded.path) from None
 
 
-def _entropy_of(values: NDArray[np.int32]) -> Floats:
-    return entropy(np.bincount(values)[None, :])[0]
+def _entropy_of(values: NDArray[np.int32]) -> float:
+    return float(entropy(np.bincount(values)[None, :])[0])

@@ -27,7 +27,7 @@ from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.records import records_of, redraw_top_code, select_columns
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.given import given_population, given_table
-from reidsim.scenarios.hierarchies import Attributes, hierarchy_of, hierarchy_rows, no_place, over_domain
+from reidsim.scenarios.hierarchies import hierarchy_of, hierarchy_rows, no_place, over_domain
 from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import Keys
@@ -180,7 +180,7 @@ def _records(loaded: LoadedScenario[TablesScenario]) -> tuple[str | Path, pd.Dat
 
 
 def attribute_labels(
-    frame: pd.DataFrame, columns: Mapping[str, str], attributes: Attributes, source: str | Path
+    frame: pd.DataFrame, columns: Mapping[str, str], attributes: Mapping[str, AttributeSection], source: str | Path
 ) -> pd.DataFrame:
     """Take the columns that hold attributes, under the attributes' names and as the scenario says that they are read.
 
