@@ -125,13 +125,10 @@ def _file(loaded: LoadedScenario[DynamicScenario]) -> tuple[Path, pd.DataFrame |
         return Path(section.path), given_table(loaded.given, section.path)
     path = data_file(section.path, loaded.folder, "scenarios")
     try:
-        frame = read_table(path, delimiter=section.delimiter)
+        return path, read_table(path, delimiter=section.delimiter)
     except InputError as error:
         # A file that cannot be used at all is told with the key that names it.
         raise error if error.where else error.located(where="release.path") from None
-    if not len(frame):
-        raise InputError("the file has no cases", source=path, found="0 rows", expected="a row for each case")
-    return path, frame
 
 
 def _labels(scenario: DynamicScenario, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
