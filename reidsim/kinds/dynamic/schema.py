@@ -78,7 +78,7 @@ class DynamicPublisherSection(PoliciesSection):
     """How the publisher decides in each period."""
 
     policies: tuple[PolicyName, ...] = Field(
-        default=("no-protection", "fixed", "pk", "basic", "no-attack"),
+        default=("no-protection", "basic", "no-attack"),
         description="what is played and compared, each once",
         json_schema_extra={"minItems": 1},
     )
@@ -123,8 +123,7 @@ class DynamicScenario(PublisherScenario):
         description="the quasi-identifiers, in the order of the lattice", json_schema_extra={"minProperties": 1}
     )
     publisher: DynamicPublisherSection = Field(
-        default=DynamicPublisherSection(policies=("no-protection", "basic", "no-attack")),
-        description="how the publisher decides in each period",
+        default=DynamicPublisherSection(), description="how the publisher decides in each period"
     )
 
     @model_validator(mode="after")
