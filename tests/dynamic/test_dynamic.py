@@ -83,7 +83,7 @@ def worlds(draw):
 
 
 @given(worlds())
-@examples(60)
+@examples(30)
 def test_every_day_gets_what_enumeration_of_its_lattice_gives(tmp_path_factory, drawn):
     path = write_world(tmp_path_factory.mktemp("world"), drawn["cases"], drawn["forecast"])
     overrides = {
@@ -121,7 +121,7 @@ def person_of(study, row):
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from(list(PEOPLE))), min_size=1, max_size=12))
-@examples(40)
+@examples(20)
 def test_utility_falls_from_one_to_nothing_on_every_way_up(tmp_path_factory, cases):
     lattice = study_of(write_world(tmp_path_factory.mktemp("world"), cases)).lattice
     for period in range(len(lattice.starts) - 1):
@@ -409,6 +409,8 @@ def test_rounds_in_expectation_and_sweeps_are_runs(scenario):
 
 @pytest.mark.deep
 def test_every_adversary_meets_every_policy(scenario):
+    alone = {"population": None, "publisher": {"policies": ["basic"]}, "adversary.risk": "prosecutor"}
+    assert not {"fixed", "pk"} & set(reidsim.cross_play(scenario, overrides=alone).matrix("risk").index)
     played = reidsim.cross_play(scenario)
     matrix = played.matrix("publisher_payoff")
     assert {"one-shot", "fmdp", "always", "never", "random"} <= set(matrix.columns)
@@ -433,3 +435,10 @@ def test_the_bundled_scenario_can_be_loaded_and_says_its_source():
     scenario = load_scenario("dynamic-release").scenario
     assert "10.1109/TNB.2023.3284092" in scenario.source
     assert "10.1093/jamia/ocac011" in scenario.source
+
+
+def test_the_page_describes_every_column_of_periods(scenario):
+    page = (Path(__file__).parents[2] / "docs" / "dynamic-release.md").read_text(encoding="utf-8")
+    columns = reidsim.run(scenario, overrides={"publisher.policies": ["basic"]}).analysis.periods.columns
+    described = page.replace("`level age`", "`level age` `level sex` `level county`")
+    assert [column for column in columns if f"`{column}`" not in described and f'"{column}"' not in described] == []

@@ -23,7 +23,7 @@ from reidsim.kinds.dynamic.outcomes import (
     period_table,
     warnings_of,
 )
-from reidsim.kinds.dynamic.policies import POLICIES
+from reidsim.kinds.dynamic.policies import FIXED, PK, POLICIES
 from reidsim.kinds.dynamic.schema import PERIOD, DynamicScenario
 from reidsim.kinds.dynamic.study import DynamicStudy, build_study
 from reidsim.random_streams import nested_stream
@@ -54,10 +54,8 @@ class DynamicKind(Kind):
 
     def describe(self, study: DynamicStudy) -> str:
         """Say how many cases, periods and generalizations there are."""
-        # Amounts and policies that cannot be played are told before anything is.
+        # Amounts that the adversary cannot plan with are told before anything is played.
         study.world()
-        for name in study.scenario.publisher.policies:
-            self.policy(name).defender(study, 0)
         return (
             f"{counted(len(study.cases.codes), 'case')} in {counted(len(study.cases.periods), 'period')}, "
             f"{counted(study.lattice.size, 'strategy', 'strategies')} for the table of each"
@@ -116,6 +114,12 @@ class DynamicKind(Kind):
             **{name: each.total for name, each in people.items() if each is not None},
             "data_hash": study.fingerprint,
         }
+
+    def cross_play_policies(self, study: DynamicStudy) -> tuple[str, ...]:
+        """Return the policies that the scenario says enough for, and its own."""
+        said = {FIXED: bool(study.scenario.publisher.fixed), PK: study.cases.population is not None}
+        names = super().cross_play_policies(study)
+        return tuple(name for name in names if said.get(name, True))
 
     def warnings(self, study: DynamicStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
         """Yield what earlier tables tell that is not counted."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reidsim.kinds.dynamic.policies import SIMULATED
+from reidsim.kinds.dynamic.policies import PK
 from reidsim.kinds.dynamic.study import DynamicStudy
 
 # Bytes: of a case and policy, a value of a row, a level of a row, a value of a person in a cell; tables of people that
@@ -23,6 +23,6 @@ def needed_memory(study: DynamicStudy) -> int:
     needed += lattice.n_records * (_OF_VALUE * attributes + _OF_LEVEL * sum(lattice.shape) + _OF_OUTCOME)
     people = sum(len(each.cells) for each in (cases.population, cases.voters) if each is not None)
     needed += people * _OF_CELL * attributes + min(_MOST_KEPT, lattice.size * (people + lattice.n_records) * 16)
-    if any(name in SIMULATED for name in publisher.policies):
+    if PK in publisher.policies:
         needed += int(lattice.sizes.max()) * publisher.simulations * (_OF_SIMULATED + 4 * attributes)
     return needed

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from reidsim.kinds.dynamic.study import DynamicStudy
 
 FIXED, PK = "fixed", "pk"
-# Policies that draw people from the population.
-SIMULATED = (PK,)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed
-from reidsim.kinds.dynamic.policies import FIXED, SIMULATED, PolicyName
+from reidsim.kinds.dynamic.policies import FIXED, PK, PolicyName
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.hierarchy_schema import GeneralizedSection
 from reidsim.scenarios.publisher_schema import PoliciesSection, PublisherScenario
@@ -142,8 +142,8 @@ class DynamicScenario(PublisherScenario):
     @property
     def every_adversary(self) -> dict[str, AdversarySection]:
         """The sections of all adversaries, by key path."""
-        several = {f"adversaries.{name}": section for name, section in self.adversaries.items()}
-        return {**several} or {"adversary": self.adversary}
+        several: dict[str, AdversarySection] = {f"adversaries.{key}": each for key, each in self.adversaries.items()}
+        return several or {"adversary": self.adversary}
 
     def refuse(self, section: AdversarySection, where: str) -> None:
         """Refuse an adversary who knows other things than the values of all people of the list.
@@ -179,9 +179,8 @@ class DynamicScenario(PublisherScenario):
                 "cases come from a file or from a drawn epidemic", where="release.path", found=found,
                 expected="release.path or [epidemic]",
             )  # fmt: skip
-        needing = "epidemic" if self.epidemic is not None else ""
-        needing = needing or next((f"policy {name}" for name in self.publisher.policies if name in SIMULATED), "")
-        if needing and self.population is None:
+        if self.population is None and (self.epidemic is not None or PK in self.publisher.policies):
+            needing = "epidemic" if self.epidemic is not None else f"policy {PK}"
             raise InputError("nobody to draw cases from", where="population", expected=f"it, for {needing}")
         if self.epidemic is not None:
             self._require_known((self.epidemic.area,), "epidemic.area")
