@@ -26,6 +26,7 @@ _OWN = {
     "tables": "reidsim.kinds.tables.kind:TABLES",
     "masking": "reidsim.kinds.masking.kind:MASKING",
     "risk": "reidsim.kinds.assessment.kind:ASSESSMENT",
+    "dynamic": "reidsim.kinds.dynamic.kind:DYNAMIC",
 }
 DEFAULT_KIND = "tables"
 _GROUP = "reidsim.kinds"
