@@ -18,6 +18,7 @@ _STREAMS = (
     "attributes",
     "lists",
     "reidentified",
+    "participation",
 )
 
 

@@ -1,8 +1,8 @@
 """How near relatives are, and how likely a search of a genomic database matches them.
 
 Matches follow Erlich et al. 2018 (doi:10.1126/science.aau4832, supplement, section 3): of two people who are M meioses
-apart, the genome of L Morgans falls into ``L M + 22`` blocks, each shared with probability ``2 r exp(-m M)`` in a segment
-of m Morgans or longer, where r is their relatedness; a match takes several such segments.
+apart, the genome of L Morgans falls into ``L M + 22`` blocks, each shared with probability ``2 r exp(-m M)`` in a
+segment of m Morgans or longer, where r is their relatedness; a match takes several such segments.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ _OWN = {
     "tables": "reidsim.kinds.tables.kind:TABLES",
     "masking": "reidsim.kinds.masking.kind:MASKING",
     "risk": "reidsim.kinds.assessment.kind:ASSESSMENT",
+    "participation": "reidsim.kinds.participation.kind:PARTICIPATION",
 }
 DEFAULT_KIND = "tables"
 _GROUP = "reidsim.kinds"

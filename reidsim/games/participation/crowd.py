@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import binom
@@ -50,13 +50,18 @@ class Crowd:
     def __len__(self) -> int:
         return len(self.values.benefit)
 
+    def without_concern(self) -> Crowd:
+        """Return the same people, each caring for nobody else."""
+        return replace(self, values=replace(self.values, concern=0.0))
+
     def match(self, generations: int) -> tuple[Floats, Floats]:
         """Return for 1, 2, ... generations back how likely a person drawn at random is a match, and its relatedness."""
         meioses = 2.0 * np.arange(1, generations + 1)
-        relatedness = 2.0 ** (1.0 - meioses)
-        return self.ancestry.sharing(generations) * self.matching.probability(meioses, relatedness), relatedness
+        relatedness: Floats = np.exp2(1.0 - meioses)
+        matched = self.matching.probability(meioses, relatedness)
+        return np.asarray(self.ancestry.sharing(generations) * matched, dtype=np.float64), relatedness
 
-    def chances_of(self, share: Floats) -> tuple[Floats, Floats]:
+    def chances_of(self, share: Floats | float) -> tuple[Floats, Floats]:
         """Return how likely a relative is found, and a person identified, where such shares of the people joined."""
         inside = np.asarray(share) * self.ancestry.people
         found = -np.expm1(inside * np.log1p(-self.match(self.found_within)[0].sum()))
@@ -73,7 +78,7 @@ class Crowd:
         return own + self.values.concern * self._to_relatives(joined) if self.values.concern else own
 
     def _own_gains(self, share: float) -> Floats:
-        found, traced = self.chances_of(np.float64(share))
+        found, traced = self.chances_of(share)
         values = self.values
         return np.asarray(values.benefit * found + values.services - values.harm * (1.0 - traced))
 
@@ -109,7 +114,7 @@ class Crowd:
         return self.keenest(int(np.argmax(welfare)) / n) > 0.5, True
 
     def _exposed(self, share: float) -> float:
-        return float(self.chances_of(np.float64(share))[1] * self.values.harm.sum())
+        return float(self.chances_of(share)[1] * self.values.harm.sum())
 
     # Equilibria
 
@@ -144,7 +149,7 @@ class Crowd:
         return [*found, 1.0] if ahead[-1] == 0 else found
 
     def returns(self, share: float, lost: float) -> float:
-        """Return the share of people who are in at last, after a part of those who were in an equilibrium dropped out."""
+        """Return the share of people who are in at last, after a part of those in an equilibrium dropped out."""
         now = share * (1.0 - lost)
         for _ in range(_MOST_ROUNDS):
             then = (now + self.wishing(now)) / 2

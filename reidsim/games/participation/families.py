@@ -64,16 +64,18 @@ class Families:
 
     def chances(self, joined: Flags) -> tuple[Floats, Floats]:
         """Return how likely each person finds a relative, and is identified through others; see `JoiningGame`."""
-        return _chances(*self._pairs[:4], self.needed, joined)
+        found, traced = _chances(*self._pairs[:4], self.needed, joined)
+        return found, traced
 
     def gains(self, joined: Flags) -> Floats:
         """Return what each person gains by being in rather than out; see `JoiningGame`."""
-        return _gains(*self._pairs, *self._amounts, self.needed, joined)
+        return np.asarray(_gains(*self._pairs, *self._amounts, self.needed, joined))
 
     def replies(self, joined: Flags, rng: np.random.Generator | None = None) -> tuple[Flags, bool]:
         """Let people change in turn, in their order or one that is drawn; see `JoiningGame`."""
         order = np.arange(len(self)) if rng is None else rng.permutation(len(self))
-        return _replies(*self._pairs, *self._amounts, self.needed, self.values.tie, joined.copy(), order)
+        end, settled = _replies(*self._pairs, *self._amounts, self.needed, self.values.tie, joined.copy(), order)
+        return end, bool(settled)
 
     def best_plan(self, starts: list[Flags]) -> tuple[Flags, bool]:
         """Return the best of all profiles of small families, and of single changes from each start of others."""
@@ -125,7 +127,8 @@ class Families:
         welfare : ndarray of float64, shape (2 ** n_people,)
             Sum of payoffs.
         """
-        return _profiles(*self._pairs, *self._amounts, self.needed, self.values.tie)
+        equilibria, welfare = _profiles(*self._pairs, *self._amounts, self.needed, self.values.tie)
+        return equilibria, welfare
 
 
 def profile(number: int, n: int) -> Flags:
