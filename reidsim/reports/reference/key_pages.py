@@ -47,6 +47,7 @@ _GUIDES = {
     "tables": "../scenarios.md",
     "masking": "../masking.md",
     "risk": "../knowledge.md",
+    "participation": "../participation.md",
 }
 # Where the guides explain a kind of recipe.
 _RECIPE_GUIDES = {
