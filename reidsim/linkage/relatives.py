@@ -52,8 +52,22 @@ class Matching:
         distance = np.asarray(meioses, dtype=np.float64)
         blocks = self.genome * distance + _CHROMOSOMES
         shared = np.minimum(2.0 * relatedness * np.exp(-self.segment * distance), 1.0)
-        # The upper tail of the binomial distribution, also for a number of blocks that is not whole.
-        return np.asarray(betainc(float(self.segments), blocks - self.segments + 1.0, shared))
+        return at_least(self.segments, blocks, shared)
+
+
+def at_least(number: int, trials: Floats | float, chance: Floats | float) -> Floats:
+    """Return how likely so many of independent trials succeed at least; trials need not be whole, nor as many.
+
+    Parameters
+    ----------
+    number : int
+        1 or more.
+    trials, chance : float or ndarray of float64
+        Of one shape.
+    """
+    others = np.maximum(np.asarray(trials, dtype=np.float64) - number + 1.0, 0.0)
+    # The upper tail of the binomial distribution.
+    return np.where(others > 0, betainc(float(number), np.maximum(others, 1e-300), chance), 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import binom
+from scipy.special import binom
 
 from reidsim.games.participation.game import Flags, Floats, Values
-from reidsim.linkage.relatives import Ancestry, Matching
+from reidsim.linkage.relatives import Ancestry, Matching, at_least
 
 # Rounds in which people change their minds, at most.
 _MOST_ROUNDS = 10_000
@@ -65,7 +65,7 @@ class Crowd:
         """Return how likely a relative is found, and a person identified, where such shares of the people joined."""
         inside = np.asarray(share) * self.ancestry.people
         found = -np.expm1(inside * np.log1p(-self.match(self.found_within)[0].sum()))
-        return found, np.asarray(binom.sf(self.needed - 1, np.rint(inside), self.match(self.traced_within)[0].sum()))
+        return found, at_least(self.needed, inside, self.match(self.traced_within)[0].sum())
 
     def chances(self, joined: Joined) -> tuple[Floats, Floats]:
         """Return how likely each person finds a relative, and is identified through others; see `JoiningGame`."""
@@ -85,11 +85,14 @@ class Crowd:
     def _to_relatives(self, joined: Joined) -> float:
         """Return what a person's joining brings all relatives together, weighted by relatedness."""
         people = self.ancestry.people
-        inside = np.rint(joined.mean() * people)
+        inside = float(joined.mean()) * people
         near, near_weight = self.match(self.found_within)
         far, far_weight = self.match(self.traced_within)
         gladdened = people * float(near @ near_weight) * np.exp(inside * np.log1p(-near.sum()))
-        exposed = people * float(far @ far_weight) * float(binom.pmf(self.needed - 1, inside, far.sum()))
+        # One more match identifies who has all but one of those needed.
+        short, chance = self.needed - 1, far.sum()
+        at_stake = binom(inside, short) * chance**short * np.exp((inside - short) * np.log1p(-chance))
+        exposed = people * float(far @ far_weight) * (at_stake if inside >= short else 0.0)
         glad, sorry = (self.values.benefit * joined).mean(), (self.values.harm * (1.0 - joined)).mean()
         return float(gladdened * glad - exposed * sorry)
 

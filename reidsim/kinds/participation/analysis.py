@@ -65,7 +65,7 @@ def _of_crowd(study: ParticipationStudy, game: Crowd) -> ParticipationAnalysis:
         for lost in study.scenario.equilibria.lost:
             after = game.returns(share, lost)
             survival.append((number, share, lost, float(abs(after - share) <= _BACK * max(share, _BACK)), after))
-    at = np.geomspace(1e-5, 1.0, _DRAWN)
+    at = np.geomspace(1e-4, 1.0, _DRAWN)
     selfish = game.without_concern()
     replies = {
         "participation": at,

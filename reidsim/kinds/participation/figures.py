@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import FuncFormatter, PercentFormatter
 from pandas.api.types import is_numeric_dtype
 
 from reidsim.figures import style
@@ -65,7 +65,7 @@ def participation_along(runs: pd.DataFrame, key: str, measures: Sequence[Measure
 
 
 def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
-    """Draw who would join by who is in, with a logarithmic axis, and mark the equilibria.
+    """Draw who would join by who is in, on logarithmic axes, and mark the equilibria.
 
     Parameters
     ----------
@@ -85,16 +85,14 @@ def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
             linestyle="--",
             label="without concern for kin",
         )
-    handles += axes.plot(table["participation"], table["would_join"], color=BLUE, label="would join")
+    handles += axes.plot(table["participation"], np.maximum(table["would_join"], 1e-12), color=BLUE, label="would join")
     least = float(table["participation"].min())
-    at = equilibria["participation"].to_numpy(dtype=np.float64)
-    handles += axes.plot(
-        np.maximum(at, least), at, color=BLACK, marker="o", linestyle="", clip_on=False, label="equilibrium"
-    )
-    axes.set_xscale("log")
-    axes.set_xlim(least, 1.0)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(PercentFormatter(1, decimals=None, symbol=" %"))
+    # Nobody is where the axes begin, which a logarithm has no place for.
+    at = np.maximum(equilibria["participation"].to_numpy(dtype=np.float64), least)
+    handles += axes.plot(at, at, color=BLACK, marker="o", linestyle="", clip_on=False, label="equilibrium")
+    for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
+        axes.set(**{f"{name}scale": "log", f"{name}lim": (least, 1.0)})
+        axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
     style.label_axes(axes, title="Best replies", x="Share of people in the database", y="Share who would join")
     style.legend_below(figure, handles, columns=2)
     return figure
@@ -138,7 +136,7 @@ def survival_of_losses(survival: pd.DataFrame) -> Figure:
         handles += style.draw_line(axes, rows["lost"], rows["returned"], look, name)
     axes.set_ylim(-0.03, 1.03)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+        axis.set_major_formatter(PercentFormatter(1, decimals=None, symbol=" %"))
     style.label_axes(axes, title="After drop-outs", x="Share of participants who drop out", y="Draws that come back")
     style.legend_below(figure, handles)
     return figure

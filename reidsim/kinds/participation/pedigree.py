@@ -27,9 +27,9 @@ def read_pedigree(path: Path) -> tuple[Ints, Ints, Ints]:
     table = read_table(path)
     require_columns(table, ["person", *_PARENTS], path)
     names = table["person"].tolist()
-    row = {name: number for number, name in enumerate(names)}
+    row: dict[str, int] = {}
     for number, name in enumerate(names):
-        if not name or row[name] != number:
+        if not name or row.setdefault(name, number) != number:
             problem = "person given twice" if name else "person without a name"
             raise InputError(problem, source=path, where=f"row {number + 1}, column 'person'", found=name or None)
     parents = []

@@ -21,7 +21,7 @@ _Generations = Annotated[int, Field(ge=1, le=8)]
 class ParticipationPopulationSection(Section):
     """Who may join, and who is related to whom."""
 
-    couples: Annotated[float, Field(ge=1_000, le=1e12)] | None = Field(
+    couples: Annotated[float, Field(ge=1_000, le=10_000_000_000)] | None = Field(
         default=None, description="couples of the present generation of a random population (N_0)"
     )
     children: Annotated[float, Field(ge=2, le=20)] = Field(default=2.5, description="of each couple (r), of `couples`")
@@ -48,10 +48,8 @@ class ParticipationPopulationSection(Section):
     def _one_way(self) -> ParticipationPopulationSection:
         ways = [key for key in ("couples", "recipe", "path") if getattr(self, key) is not None]
         if len(ways) != 1:
-            expected = "one of couples, recipe and path"
-            raise InputError(
-                "nobody is there, or several populations", found=", ".join(ways) or None, expected=expected
-            )
+            problem = "several populations" if ways else "nobody is there"
+            raise InputError(problem, found=", ".join(ways) or None, expected="one of couples, recipe and path")
         keys = {"children": "couples", "types": "couples"}
         keys |= dict.fromkeys(("people", "generations", "living"), "recipe")
         for key, way in keys.items():
@@ -94,7 +92,7 @@ class JoiningSubjectsSection(Section):
     """What joining is worth, and how people decide."""
 
     benefit: Money = Field(description="of finding a relative in the database (b)")
-    services: Annotated[float, Field(ge=-1e15, le=1e15)] = Field(
+    services: Annotated[float, Field(ge=-1_000_000_000, le=1_000_000_000)] = Field(
         default=0.0, description="net value of everything else that joining brings (v); below 0, its price"
     )
     harm: Money = Field(description="of being identified (c)")
