@@ -57,6 +57,7 @@ _NUMBERS: Mapping[str, Callable[[Result], Numbers]] = {
     "wan2021-sensitivity": findings.sensitivity,
     "wan2021-stress": findings.mistaken_beliefs,
     "xia2021": findings.xia2021,
+    "cohort-threshold": findings.cohort_threshold,
     "market": findings.market,
     "voter-vs-twitter": findings.voter_vs_twitter,
     "sequential-publisher": findings.sequential_publisher,
