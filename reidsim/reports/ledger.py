@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from reidsim.validation import read_toml
@@ -111,7 +114,7 @@ class Aside:
 
     def markdown(self) -> str:
         """Return what is compared, and how much of it agrees."""
-        return "\n".join([f"Not counted: {self.how.strip()} {_agree(self.entries)}", "", *_table(self.entries), ""])
+        return "\n".join([f"Not counted: {self.how.strip()} {_agree(self.entries)}", "", *_list(self.entries), ""])
 
 
 @dataclass(frozen=True)
@@ -149,9 +152,9 @@ class Ledger:
         lines = [f"## {self.scenario}", "", f"{self.paper}.", "", self.how.strip(), ""]
         lines += [f"{self.reproduced} of {len(self.entries)} printed numbers and claims are reproduced.", ""]
         if missed:
-            lines += ["Not reproduced:", "", *_table(missed), ""]
+            lines += ["Not reproduced:", "", *_list(missed), ""]
         if done:
-            lines += _folded(f"Reproduced: {len(done)} printed numbers and claims", _table(done))
+            lines += _folded(f"Reproduced: {len(done)} printed numbers and claims", _list(done))
         return "\n".join([*lines, *(aside.markdown() for aside in self.asides)])
 
 
@@ -228,6 +231,7 @@ def ledger_page(ledgers: Sequence[Ledger]) -> str:
         "when it differs from the printed one by no more than the tolerance stated with its paper. That is never more",
         f"than {_MOST:.0%} of the printed number (of the risk that remains, where its reduction is printed) and half a",
         "unit of its last digit. Readings that were found by looking for the printed numbers are shown, not counted.",
+        "Lists give printed → computed, and one value where both read the same; what is reproduced is folded.",
         "",
         _row(("Scenario", "Paper", "Reproduced", "Not reproduced")),
         _row(["---"] * 4),
@@ -249,9 +253,51 @@ def _summary(ledger: Ledger) -> str:
     return _row((f"[{ledger.scenario}](#{ledger.scenario})", authors, str(ledger.reproduced), str(missed)))
 
 
-def _table(entries: Iterable[Entry]) -> list[str]:
-    header = ("Where", "What", "Printed", "Ours", "Note")
-    return [_row(header), _row(["---"] * len(header)), *(_row(entry.cells) for entry in entries)]
+def _list(entries: Iterable[Entry]) -> list[str]:
+    """Return one item for each table and subject of the paper, with all its numbers."""
+    groups: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        # Whose number it is stands before the first colon.
+        subject = entry.what.partition(": ")[0] if ": " in entry.what else ""
+        groups.setdefault((entry.where, subject), []).append(entry)
+    return [
+        fill(_item(*key, group), 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        for key, group in groups.items()
+    ]
+
+
+def _item(where: str, subject: str, entries: Sequence[Entry]) -> str:
+    """Return the numbers of one subject; words and a note that all of them share stand once."""
+    whats = [entry.what.removeprefix(f"{subject}: ").split() for entry in entries]
+    several = subject and len(entries) > 1
+    start = _alike(whats) if several else []
+    rests = [words[len(start) :] for words in whats]
+    end = _alike([words[::-1] for words in rests])[::-1] if several else []
+    notes = {entry.note for entry in entries}
+    shared = notes.pop() if len(notes) == 1 and several else ""
+    numbers = []
+    for entry, words in zip(entries, rests, strict=True):
+        *_, printed, ours, note = entry.cells
+        values = printed if printed == ours else f"{printed} → {ours}"
+        name = " ".join(words[: len(words) - len(end)]).rstrip(",")
+        numbers.append(f"{name} **{values}**{_aside('' if shared else note)}")
+    same = (" … " if start and end else "").join(" ".join(words).rstrip(",") for words in (start, end))
+    head = ", ".join(part for part in (where, subject, same) if part)
+    return f"- {head}: {'; '.join(numbers)}{_aside(shared and f'each: {shared}')}"
+
+
+def _aside(note: str) -> str:
+    """Return a note as it follows a number: in parentheses, unless all of it is."""
+    if not note:
+        return ""
+    return f" {note}" if re.fullmatch(r"\([^()]*\)", note) else f" ({note})"
+
+
+def _alike(texts: Sequence[Sequence[str]]) -> list[str]:
+    """Return the words with which all texts begin; each keeps one of its own."""
+    longest = min(map(len, texts)) - 1
+    same = takewhile(lambda words: len(set(words)) == 1, list(zip(*texts, strict=False))[:longest])
+    return [words[0] for words in same]
 
 
 def _folded(title: str, lines: Iterable[str]) -> list[str]:
