@@ -55,7 +55,7 @@ def test_a_family_joins_as_a_whole_or_not_at_all(family):
 
 
 def test_a_benefit_is_swept_and_draws_participation(family, tmp_path):
-    sweep = {"sweep.values": {"subjects.benefit": [0, 20]}, "equilibria.starts": 1}
+    sweep = {"sweep.values": {"subjects.benefit": [0, 20]}, "figures.equilibria.starts": 1}
     result = reidsim.run_batch(family, overrides=sweep, executor="serial", folder=tmp_path / "out")
     means = result.runs.set_index(["subjects.benefit", "policy"])["publisher_payoff"]
     assert means[20, "planner"] == pytest.approx(11, abs=1e-9)
