@@ -24,7 +24,10 @@ def test_the_page_counts_by_paper_and_folds_all_numbers() -> None:
     assert not any("near" in text or "same" in text for text in shown)
     assert "Not reproduced" not in shown[1]
     listed = [re.findall(r"^- Table 1: .*", paper, flags=re.MULTILINE) for paper in papers]
-    assert listed == [["- Table 1: far **1.00 → 2.00**", "- Table 1: near **1.00 → 1.05**"], ["- Table 1: same **1.00**"]]
+    assert listed == [
+        ["- Table 1: far **1.00 → 2.00**", "- Table 1: near **1.00 → 1.05**"],
+        ["- Table 1: same **1.00**"],
+    ]
 
 
 def test_numbers_of_one_subject_share_an_item_and_say_what_they_share_once() -> None:
@@ -60,8 +63,11 @@ def test_what_is_computed_is_compared_by_the_key_of_what_is_printed(monkeypatch)
     assert verdicts(number=1.15, claim="once") == [NOT_REPRODUCED, NOT_REPRODUCED]
     # A larger error of what was computed takes the place of the tolerance, a verdict that of the same words.
     assert verdicts(number=Found(1.15, error=0.2), claim=Found("not once", holds=True)) == [REPRODUCED, REPRODUCED]
+    # No tolerance lets nothing pass for something: a quarter of the number, and half a unit of its last digit.
+    assert verdicts(number=Found(1.31, error=9.0), claim="never")[0] == NOT_REPRODUCED
+    assert verdicts(number=Found(0.0, error=9.0), claim="never")[0] == NOT_REPRODUCED
     number, _ = compared("first", "A et al. 2001", {"number": Found(1.0, note="three"), "claim": "never"}).entries
-    assert number.cells == ("Table 1", "a number", "1.0", "1.0", "three printed so")
+    assert number.cells == ("Table 1", "a number", "1.0", "1.0", "three; printed so")
     assert number.verdict == REPRODUCED
     with pytest.raises(KeyError, match="claim"):
         verdicts(number=1.0)

@@ -59,6 +59,7 @@ _NUMBERS: Mapping[str, Callable[[Result], Numbers]] = {
     "xia2021": findings.xia2021,
     "guo2023": findings.guo2023,
     "guo2023-families": findings.guo2023_families,
+    "cohort-threshold": findings.cohort_threshold,
     "market": findings.market,
     "voter-vs-twitter": findings.voter_vs_twitter,
     "sequential-publisher": findings.sequential_publisher,

@@ -49,6 +49,21 @@ def xia2021(result: Result) -> Numbers:
     return {"records": runs["records"].iloc[0], "risk": runs.groupby("knowledge")["overall_risk"].mean()}
 
 
+def cohort_threshold(result: Result) -> Numbers:
+    """Tell the risk that most people do not exceed, of everybody and by group, in the largest cohort."""
+    table = result.analysis.cohorts
+    risks = table[table["knowledge"] == "registered-tier"].set_index(["records", "value"])["percentile_risk"]
+    small, large = table["records"].min(), table["records"].max()
+    accepted = table["threshold"].iloc[0]
+    return {
+        "records": large,
+        "risk": risks[large],
+        "small": small,
+        "small_risk": risks[small]["everybody"],
+        "accepted": accepted,
+    }
+
+
 def sensitivity(result: Result) -> Numbers:
     """Tell what masking pays at the ends of the losses."""
     pays = _masked(result, "economics.loss", {})
