@@ -58,6 +58,8 @@ _NUMBERS: Mapping[str, Callable[[Result], Numbers]] = {
     "wan2021-settings": findings.settings,
     "wan2021-stress": findings.mistaken_beliefs,
     "xia2021": findings.xia2021,
+    "guo2023": findings.guo2023,
+    "guo2023-families": findings.guo2023_families,
     "cohort-threshold": findings.cohort_threshold,
     "market": findings.market,
     "voter-vs-twitter": findings.voter_vs_twitter,
