@@ -50,13 +50,13 @@ def search_path_figure(path: pd.DataFrame) -> Figure:
         style.number_ticks(axes.xaxis)
         style.number_ticks(axes.yaxis)
         style.label_axes(axes, x="Confidence of the inference", y=words)
-    marks = {"markersize": 6, "linestyle": ""}
-    style.legend_below(
-        figure,
-        [
-            Line2D([], [], marker="o", color=VERMILION, label="attacked", **marks),
-            Line2D([], [], marker="o", color=BLACK, label="not attacked", **marks),
-            Line2D([], [], marker="o", markerfacecolor="none", color=BLACK, label="recommended by a policy", **marks),
-        ],
-    )
+    looks = {
+        "attacked": (VERMILION, VERMILION),
+        "not attacked": (BLACK, BLACK),
+        "recommended by a policy": ("none", BLACK),
+    }
+    style.legend_below(figure, [
+        Line2D([], [], marker="o", markersize=6, linestyle="", markerfacecolor=face, color=colour, label=label)
+        for label, (face, colour) in looks.items()
+    ])  # fmt: skip
     return figure
