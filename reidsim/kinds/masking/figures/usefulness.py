@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from reidsim.figures import style
 from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.games.measures import RISK
-from reidsim.kinds.masking.figures.subjects import masking_look, ordered_masking_policies
+from reidsim.kinds.masking.figures.subjects import masking_look, ordered_masking_policies, policy_legend
 from reidsim.kinds.masking.measures import PRIVACY_FAIRNESS, USEFULNESS, USEFULNESS_FAIRNESS
 
 FAIRNESS_COLUMNS = (USEFULNESS.column, USEFULNESS_FAIRNESS.column, PRIVACY_FAIRNESS.column)
@@ -60,11 +59,5 @@ def usefulness_and_fairness(runs: pd.DataFrame) -> Figure:
         style.number_ticks(axes.xaxis)
         style.number_ticks(axes.yaxis)
         style.label_axes(axes, title=title, x=words, y=fairness.label)
-    own = {policy: masking_look(policy) for policy in policies}
-    style.legend_below(figure, [
-        Line2D(
-            [], [], linestyle="", marker=look.marker, color=look.colour, markersize=7, label=style.policy_name(policy),
-        )
-        for policy, look in own.items()
-    ])  # fmt: skip
+    policy_legend(figure, policies)
     return figure
