@@ -291,6 +291,11 @@ _RUNS = (
         "sweep": {"values": {"economics.loss": [0.0, 150.0, 400.0], "subjects.weights": ["entropy", "uniform"]},
                   "one_at_a_time": ["economics.loss", "subjects.weights"]},
     }),
+    Case("wan2021-settings", "run", "wan2021-settings", {
+        **_FEW_LOCI, "replications": 2,
+        "sweep": {"values": {"subjects.weights": ["entropy", "uniform"], "subjects.minority_support": [-1.0, 0.0]},
+                  "one_at_a_time": ["subjects.weights", "subjects.minority_support"]},
+    }),
     Case("xia2021", "run", "xia2021", {
         "release.sizes": [300, 1000],
         "release.samples": 2,
