@@ -9,7 +9,7 @@ import pandas as pd
 
 from reidsim.engine.results import Result
 from reidsim.engine.run_result import RunResult
-from reidsim.games.measures import PUBLISHER_PAYOFF, SHARE_ATTACKED
+from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure, measures_among
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.registry import kind_of_content
@@ -205,7 +205,7 @@ def _breaking(tables: Mapping[str, pd.DataFrame], name: Callable[[str], str]) ->
 
 def _exposure(measures: pd.DataFrame, policy: str, words: Mapping[str, Measure], units: tuple[str, str]) -> str:
     share, chance = float(measures["share_attacked"][policy]), float(measures["risk"][policy])
-    if words["share_attacked"].label != SHARE_ATTACKED.label:
+    if "attacked" not in words["share_attacked"].in_text:  # as where everybody is searched for
         said = f"{words['share_attacked'].in_text}: {words['share_attacked'].text(share)}"
         return said if share == 0 else f"{said}, re-identification risk {words['risk'].text(chance)}"
     if share == 0:
