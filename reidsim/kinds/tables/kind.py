@@ -37,7 +37,7 @@ from reidsim.kinds.tables.people import household_risk
 from reidsim.kinds.tables.policies import OF_RECORDS, OF_TABLES, POLICIES, TablesPolicy, policy_named
 from reidsim.kinds.tables.record_figures import figure_tables
 from reidsim.kinds.tables.record_measures import further_measures
-from reidsim.kinds.tables.record_points import MONEY_KEYS, is_thinnable, record_points
+from reidsim.kinds.tables.record_points import is_thinnable, record_points
 from reidsim.kinds.tables.released_rows import read_released
 from reidsim.kinds.tables.rounds import planned_of, require_playable, setting_of
 from reidsim.kinds.tables.schema import TablesScenario
@@ -57,6 +57,7 @@ from reidsim.scenarios.opponents import Opponents, study_against, with_adversari
 from reidsim.scenarios.people import HOUSEHOLD, counted_units
 from reidsim.scenarios.policy import with_each_k
 from reidsim.scenarios.record_sharing import SharedColumns
+from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
 from reidsim.wording import Sentence, counted
