@@ -82,7 +82,8 @@ def _rows(command: Any) -> dict[str, str]:
     kinds = _kinds(command)
     own = sorted(_own(command), key=lambda each: each.param_type_name != "argument")
     return {
-        _name(each) if each.param_type_name == "argument" else each.opts[-1]: _row(each, kinds[each.name]) for each in own
+        _name(each) if each.param_type_name == "argument" else each.opts[-1]: _row(each, kinds[each.name])
+        for each in own
     }
 
 
