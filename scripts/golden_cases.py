@@ -267,7 +267,7 @@ _RUNS = (
     Case("visits", "run", "visits.toml"),
     Case("visits-risk", "run", "visits-risk.toml"),
     Case("guo2023", "run", "guo2023", {"population.types": 200, "subjects.concern": 1}),
-    Case("guo2023-families", "run", "guo2023-families", {"population.people": 60, "equilibria.starts": 3}),
+    Case("guo2023-families", "run", "guo2023-families", {"population.people": 60, "figures.equilibria.starts": 3}),
     Case("clinic-knowledge", "run", "clinic.toml", {"adversary.knowledge": "club.toml"}),
     Case("wan2021", "run", "wan2021", _FEW_MEN),
     Case("wan2021-nearest", "run", "wan2021", {
