@@ -59,6 +59,9 @@ class Equilibrium:
     gap: Floats | None = None
     attempts: Attempts | None = None
 
+    def __repr__(self) -> str:
+        return f"Equilibrium({len(self.strategies):,} records, {self.solver})"
+
     @property
     def withheld(self) -> NDArray[np.bool_]:
         """Records that are not shared in any form."""

@@ -116,6 +116,9 @@ class RecordGame:
                 )
             object.__setattr__(self, name, amounts)
 
+    def __repr__(self) -> str:
+        return f"RecordGame({self.space}, {type(self.adversary).__name__})"
+
     @property
     def n_records(self) -> int:
         """Number of records."""
