@@ -224,8 +224,25 @@ def test_lattices_that_cannot_be_searched_are_refused(tmp_path, shape, overrides
 
 
 def test_a_huge_lattice_is_searched_where_few_generalizations_can_be_best(tmp_path):
-    summary = reidsim.run(write_many_levels(tmp_path, 20, 4)).summary
+    path = write_many_levels(tmp_path, 20, 4)
+    summary = reidsim.run(path).summary
     assert summary["publisher_payoff"].tolist() == [100.0, 100.0]
+    # Amounts that change are not planned by a list of them all, either.
+    stressed = reidsim.stress(path, overrides={**STRESSED, "stress.robustness.criteria": []}).stored_tables()
+    assert stressed["robustness"]["mean_payoff"].tolist() == [100.0, 100.0]
+    with pytest.raises(
+        InputError, match=r"robustness\.criteria: too many strategies of a record .*; found 1099511627776"
+    ):
+        reidsim.stress(path, overrides=STRESSED)
+    switched = switch_loaded(load_scenario(path), "economics.benefit", low=50, high=100)
+    assert switched.switches.empty
+
+
+def test_a_lattice_that_takes_long_is_told(tmp_path):
+    path = write_many_levels(tmp_path, 9, 4)
+    told = describe(load_scenario(path, {"publisher.solver": "backward-induction"}))
+    assert '262,144 strategies, 2 people; to compute them all may take long, publisher.solver = "branch' in told
+    assert "may take long" not in describe(load_scenario(path))
 
 
 def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):

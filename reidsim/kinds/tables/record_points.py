@@ -30,6 +30,8 @@ MONEY_KEYS = (
     *(f"economics.{name}" for name in ("benefit", "loss", "gain", "cost")),
     *(f"beliefs.{name}" for name in ("loss", "gain", "cost")),
 )
+# Thinning computes each generalization of each record, a few records at a time; beyond, solving a point takes less.
+_MOST_THINNED = 200_000
 
 
 def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
@@ -54,7 +56,8 @@ def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
 
 def record_points(study: TablesStudy) -> OneShotPoints | SolvedPoints:
     """Return what plans a study fastest and yields what `reidsim.kinds.tables.outcomes.play` does."""
-    return OneShotPoints(study) if is_thinnable(study.scenario, ()) else SolvedPoints(study)
+    thins = study.space.size <= _MOST_THINNED and is_thinnable(study.scenario, ())
+    return OneShotPoints(study) if thins else SolvedPoints(study)
 
 
 class SolvedPoints:
