@@ -13,6 +13,7 @@ import argparse
 import time
 
 import numpy as np
+from figures import figure
 from numpy.typing import NDArray
 
 from reidsim.adversaries.one_shot import OneShotAdversary
@@ -86,6 +87,7 @@ class World:
         return Setting(
             space=self.lattice, cell_of_subject=self.cell, benefit=np.ones(n), loss=np.ones(n),
             believed_loss=np.ones(n), profiles=self.profiles(None), solve=solve, is_fixed=lambda policy: False,
+            forbids_attacks=lambda policy: False,
             rounds=len(self.schedule), remembers=True, meet=self.lattice.meet,
             split=split,  # type: ignore[arg-type]
             profiles_among=self.profiles if self.prosecutor else None,
@@ -160,7 +162,9 @@ def main() -> None:
     for risk in ("journalist", "prosecutor"):
         world = World(options.records, options.people, options.waves, prosecutor=risk == "prosecutor", seed=2)
         sizes, seconds = intersected(world)
-        print(f"{risk}, {seconds:.2f}, {check(world, sizes, options.sample):,.0f}")
+        plain = check(world, sizes, options.sample)
+        figure(f"{options.waves} releases of {options.records:,} records, {risk}", seconds, "plain count", plain)
+        print(f"{risk}, {seconds:.2f}, {plain:,.0f}")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,9 @@ _STREAMS = (
     "attributes",
     "lists",
     "reidentified",
+    "epidemic",
+    "simulated-tables",
+    "participation",
 )
 
 

@@ -266,6 +266,8 @@ _RUNS = (
     Case("clinic-both-directions", "run", "clinic.toml", {"adversary.direction": "both"}),
     Case("visits", "run", "visits.toml"),
     Case("visits-risk", "run", "visits-risk.toml"),
+    Case("guo2023", "run", "guo2023", {"population.types": 200, "subjects.concern": 1}),
+    Case("guo2023-families", "run", "guo2023-families", {"population.people": 60, "figures.equilibria.starts": 3}),
     Case("clinic-knowledge", "run", "clinic.toml", {"adversary.knowledge": "club.toml"}),
     Case("wan2021", "run", "wan2021", _FEW_MEN),
     Case("wan2021-nearest", "run", "wan2021", {
@@ -289,12 +291,23 @@ _RUNS = (
         "sweep": {"values": {"economics.loss": [0.0, 150.0, 400.0], "subjects.weights": ["entropy", "uniform"]},
                   "one_at_a_time": ["economics.loss", "subjects.weights"]},
     }),
+    Case("wan2021-settings", "run", "wan2021-settings", {
+        **_FEW_LOCI, "replications": 2,
+        "sweep": {"values": {"subjects.weights": ["entropy", "uniform"], "subjects.minority_support": [-1.0, 0.0]},
+                  "one_at_a_time": ["subjects.weights", "subjects.minority_support"]},
+    }),
     Case("xia2021", "run", "xia2021", {
         "release.sizes": [300, 1000],
         "release.samples": 2,
         "figures.settings": {"p_m": [0.2, 0.8], "p_c": [0.5], "p_fm": [0.2, 0.8], "p_cu": [0.5], "records": 300,
                               "trials": 5},
     }),
+    Case("dynamic-release", "run", "dynamic-release", {"epidemic.cases": 600, "publisher.simulations": 40}),
+    Case("dynamic-cumulative", "run", "dynamic-release", {
+        "epidemic.cases": 200, "epidemic.periods": 40, "release.table": "cumulative", "publisher.simulations": 20,
+        "publisher.policies": ["no-protection", "pk", "basic"],
+    }),
+    Case("cohort-threshold", "run", "cohort-threshold", {"release.sizes": [300, 1000]}),
     Case("xia2021-pitman", "run", "xia2021", {
         "release.sizes": [500],
         "release.samples": 1,

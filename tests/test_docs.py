@@ -32,9 +32,9 @@ def page_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_pages_have_blocks_to_play() -> None:
-    blocks = at_least(400, (block for page in PAGES for block in blocks_of(page)))
-    at_least(80, (block for block in blocks if block.title == OUTPUT))
-    at_least(100, (block for block in blocks if block.language in {"sh", "python"}))
+    blocks = at_least(320, (block for page in PAGES for block in blocks_of(page)))
+    at_least(55, (block for block in blocks if block.title == OUTPUT))
+    at_least(85, (block for block in blocks if block.language in {"sh", "python"}))
 
 
 # The ledger is played in tests/reports/test_reproduction.py.
@@ -170,8 +170,8 @@ def targets_of(page: str) -> list[str]:
 
 
 def test_links_are_found() -> None:
-    targets = at_least(400, (target for page in PAGES for target in targets_of(f"docs/{page}")))
-    at_least(200, (target for target in targets if "#" in target))
+    targets = at_least(350, (target for page in PAGES for target in targets_of(f"docs/{page}")))
+    at_least(160, (target for target in targets if "#" in target))
     at_least(10, targets_of("README.md"))
 
 

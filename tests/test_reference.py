@@ -33,7 +33,7 @@ from reidsim.validation import Section
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 ROOT = typer.main.get_command(app)
 PAGES = reference_pages(ROOT, EXIT_CODES)
-assert len(PAGES) == 9
+assert len(PAGES) == 6 + len(schemas())  # one for each game
 RECIPES = at_least(11, [*inner_sections(Recipe), SocialMediaRecipe])
 
 
@@ -54,25 +54,24 @@ KEYS = at_least(600, ((model, name, field) for model in SECTIONS for name, field
 
 
 # A key or option, what it may be (with parentheses of its own), and what it means.
-ITEM = re.compile(r"^- (`.+?`) \(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\): (.+)$", re.MULTILINE)
+ITEM = re.compile(r"^- \*{0,2}(`.+?`)\*{0,2} \(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\): (.+)$", re.MULTILINE)
 
 
 def tables(text):
     """Yield what each list says of its keys: their types, defaults and meanings."""
-    for block in re.findall(r"(?:^- `.*\n)+", text, re.MULTILINE):
+    for block in re.findall(r"(?:^- [*`].*\n)+", text, re.MULTILINE):
         items = ITEM.findall(block)
         assert len(items) == block.count("\n")
-        keys = [key.strip("`") for key, _, _ in items]
-        assert len(set(keys)) == len(keys)
-        yield {
-            key: [*re.split(r"; (?![^(]*\))", said), meaning]
-            for key, (_, said, meaning) in zip(keys, items, strict=True)
-        }
+        rows = [
+            (key, [*re.split(r"; (?![^(]*\))", said), meaning])
+            for keys, said, meaning in items
+            for key in keys.strip("`").split("`, `")
+        ]
+        assert len(dict(rows)) == len(rows)
+        yield dict(rows)
 
 
-EXTENDS = re.compile(
-    r"Every\s+key\s+of\s+(\[[^()]+\]\(.*?#.+?\)(?:\s+and\s+\[[^()]+\]\(.*?#.+?\))*)(?:,\s+and\s+these:|\.)"
-)
+EXTENDS = re.compile(r"(?:Adds\s+to|The\s+keys\s+of)\s+(\[[^()]+\]\(.*?#.+?\)(?:\s+and\s+\[[^()]+\]\(.*?#.+?\))*)[:.]")
 
 
 def sections_of(name):
@@ -82,7 +81,7 @@ def sections_of(name):
         heading = part.splitlines()[0]
         keys = {*re.findall(r"with `(\w+) = ", heading)}
         for page, section in extended_by(part):
-            keys |= (sections_of(page) if page else found)[section]
+            keys |= (found if page in ("", name) else sections_of(page))[section]
         keys.update(*tables(part))
         if keys:
             found[anchor(heading)] = frozenset(keys)
@@ -146,7 +145,7 @@ def test_scenario_pages_have_the_keys_of_every_section_and_no_others():
     # What sections only extend is none itself.
     assert (own | set(shared.values())) - needed <= only_extended("scenario-keys.md", *pages)
     assert {anchor for anchor, keys in shared.items() if keys not in needed} == {
-        "every-scenario", "beliefs", "resourcesname", "adversary", "adversariesname", "uncertaintyparametersname",
+        "every-scenario", "attributesnamehierarchy", "resourcesname", "adversary", "adversariesname", "uncertaintyparametersname",
     }  # fmt: skip
 
 
@@ -162,7 +161,7 @@ def test_the_page_of_a_game_leads_to_the_keys_of_all_its_sections(game):
 
 def eights(text):
     """Return the runs of eight words of the rows of a page."""
-    words = [word for line in text.splitlines() if line.startswith("- `") for word in line.split()]
+    words = [word for line in text.splitlines() if line.startswith(("- `", "- **`")) for word in line.split()]
     return {tuple(words[start : start + 8]) for start in range(len(words) - 7)}
 
 
@@ -222,7 +221,8 @@ def test_every_key_is_shown_with_its_type_default_and_meaning():
 
 def edges(kind):
     """Yield numbers that a kind allows, and numbers that it does not, as its words say."""
-    step = 1 if kind.startswith("whole") else 1e-6
+    kind = {"share": "number from 0 to 1", "count": "integer, 1 or more"}.get(kind, kind)
+    step = 1 if kind.startswith("integer") else 1e-6
     for words, sign, allowed in (
         (r"from (\S+) to ", -1, True),
         (r" to (\S+)$", 1, True),
@@ -252,7 +252,9 @@ NUMBERS = at_least(
     (
         pytest.param(field, id=f"{model.__name__}.{name}")
         for model, name, field in KEYS
-        if re.fullmatch(r"(whole )?number((?! or section).)*", kind_in_words(field, lambda _, words: words))
+        if re.fullmatch(
+            r"(integer|number)((?! or section).)*|share|count", kind_in_words(field, lambda _, words: words)
+        )
     ),
 )
 
@@ -261,7 +263,7 @@ NUMBERS = at_least(
 def test_a_number_is_allowed_where_its_type_says(field):
     kind = kind_in_words(field, lambda _, words: words)
     for number, allowed in edges(kind):
-        assert accepts(field, number, whole=kind.startswith("whole")) == allowed, (kind, number)
+        assert accepts(field, number, whole=kind.startswith(("integer", "count"))) == allowed, (kind, number)
     if not list(edges(kind)):
         assert accepts(field, -1, whole=True)
 
@@ -276,7 +278,7 @@ def test_bounds_in_words_are_those_of_the_validator(low, width, open_below, open
         found = list(edges(words))
         assert len(found) == 4, words
         for number, allowed in found:
-            # Two open ends leave no whole number between neighbours.
+            # Two open ends leave no integer between neighbours.
             if kind is float or low + open_below <= low + width - open_above:
                 assert accepts(field, number, whole=kind is int) == allowed, (words, number)
 
@@ -299,14 +301,16 @@ class Other(Section):
     [
         (str, "text"),
         (Annotated[str, Field(min_length=1, max_length=1)] | None, "text of one character"),
-        (bool, "true or false"),
+        (bool, "boolean"),
         (Literal["a", "b", "c"] | None, '`"a"`, `"b"` or `"c"`'),
         (tuple[Literal["a", "b"], ...], 'list of `"a"`, `"b"`'),
         (Annotated[float, Field(ge=0, le=1e15)], "amount"),
+        (Annotated[float, Field(ge=0, le=1)], "share"),
+        (tuple[Annotated[int, Field(ge=1)], ...], "list of counts"),
         (tuple[Annotated[float, Field(ge=0, le=1e15)], ...], "list of amounts"),
         (Annotated[tuple[Annotated[int, Field(ge=2)], ...], Field(min_length=1)],
-         "list of whole numbers, each 2 or more, not empty"),
-        (Annotated[int, Field(gt=0, lt=2**53)], "whole number, 1 or more, below 2^53"),
+         "list of integers, each 2 or more, not empty"),
+        (Annotated[int, Field(gt=0, lt=2**53)], "integer, 1 or more, below 2^53"),
         (tuple[tuple[str, ...], ...], "list of lists of text"),
         (tuple[str, str], "list of 2 texts"),
         (dict[str, str], "section of text"),
@@ -355,8 +359,8 @@ def test_a_section_that_extends_another_repeats_none_of_its_keys():
         two: Longer = Field(description="two")
 
     text = described_sections(Outer, {})
-    assert "A longer section. Every key of [`[one]`](#one), and these:" in text
-    assert (text.count("- `size` ("), text.count("- `width` (")) == (1, 1)
+    assert "A longer section. Adds to [`[one]`](#one):" in text
+    assert (text.count("- **`size`** ("), text.count("- **`width`** (")) == (1, 1)
 
 
 def test_a_section_in_two_places_is_described_once_with_both():
@@ -371,12 +375,12 @@ def test_a_section_in_two_places_is_described_once_with_both():
         far: Inner | None = Field(default=None, description="far")
 
     text = described_sections(Outer, {Inner: Elsewhere("Far away", "thing", "other.md")}, note="And this.")
-    assert text.startswith("## Top level\n\nAn outer section.\n\nIt says `more`. And this.\n\n- `")
-    assert "- `one` ([section](#one-and-two); required): one\n" in text
-    assert "- `two` (list of [sections](#one-and-two); required): two\n" in text
+    assert text.startswith("## Top level\n\nAn outer section.\n\nIt says `more`. And this.\n\n- **`")
+    assert "- **`one`** ([section](#one-and-two)): one\n" in text
+    assert "- **`two`** (list of [sections](#one-and-two)): two\n" in text
     assert "- `far` ([thing](other.md#far-away)): far\n" in text
     assert text.count("## `[one]` and `[[two]]`\n") == 1
-    assert "- `size` (whole number; required): a size | with a bar\n" in text
+    assert "- **`size`** (integer): a size | with a bar\n" in text
     assert "Far away\n" not in text
 
 
@@ -391,10 +395,10 @@ def test_the_page_on_commands_has_every_command_argument_and_option():
     for name, command in commands.items():
         own = [parameter for parameter in command.params if not parameter.name.endswith("_completion")]
         options = {option for parameter in own for option in parameter.opts if option.startswith("-")}
-        also = re.findall(r"`(-.*?)`", " ".join(re.findall(r"^(?:Also|Options): (?:.+\n)+", parts[name], re.MULTILINE)))
+        also = re.findall(r"`(.*?)`", " ".join(re.findall(r"^(?:Also|Options): (?:.+\n)+", parts[name], re.MULTILINE)))
         rows = [line for line in shared.splitlines() if any(f"`{option}`" in line.partition(":")[0] for option in also)]
         text = "\n".join([parts[name], *rows])
-        first = re.findall(r"^- ((?:`[^`]+`(?:, )?)+)", text, re.MULTILINE)
+        first = re.findall(r"^- \*{0,2}((?:`[^`]+`(?:, )?)+)", text, re.MULTILINE)
         assert {cell for cells in first for cell in re.findall(r"`(-.*?)`", cells)} == options, name
         arguments = [(p.metavar or p.name).upper() for p in own if p.param_type_name == "argument"]
         assert [cell.strip("`") for cell in first if not cell.startswith("`-")] == arguments, name
@@ -407,23 +411,23 @@ def test_the_page_on_commands_has_every_command_argument_and_option():
 
 def test_values_and_defaults_of_options():
     text = PAGES["commands.md"]
-    assert "- `--port` (whole number from 0 to 65,535; default `8765`): " in text
+    assert "- `--port` (integer from 0 to 65,535; default `8765`): " in text
     assert "- `--attack-rate` (number from 0 to 1; default `0.5`): " in text
     assert "- `--format` (`html` or `markdown`): " in text
     assert "- `--executor` (`auto`, `serial`, `processes` or `dask`): " in text
     assert "- `--set` (KEY=VALUE, repeatable): " in text
     assert "- `--resume`: " in text
-    assert "- `SCENARIO` (text; required): " in text
+    assert "- **`SCENARIO`** (text): " in text
     assert "reidsim reproduce [OPTIONS] [PAPERS]..." in text
 
 
 @pytest.mark.parametrize(
     ("bounds", "words"),
     [
-        ({}, "whole number"),
-        ({"min": 1}, "whole number, 1 or more"),
-        ({"max": 4000}, "whole number, at most 4,000"),
-        ({"min": 1, "max": 9}, "whole number from 1 to 9"),
+        ({}, "integer"),
+        ({"min": 1}, "integer, 1 or more"),
+        ({"max": 4000}, "integer, at most 4,000"),
+        ({"min": 1, "max": 9}, "integer from 1 to 9"),
     ],
 )
 def test_bounds_of_an_option(bounds, words):

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from reidsim.validation import read_toml
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
+# Largest tolerance, as a share of the printed number, where its page does not say less.
+_MOST = 0.25
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ class Found:
     holds : bool, optional
         Verdict of a claim in words; whether the answer is the printed one, if not given.
     error : float
-        Of what was computed; counts as tolerance where it is more than that of the printed number.
+        Of what was computed; counts as tolerance where it is more than the printed one's, within the same limit.
     note : str
         Stands before the note of the printed number.
     """
@@ -94,6 +99,25 @@ Computed = float | str | Found
 
 
 @dataclass(frozen=True)
+class Aside:
+    """Printed numbers compared with what was not computed independently of them; none counts as reproduced.
+
+    Parameters
+    ----------
+    how : str
+        Which reading it is and how it was found, in Markdown.
+    entries : sequence of Entry
+    """
+
+    how: str
+    entries: Sequence[Entry]
+
+    def markdown(self) -> str:
+        """Return what is compared, and how much of it agrees."""
+        return "\n".join([f"Not counted: {self.how.strip()} {_agree(self.entries)}", "", *_list(self.entries), ""])
+
+
+@dataclass(frozen=True)
 class Ledger:
     """All printed numbers of a paper.
 
@@ -106,17 +130,20 @@ class Ledger:
     how : str
         How the numbers were made and what the tolerances are, in Markdown.
     entries : sequence of Entry
+    asides : sequence of Aside
+        Other readings, which are not counted.
     """
 
     scenario: str
     paper: str
     how: str
     entries: Sequence[Entry]
+    asides: Sequence[Aside] = ()
 
     @property
     def reproduced(self) -> int:
         """How many entries are reproduced."""
-        return sum(entry.verdict == REPRODUCED for entry in self.entries)
+        return _reproduced(self.entries)
 
     def markdown(self) -> str:
         """Return the paper's section of the ledger: what does not reproduce, then what does, folded."""
@@ -125,10 +152,18 @@ class Ledger:
         lines = [f"## {self.scenario}", "", f"{self.paper}.", "", self.how.strip(), ""]
         lines += [f"{self.reproduced} of {len(self.entries)} printed numbers and claims are reproduced.", ""]
         if missed:
-            lines += ["Not reproduced:", "", *_table(missed), ""]
+            lines += ["Not reproduced:", "", *_list(missed), ""]
         if done:
-            lines += _folded(f"Reproduced: {len(done)} printed numbers and claims", _table(done))
-        return "\n".join(lines)
+            lines += _folded(f"Reproduced: {len(done)} printed numbers and claims", _list(done))
+        return "\n".join([*lines, *(aside.markdown() for aside in self.asides)])
+
+
+def _reproduced(entries: Iterable[Entry]) -> int:
+    return sum(entry.verdict == REPRODUCED for entry in entries)
+
+
+def _agree(entries: Sequence[Entry]) -> str:
+    return f"{_reproduced(entries)} of {len(entries)} numbers agree."
 
 
 def compared(scenario: str, paper: str, found: Mapping[str, Computed]) -> Ledger:
@@ -144,23 +179,44 @@ def compared(scenario: str, paper: str, found: Mapping[str, Computed]) -> Ledger
         What was computed, by the key of the printed number; there may be more than was printed.
     """
     printed = read_toml(Path(__file__).with_name("printed") / f"{scenario}.toml")
-    rows = {row["key"]: {**part, **row} for part in printed["parts"] for row in part["printed"]}
-    return Ledger(scenario, paper, printed["how"], [_entry(row, found[key]) for key, row in rows.items()])
+    page = {key: value for key, value in printed.items() if key in ("most", "zero")}
+    asides = [Aside(part["how"], _entries([{**page, **part}], found)) for part in printed.get("asides", ())]
+    return Ledger(scenario, paper, printed["how"], _entries([page | part for part in printed["parts"]], found), asides)
+
+
+def _entries(parts: Iterable[Mapping[str, Any]], found: Mapping[str, Computed]) -> list[Entry]:
+    return [_entry({**part, **row}, found[row["key"]]) for part in parts for row in part["printed"]]
 
 
 def _entry(row: Mapping[str, Any], computed: Computed) -> Entry:
     found = computed if isinstance(computed, Found) else Found(computed)
-    said, tolerance = row["value"], row.get("tolerance")
+    said = row["value"]
     holds = found.value == said if found.holds is None and isinstance(said, str) else found.holds
     return Entry(
         row["where"],
         row["what"],
         said,
         found.value,
-        tolerance=None if tolerance is None else max(tolerance, found.error),
+        tolerance=None if isinstance(said, str) else _tolerance(row, found.error),
         holds=holds,
         form=row.get("form", Entry.form),
-        note=f"{found.note} {row.get('note', '')}".strip(),
+        note="; ".join(note for note in (found.note, row.get("note", "")) if note),
+    )
+
+
+def _tolerance(row: Mapping[str, Any], error: float) -> float | None:
+    """Return the largest difference that counts as reproduced: it scales with what is printed.
+
+    It is never more than a share of the distance between the printed number and what stands for nothing (no risk, no
+    attack: `zero` of the row), and half a unit of the last digit that is printed: so nothing computed passes for a
+    number that is not nothing.
+    """
+    if "tolerance" not in row:
+        return None
+    said, zero = float(row["value"]), float(row.get("zero", 0.0))
+    digits = row.get("form", Entry.form).format(said).partition(".")[2]
+    return float(
+        min(max(row["tolerance"], error), row.get("most", _MOST) * abs(said - zero) + 0.5 * 0.1 ** len(digits))
     )
 
 
@@ -172,7 +228,10 @@ def ledger_page(ledgers: Sequence[Ledger]) -> str:
         "# Reproduction ledger",
         "",
         f"{done} of {entries} printed numbers and claims of the papers are reproduced. A number counts as reproduced",
-        "when it differs from the printed one by no more than the tolerance stated with its paper.",
+        "when it differs from the printed one by no more than the tolerance stated with its paper. That is never more",
+        f"than {_MOST:.0%} of the printed number (of the risk that remains, where its reduction is printed) and half a",
+        "unit of its last digit. Readings that were found by looking for the printed numbers are shown, not counted.",
+        "Lists give printed → computed, and one value where both read the same; what is reproduced is folded.",
         "",
         _row(("Scenario", "Paper", "Reproduced", "Not reproduced")),
         _row(["---"] * 4),
@@ -194,9 +253,51 @@ def _summary(ledger: Ledger) -> str:
     return _row((f"[{ledger.scenario}](#{ledger.scenario})", authors, str(ledger.reproduced), str(missed)))
 
 
-def _table(entries: Iterable[Entry]) -> list[str]:
-    header = ("Where", "What", "Printed", "Ours", "Note")
-    return [_row(header), _row(["---"] * len(header)), *(_row(entry.cells) for entry in entries)]
+def _list(entries: Iterable[Entry]) -> list[str]:
+    """Return one item for each table and subject of the paper, with all its numbers."""
+    groups: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        # Whose number it is stands before the first colon.
+        subject = entry.what.partition(": ")[0] if ": " in entry.what else ""
+        groups.setdefault((entry.where, subject), []).append(entry)
+    return [
+        fill(_item(*key, group), 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        for key, group in groups.items()
+    ]
+
+
+def _item(where: str, subject: str, entries: Sequence[Entry]) -> str:
+    """Return the numbers of one subject; words and a note that all of them share stand once."""
+    whats = [entry.what.removeprefix(f"{subject}: ").split() for entry in entries]
+    several = subject and len(entries) > 1
+    start = _alike(whats) if several else []
+    rests = [words[len(start) :] for words in whats]
+    end = _alike([words[::-1] for words in rests])[::-1] if several else []
+    notes = {entry.note for entry in entries}
+    shared = notes.pop() if len(notes) == 1 and several else ""
+    numbers = []
+    for entry, words in zip(entries, rests, strict=True):
+        *_, printed, ours, note = entry.cells
+        values = printed if printed == ours else f"{printed} → {ours}"
+        name = " ".join(words[: len(words) - len(end)]).rstrip(",")
+        numbers.append(f"{name} **{values}**{_aside('' if shared else note)}")
+    same = (" … " if start and end else "").join(" ".join(words).rstrip(",") for words in (start, end))
+    head = ", ".join(part for part in (where, subject, same) if part)
+    return f"- {head}: {'; '.join(numbers)}{_aside(shared and f'each: {shared}')}"
+
+
+def _aside(note: str) -> str:
+    """Return a note as it follows a number: in parentheses, unless all of it is."""
+    if not note:
+        return ""
+    return f" {note}" if re.fullmatch(r"\([^()]*\)", note) else f" ({note})"
+
+
+def _alike(texts: Sequence[Sequence[str]]) -> list[str]:
+    """Return the words with which all texts begin; each keeps one of its own."""
+    longest = min(map(len, texts)) - 1
+    same = takewhile(lambda words: len(set(words)) == 1, list(zip(*texts, strict=False))[:longest])
+    return [words[0] for words in same]
 
 
 def _folded(title: str, lines: Iterable[str]) -> list[str]:

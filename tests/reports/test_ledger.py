@@ -20,11 +20,32 @@ def test_the_page_counts_by_paper_and_folds_all_numbers() -> None:
     assert "| [first](#first) | A et al. 2001 | 1 | 1 |" in summary
     assert "| [second](#second) | B et al. 2002 | 1 | 0 |" in summary
     shown = [re.sub(r"<details.*?</details>", "", paper, flags=re.DOTALL) for paper in papers]
-    assert "| Table 1 | far | 1.00 | 2.00 |  |" in shown[0]
+    assert "- Table 1: far **1.00 → 2.00**\n" in shown[0]
     assert not any("near" in text or "same" in text for text in shown)
     assert "Not reproduced" not in shown[1]
-    folded = [re.findall(r"^\| Table 1 \| (\w+) \|", paper, flags=re.MULTILINE) for paper in papers]
-    assert folded == [["far", "near"], ["same"]]
+    listed = [re.findall(r"^- Table 1: .*", paper, flags=re.MULTILINE) for paper in papers]
+    assert listed == [
+        ["- Table 1: far **1.00 → 2.00**", "- Table 1: near **1.00 → 1.05**"],
+        ["- Table 1: same **1.00**"],
+    ]
+
+
+def test_numbers_of_one_subject_share_an_item_and_say_what_they_share_once() -> None:
+    def size(number: int, ours: float, note: str = "drawn") -> Entry:
+        return Entry("Table 3", f"lists, n = {number}: reduction of risk", 1.0, ours, tolerance=0.1, note=note)
+
+    risks = [
+        Entry("Table 4", f"lists: risk, {part} quartile", 1.0, 1.05, tolerance=0.1, note=note)
+        for part, note in (("first", "(0.2)"), ("third", "by hand"))
+    ]
+    drawn = [Entry("Fig. 1", f"all: at {x}, share of it", 1.0, 1.0, tolerance=0.1, note="drawn") for x in (5, 7)]
+    page = Ledger("first", "A", "How.", [size(1, 1.0), risks[0], *drawn, size(2, 0.9, ""), risks[1]]).markdown()
+    assert re.findall(r"^- .*", page, flags=re.MULTILINE) == [
+        "- Table 3, lists, n = 1: reduction of risk **1.00** (drawn)",
+        "- Table 4, lists, risk … quartile: first **1.00 → 1.05** (0.2); third **1.00 → 1.05** (by hand)",
+        "- Fig. 1, all, at … share of it: 5 **1.00**; 7 **1.00** (each: drawn)",
+        "- Table 3, lists, n = 2: reduction of risk **1.00 → 0.90**",
+    ]
 
 
 def test_what_is_computed_is_compared_by_the_key_of_what_is_printed(monkeypatch) -> None:
@@ -42,8 +63,11 @@ def test_what_is_computed_is_compared_by_the_key_of_what_is_printed(monkeypatch)
     assert verdicts(number=1.15, claim="once") == [NOT_REPRODUCED, NOT_REPRODUCED]
     # A larger error of what was computed takes the place of the tolerance, a verdict that of the same words.
     assert verdicts(number=Found(1.15, error=0.2), claim=Found("not once", holds=True)) == [REPRODUCED, REPRODUCED]
+    # No tolerance lets nothing pass for something: a quarter of the number, and half a unit of its last digit.
+    assert verdicts(number=Found(1.31, error=9.0), claim="never")[0] == NOT_REPRODUCED
+    assert verdicts(number=Found(0.0, error=9.0), claim="never")[0] == NOT_REPRODUCED
     number, _ = compared("first", "A et al. 2001", {"number": Found(1.0, note="three"), "claim": "never"}).entries
-    assert number.cells == ("Table 1", "a number", "1.0", "1.0", "three printed so")
+    assert number.cells == ("Table 1", "a number", "1.0", "1.0", "three; printed so")
     assert number.verdict == REPRODUCED
     with pytest.raises(KeyError, match="claim"):
         verdicts(number=1.0)

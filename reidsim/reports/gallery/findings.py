@@ -49,11 +49,37 @@ def xia2021(result: Result) -> Numbers:
     return {"records": runs["records"].iloc[0], "risk": runs.groupby("knowledge")["overall_risk"].mean()}
 
 
+def cohort_threshold(result: Result) -> Numbers:
+    """Tell the risk that most people do not exceed, of everybody and by group, in the largest cohort."""
+    table = result.analysis.cohorts
+    risks = table[table["knowledge"] == "registered-tier"].set_index(["records", "value"])["percentile_risk"]
+    small, large = table["records"].min(), table["records"].max()
+    accepted = table["threshold"].iloc[0]
+    return {
+        "records": large,
+        "risk": risks[large],
+        "small": small,
+        "small_risk": risks[small]["everybody"],
+        "accepted": accepted,
+    }
+
+
 def sensitivity(result: Result) -> Numbers:
     """Tell what masking pays at the ends of the losses."""
     pays = _masked(result, "economics.loss", {})
     first, last = pays.index[[0, -1]]
     return {"first": first, "last": last, "pays_first": pays[first], "pays_last": pays[last]}
+
+
+def settings(result: Result) -> Numbers:
+    """Tell what subjects get who decide for themselves, and what if all must share alike."""
+    support = "subjects.minority_support"
+    runs = result.runs[(result.runs["subjects.weights"] == "entropy") & (result.runs[support] == 0)]
+    pays = runs.groupby("policy")["publisher_payoff"].mean()
+    fair = _masked(result, support, {"subjects.weights": "entropy"}, "usefulness_fairness")
+    low, high = fair.index[[0, -1]]
+    ends = {"low": low, "high": high, "fair_low": fair[low], "fair": fair[0.0], "fair_high": fair[high]}
+    return {"alone": pays["masking"], "same": pays["same-strategy"], **ends}
 
 
 def robustness(result: Result) -> Numbers:
@@ -62,13 +88,13 @@ def robustness(result: Result) -> Numbers:
     return {"as_planned": pays[10.0], "free": pays[0.0], "dear": pays[40.0]}
 
 
-def _masked(result: Result, key: str, others: Mapping[str, float]) -> Series:
-    """Return what subjects who mask get along a key, where other keys have some values."""
+def _masked(result: Result, key: str, others: Mapping[str, float | str], measure: str = "publisher_payoff") -> Series:
+    """Return what subjects who mask get, or another measure, along a key, where other keys have some values."""
     runs = result.runs[result.runs["policy"] == "masking"]
     for other, value in others.items():
         runs = runs[runs[other] == value]
-    pays: Series = runs.groupby(key)["publisher_payoff"].mean()
-    return pays
+    means: Series = runs.groupby(key)[measure].mean()
+    return means
 
 
 def market(result: Result) -> Numbers:
@@ -126,3 +152,21 @@ def mistaken_beliefs(result: Result) -> Numbers:
     curves = result.tables["belief_curves"]
     of = curves[curves["policy"] == "masking"].set_index(["true", "believed"])["publisher_payoff"]
     return {"too_high": of[10.0, 10.0] - of[10.0, 30.0], "too_low": of[30.0, 30.0] - of[30.0, 10.0]}
+
+
+def guo2023(result: Result) -> Numbers:
+    """Tell the equilibria of a population, and what withstands drop-outs."""
+    tables = result.analysis.tables()
+    share, lost = tables["equilibria"]["participation"], tables["survival"]["lost"].max()
+    return {"few": share.iloc[1], "lost": lost, "pays": result.summary["publisher_payoff"]["everybody"]}
+
+
+def guo2023_families(result: Result) -> Numbers:
+    """Tell how many equilibria there are among families, and which withstand drop-outs."""
+    tables = result.analysis.tables()
+    survival, share = tables["survival"], tables["equilibria"]["participation"]
+    most_lost = survival[survival["lost"] == survival["lost"].max()]
+    return {
+        "people": result.manifest["records"], "found": len(share), "most": share.max(),
+        "kept": int((most_lost["returned"] == 1).sum()), "lost": survival["lost"].max(),
+    }  # fmt: skip

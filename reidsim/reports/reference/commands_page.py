@@ -36,11 +36,11 @@ def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
         Markdown.
     """
     text = (
-        "Every command with its arguments and options. The [guide](../commands.md) has examples. Every command has the "
-        "option `--help`."
+        "Every command with its arguments and options; those in **bold** must be given. The [guide](../commands.md) has an "
+        "example of each. Every command has the option `--help`."
     )
     commands = {"reidsim": root} | {f"reidsim {name}": command for name, command in root.commands.items()}
-    rows = Counter(row for command in commands.values() for row in _option_rows(command).values())
+    rows = Counter(row for command in commands.values() for row in _rows(command).values())
     shared = [row for row, times in rows.items() if times > 1]
     codes = table([f"| {code} | {escaped(meaning)} |" for code, meaning in exit_codes.items()], ("code", "meaning"))
     parts = [
@@ -56,18 +56,16 @@ def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
 def _described(name: str, command: Any, shared: Collection[str]) -> str:
     """Return the heading and the description of one command, without the examples that its help has."""
     purpose = (command.help or "").partition(_EXAMPLE)[0]
-    kinds = _kinds(command)
+    rows = _rows(command)
     arguments = [each for each in _own(command) if each.param_type_name == "argument"]
-    options = _option_rows(command)
-    synopsis = " ".join([name, *(["[OPTIONS]"] if options else []), *map(_in_synopsis, arguments)])
+    synopsis = " ".join([name, *(["[OPTIONS]"] if len(rows) > len(arguments) else []), *map(_in_synopsis, arguments)])
     if hasattr(command, "commands"):
         synopsis += " COMMAND [ARGUMENTS]"
-    guide = f"See the [guide](../commands.md#{anchor(name)})."
-    lines = [f"## `{name}`", "", wrapped(f"{purpose} {guide}"), "", "```console", synopsis, "```", ""]
-    own = [_row(each, kinds[each.name]) for each in arguments] + [row for row in options.values() if row not in shared]
+    lines = [f"## `{name}`", "", wrapped(purpose), "", f"`{synopsis}`", ""]
+    own = [row for row in rows.values() if row not in shared]
     if own:
         lines += [*own, ""]
-    also = [f"`{option}`" for option, row in options.items() if row in shared]
+    also = [f"`{said}`" for said, row in rows.items() if row in shared]
     if also:
         lines += [wrapped(f"{'Also' if own else 'Options'}: {', '.join(also)} ([shared](#{anchor(_SHARED)}))."), ""]
     return "\n".join(lines)
@@ -79,11 +77,14 @@ def _own(command: Any) -> list[Any]:
     return [parameter for parameter in command.params if parameter.name in kinds]
 
 
-def _option_rows(command: Any) -> dict[str, str]:
-    """Return the rows of a command's options by their long names."""
+def _rows(command: Any) -> dict[str, str]:
+    """Return the rows of a command's arguments and options by their names, of options the long ones."""
     kinds = _kinds(command)
-    options = [parameter for parameter in _own(command) if parameter.param_type_name == "option"]
-    return {option.opts[-1]: _row(option, kinds[option.name]) for option in options}
+    own = sorted(_own(command), key=lambda each: each.param_type_name != "argument")
+    return {
+        _name(each) if each.param_type_name == "argument" else each.opts[-1]: _row(each, kinds[each.name])
+        for each in own
+    }
 
 
 def _kinds(command: Any) -> dict[str, tuple[Any, Any]]:
@@ -125,7 +126,7 @@ def _values(annotation: Any, declared: Any) -> Iterator[str]:
     elif issubclass(annotation, Enum):
         yield from (f"`{member.value}`" for member in annotation)
     elif issubclass(annotation, int | float):
-        name = "whole number" if issubclass(annotation, int) else "number"
+        name = "integer" if issubclass(annotation, int) else "number"
         low, high = declared.min, declared.max
         if low is not None and high is not None:
             yield f"{name} from {figure(low)} to {figure(high)}"

@@ -11,14 +11,15 @@ from reidsim.populations.recipe import RecipeHead
 from reidsim.populations.social_media import FiguresByAge, SocialMediaRecipe
 from reidsim.reports.reference.keys import Elsewhere, described_by_path, described_sections, headings_of, table, wrapped
 from reidsim.reports.reference.words import section_classes, tag_of
-from reidsim.scenarios.adversary_schema import PlannerSection, SequentialSection, WeightedSection
+from reidsim.scenarios.adversary_schema import AdversarySection, PlannerSection, SequentialSection, WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_recipe import AttackRecipe
 from reidsim.scenarios.design_schema import SweepSection, SweepValues, UncertaintySection
+from reidsim.scenarios.hierarchy_schema import GeneralizedSection
 from reidsim.scenarios.rationality_schema import ProspectSection
 from reidsim.scenarios.registry import schemas
-from reidsim.scenarios.resource_schema import DrawnResourceSection, ListBeliefsSection
-from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
+from reidsim.scenarios.resource_schema import DrawnResourceSection
+from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.scenarios.stress_schema import StressSection
 from reidsim.validation import Section
 
@@ -30,10 +31,12 @@ ATTACK_KEYS = "attack-recipe-keys.md"
 # Sections whose keys several games have, and the guides that explain them.
 _SHARED: dict[str, tuple[type[Section], str]] = {
     "Every scenario": (ScenarioHead, "../scenarios.md"),
+    "`[attributes.NAME]`": (GeneralizedSection, "../scenarios.md"),
     "`[economics]`": (EconomicsSection, "../payoff-parameters.md"),
-    "`[beliefs]`": (ListBeliefsSection, "../scenarios.md"),
+    "`[beliefs]`": (BeliefsSection, "../scenarios.md"),
     "`[resources.NAME]`": (DrawnResourceSection, "../external-resources.md"),
     "`[adversary]`": (PlannerSection, "../scenarios.md#the-adversary"),
+    "`[adversary]` of records": (AdversarySection, "../scenarios.md#the-adversary"),
     "`[adversary.sequential]`": (SequentialSection, "../sequential.md"),
     "`[adversary.prospect]`": (ProspectSection, "../model.md#adversaries-who-err"),
     "`[adversaries.NAME]`": (WeightedSection, "../scenarios.md#several-adversaries"),
@@ -47,6 +50,8 @@ _GUIDES = {
     "tables": "../scenarios.md",
     "masking": "../masking.md",
     "risk": "../knowledge.md",
+    "dynamic": "../dynamic-release.md",
+    "participation": "../participation.md",
 }
 # Where the guides explain a kind of recipe.
 _RECIPE_GUIDES = {
@@ -67,14 +72,15 @@ _RECIPE_SECTIONS: dict[type[Section], Elsewhere] = {
     FiguresByAge: Elsewhere("Figures by age", "section"),
 }
 _WORDS = """\
-- After each key come its type and its default. A key that is not *required* and has no default may be left out. A
-  section with *its defaults* may be left out, and so may all keys in it that have a default.
+- Each key is followed by its type and its default. Keys in **bold** must be given. A section with *its defaults* may be
+  left out.
 - Unknown keys are errors. Types are exact: `"600"` is text, `600` is a number.
-- A *number* is finite. An *amount* is a number from 0 to 10^15, in currency units per record. *Text* is in quotes, a
-  *list* in brackets. `NAME` stands for a name of your own, or for a key path.
-- A *section for each name* is written `[attributes.age]`, `[attributes.sex]` and so on; a *list of sections* with two
-  brackets, once for each: `[[adversary.stages]]`.
-- Paths are relative to the file. `bundled:figures/ystr-loci.csv.gz` is a file that comes with reidsim.
+- A *number* is finite. An *amount* is a number from 0 to 10^15, in currency units per record; a *share*, a number from
+  0 to 1; a *count*, an integer of 1 or more. *Text* is in quotes, a *list* in brackets. `NAME` stands for a name of
+  your own, or for a key path.
+- A *section for each name* is written `[attributes.age]`, `[attributes.sex]` and so on; a *list of sections*,
+  `[[adversary.stages]]`, once for each.
+- Paths are relative to the file. `bundled:figures/ystr-loci.csv.gz` is a file that reidsim ships.
 """
 
 
@@ -95,21 +101,20 @@ def key_pages() -> Iterator[tuple[str, str]]:
 
 def head(title: str, text: str) -> str:
     """Return the beginning of a page of the reference."""
-    made = "This page is written from the code by `reidsim reference`."
-    return f"# {title}\n\n{wrapped(f'{text} {made}')}\n"
+    return f"# {title}\n\n{wrapped(text)}\n"
 
 
 def _scenario_keys() -> str:
     """Return the page that leads to those of the games, with the sections that several games have."""
     text = (
-        "What a [scenario file](../scenarios.md) may say depends on its key `game`. Sections that several games have "
-        "are described here."
+        "The keys of a [scenario file](../scenarios.md) depend on its key `game`. This page describes the sections "
+        "that several games share."
     )
     rows = [
         f'| [`"{game}"`]({page_of_game(game)}) | {_first_line(model)} | [guide]({_GUIDES[game]}) |'
         for game, model in schemas().items()
     ]
-    games = "\n".join(table(rows, ("game", "who decides about what", "explained in the")))
+    games = "\n".join(table(rows, ("game", "what is decided", "explained in the")))
     parts = [head("Scenario keys", text), games + "\n", "## Types and defaults\n", _WORDS]
     for heading, (model, guide) in _SHARED.items():
         note = f"See the [guide]({guide})."
@@ -137,8 +142,8 @@ def _game_keys(game: str) -> str:
         heading = f'`[[stages]]` with `stage = "{tag_of(stage, "stage")}"`'
         elsewhere[stage] = Elsewhere(heading, page=ATTACK_KEYS)
     text = (
-        f'Every key of a scenario with `game = "{game}"`. The [guide]({_GUIDES[game]}) explains them; '
-        f"[types and defaults]({SCENARIO_KEYS}#types-and-defaults) are those of all scenarios."
+        f'Every key of a scenario with `game = "{game}"`. See the [guide]({_GUIDES[game]}), and '
+        f"[types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
     )
     return "\n".join([head(_title(game), text), described_sections(model, elsewhere)])
 
@@ -150,11 +155,10 @@ def _title(game: str) -> str:
 def _recipe_keys() -> str:
     text = (
         "Every key of every kind of [population recipe](../populations.md#kinds-of-recipe). "
-        "A dot stands between a section and its keys: `age.tail.linear` is `linear` in the section `[age.tail]`. "
-        "The keys of a section that may be left out are *required* only where the section is there. "
-        "A list of sections is written `[[attribute]]`, once for each; `attribute.name` is `name` in each of them. "
-        "A *population* is the name of a bundled recipe, or the path of a recipe or of a file that `reidsim populate` "
-        f"wrote. [Types and defaults]({SCENARIO_KEYS}#types-and-defaults) are as in scenarios."
+        "`age.tail.linear` is the key `linear` of the section `[age.tail]`; keys in **bold** must be given, those of an "
+        "optional section only with it. A list of sections is written `[[attribute]]`, once for each. A "
+        "*population* is the name of a bundled recipe, or the path of a recipe or of a file that `reidsim populate` "
+        f"wrote. See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
     )
     parts = [head("Recipe keys", text), described_by_path("Every recipe", RecipeHead, {})]
     recipes: list[type[Section]] = [*section_classes(Recipe), SocialMediaRecipe]
@@ -168,17 +172,16 @@ def _recipe_keys() -> str:
 
 def _knowledge_keys() -> str:
     text = (
-        "Every key of a [knowledge recipe](../knowledge.md#knowledge-recipes), which says what an adversary knows. "
-        f"[Types and defaults]({SCENARIO_KEYS}#types-and-defaults) are as in scenarios."
+        "Every key of a [knowledge recipe](../knowledge.md#knowledge-recipes), which describes what an adversary "
+        f"knows. See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
     )
     return "\n".join([head("Keys of knowledge recipes", text), described_sections(KnowledgeRecipe, {})])
 
 
 def _attack_keys() -> str:
     text = (
-        "Every key of an [attack recipe](../cross-play.md#attacks-in-stages), which says how an adversary attacks "
-        "generalized records in stages. "
-        f"[Types and defaults]({SCENARIO_KEYS}#types-and-defaults) are as in scenarios."
+        "Every key of an [attack recipe](../cross-play.md#attacks-in-stages), which describes an attack on "
+        f"generalized records in stages. See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
     )
     return "\n".join([head("Keys of attack recipes", text), described_sections(AttackRecipe, {})])
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from textwrap import fill
 
 from pydantic.fields import FieldInfo
 
 from reidsim.reports.reference.words import (
+    Link,
     default_in_words,
     is_listed,
     is_named,
@@ -174,16 +176,17 @@ def _described(part: _Part, outline: _Outline, note: str) -> str:
     bases = _described_bases(part, outline)
     inherited = {key: info for base in bases for key, info in keys_of(base)}
     tags = re.findall(r"with `(\w+) = ", part.heading)
-    rows = [
-        item(f"`{key}`", kind_in_words(info, link), default_in_words(info), info.description or "")
+    own = [
+        (key, info)
         for key, info in keys_of(part.model)
         # The heading says what kind it is.
         if key not in tags and (key not in inherited or _said(info) != _said(inherited[key]))
     ]
+    rows = _rows(own, link)
     if bases:
         headings = [outline.heading(base) for base in bases]
         named = " and ".join(link(base, head[0].lower() + head[1:]) for base, head in zip(bases, headings, strict=True))
-        note = f"{note} Every key of {named}{', and these:' if rows else '.'}".strip()
+        note = f"{note} {f'Adds to {named}:' if rows else f'The keys of {named}.'}".strip()
     return "\n".join(
         [
             f"{'##' if part.depth < 1 else '###'} {part.heading}",
@@ -239,12 +242,22 @@ def described_by_path(
         other = elsewhere.get(section)
         return words if other is None else f"[{other.words or words}](#{anchor(other.heading)})"
 
-    rows = [
-        item(f"`{key}`", kind_in_words(info, link), default_in_words(info), info.description or "")
+    own = [
+        (key, info)
         for key, info in dotted_keys(model, elsewhere)
         if not heading.startswith(f"`{key} = ") and not (base and key in base.model_fields)
     ]
+    rows = _rows(own, link)
     return "\n".join([f"## {heading}", "", _explanation(model, note), "", *rows, ""])
+
+
+def _rows(keys: Iterable[tuple[str, FieldInfo]], link: Link) -> list[str]:
+    """Return the lines that describe keys; neighbours of which the same is said share one."""
+
+    def said(key: tuple[str, FieldInfo]) -> tuple[str, str, str]:
+        return kind_in_words(key[1], link), default_in_words(key[1]), key[1].description or ""
+
+    return [item(", ".join(f"`{key}`" for key, _ in same), *words) for words, same in groupby(keys, key=said)]
 
 
 def _explanation(model: type[Section], note: str) -> str:
@@ -259,12 +272,11 @@ def wrapped(text: str) -> str:
 
 
 def item(shown: str, kind: str, default: str, meaning: str) -> str:
-    """Return the line of a list that describes a key, an argument or an option; a default of ``none`` goes unsaid."""
-    said = {"none": "", "required": "required"}.get(
-        default, f"default {default}" if default.startswith("`") else default
-    )
+    """Return the line of a list that describes a key, an argument or an option: in bold if it must be given."""
+    said = "" if default in {"none", "required"} else f"default {default}" if default.startswith("`") else default
     inside = "; ".join(part for part in (kind, said) if part)
-    return f"- {shown} ({inside}): {meaning}" if inside else f"- {shown}: {meaning}"
+    name = f"**{shown}**" if default == "required" else shown
+    return f"- {name} ({inside}): {meaning}" if inside else f"- {name}: {meaning}"
 
 
 def table(rows: Sequence[str], columns: Sequence[str]) -> list[str]:

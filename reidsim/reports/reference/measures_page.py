@@ -13,9 +13,8 @@ from reidsim.scenarios.registry import kind_named, kind_names
 
 MEASURES = "measures.md"
 _TEXT = (
-    "What tables, figures and reports call each measure, and what it means. Every kind of scenario has measures of its "
-    "own; a run has those that its scenario asks for. With agents, those of `runs.parquet` are means over rounds. "
-    "This page is written from the code by `reidsim reference`."
+    "What tables, figures and reports call each measure, and what it means. A run has the measures that its scenario "
+    "asks for. With agents, those of `runs.parquet` are means over rounds."
 )
 
 

@@ -78,7 +78,7 @@ def tag_of(model: type[Section], key: str) -> str | None:
 
 
 def kind_in_words(field: FieldInfo, link: Link) -> str:
-    """Return what a key may hold, such as ``whole number from 1 to 100``.
+    """Return what a key may hold, such as ``integer from 1 to 100``.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _kind(annotation: Any, metadata: Iterable[Any], link: Link, *, many: bool = 
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return link(annotation, "sections" if many else "section")
     if annotation is bool:
-        return "true or false"
+        return "booleans" if many else "boolean"
     if annotation in (int, float):
         return _number(annotation, bounds, many=many)
     return _text(bounds) if annotation is str else "any value"
@@ -163,9 +163,8 @@ def _choice(annotation: Any, metadata: Iterable[Any], link: Link, *, many: bool)
             kinds += [f"`{json.dumps(value)}`" for value in get_args(part)]
         elif part is not type(None):
             kinds.append(_kind(part, metadata, link, many=many))
-    whole = "whole numbers" if many else "whole number"
-    # Whole numbers are numbers.
-    return either([kind for kind in kinds if kind != whole or whole.removeprefix("whole ") not in kinds])
+    whole, number = ("integers", "numbers") if many else ("integer", "number")
+    return either([kind for kind in kinds if kind != whole or number not in kinds])
 
 
 def _number(annotation: type, bounds: _Bounds, *, many: bool) -> str:
@@ -173,9 +172,13 @@ def _number(annotation: type, bounds: _Bounds, *, many: bool) -> str:
     plural = "s" if many else ""
     if annotation is float and low == 0 and high == _LARGEST_AMOUNT:
         return f"amount{plural}"
+    if annotation is float and (low, high) == (0, 1):
+        return f"share{plural}"
+    if annotation is int and (low == 1 or above == 0) and high is None and below is None:
+        return f"count{plural}"
     name = f"number{plural}"
     if annotation is int:
-        name = f"whole {name}"
+        name = f"integer{plural}"
         if above is not None:
             low, above = above + 1, None
         if below is not None and below < _HUGE:
