@@ -5,8 +5,9 @@
     python scripts/fuzz.py --seed 7 --only 4711 --keep here
 
 Each case damages a scenario, a data file, options or a results folder (`fuzz_cases.py`) and runs a command on it, in a
-process of its own with limited time and memory. A command may succeed (0) or say in one line what is wrong (2). The
-same seed makes the same cases. Ends with 1 if any case did something else.
+process of its own with limited time and memory. A command may succeed (0) or say in one line what is wrong (2). A case
+that does something else is printed at once, with the options that repeat it: the same seed makes the same cases. Ends
+with 1 if there was one.
 """
 
 from __future__ import annotations
@@ -39,21 +40,29 @@ class Finding:
 
     Parameters
     ----------
-    number : int
+    seed, number : int
+        Which case, as `--seed` and `--only` take it.
     case : Case
     problem : str
     said : str
         The end of what was printed.
     """
 
+    seed: int
     number: int
     case: Case
     problem: str
     said: str
 
+    def __str__(self) -> str:
+        """Return the options that repeat the case, its problem, command and output."""
+        command = f"reidsim {' '.join(map(repr, self.case.arguments))}"[:600]
+        told = f"--seed {self.seed} --only {self.number} ({self.case.kind}): {self.problem}"
+        return "\n  ".join([told, command, *self.said.splitlines()])
+
 
 def fuzz(seed: int, numbers: list[int], seconds: float, *, keep: Path | None = None) -> list[Finding]:
-    """Run cases; return those that did not end as they should.
+    """Run cases; print and return those that did not end as they should.
 
     Parameters
     ----------
@@ -83,7 +92,8 @@ def fuzz(seed: int, numbers: list[int], seconds: float, *, keep: Path | None = N
             codes[f"{case.kind}: {code}"] += 1
             problem = _problem(code, said, took, seconds)
             if problem:
-                findings.append(Finding(number, case, problem, said[-1500:]))
+                findings.append(Finding(seed, number, case, problem, said[-1500:]))
+                print(findings[-1], flush=True)
             if keep is None:
                 shutil.rmtree(folder)
     for what, times in sorted(codes.items()):
@@ -175,10 +185,6 @@ def main() -> int:
         given.keep.mkdir(parents=True)
     numbers = list(range(given.cases)) if given.only is None else [given.only]
     findings = fuzz(given.seed, numbers, given.seconds, keep=given.keep)
-    for finding in findings:
-        print(f"\ncase {finding.number} ({finding.case.kind}): {finding.problem}")
-        print(f"  reidsim {' '.join(map(repr, finding.case.arguments))}"[:600])
-        print("  " + finding.said.replace("\n", "\n  "))
     print(f"{len(numbers)} cases, {len(findings)} findings")
     return 1 if findings else 0
 

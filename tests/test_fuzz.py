@@ -58,3 +58,17 @@ def test_what_is_wrong_is_noticed(fuzz, monkeypatch, tmp_path, body, problem):
     monkeypatch.setattr(cli, "main", lambda: exec(body, {"sys": sys, "os": os}))  # noqa: S102 - the test's own text
     took, code, said = fuzz._run(tmp_path, ("run",), 0.5)
     assert fuzz._problem(code, said, took, 0.5) == problem
+
+
+def test_a_finding_is_printed_before_the_next_case_with_what_repeats_it(fuzz, monkeypatch, capsys):
+    printed = []
+
+    def run(folder, arguments, seconds):
+        printed.append(capsys.readouterr().out)
+        return 0.1, 0, "payoff nan\n" if folder.name == "case-1" else ""
+
+    monkeypatch.setattr(fuzz, "_run", run)
+    (finding,) = fuzz.fuzz(7, [0, 1, 2], 60)
+    assert printed[-2:] == ["", f"{finding}\n"]
+    assert str(finding).startswith(f"--seed 7 --only 1 ({finding.case.kind}): a number that is none\n  reidsim '")
+    assert str(finding).endswith("\n  payoff nan")

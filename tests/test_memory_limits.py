@@ -224,8 +224,23 @@ def test_lattices_that_cannot_be_searched_are_refused(tmp_path, shape, overrides
 
 
 def test_a_huge_lattice_is_searched_where_few_generalizations_can_be_best(tmp_path):
-    summary = reidsim.run(write_many_levels(tmp_path, 20, 4)).summary
+    path = write_many_levels(tmp_path, 20, 4)
+    summary = reidsim.run(path).summary
     assert summary["publisher_payoff"].tolist() == [100.0, 100.0]
+    # Amounts that change are not planned by a list of them all, either; robust strategies would be.
+    with pytest.raises(
+        InputError, match=r"robustness\.criteria: too many strategies of a record .*; found 1099511627776"
+    ):
+        reidsim.stress(path, overrides=STRESSED)
+    switched = switch_loaded(load_scenario(path), "economics.benefit", low=50, high=100)
+    assert switched.switches.empty
+
+
+def test_a_lattice_that_takes_long_is_told(tmp_path):
+    path = write_many_levels(tmp_path, 9, 4)
+    told = describe(load_scenario(path, {"publisher.solver": "backward-induction"}))
+    assert '262,144 strategies, 2 people; to compute them all may take long, publisher.solver = "branch' in told
+    assert "may take long" not in describe(load_scenario(path))
 
 
 def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
@@ -295,6 +310,8 @@ loaded = load_scenario(path, overrides)
 needed = needed_memory(kind_of(loaded.scenario).build(loaded), use)
 if use == "run":
     reidsim.run(path, overrides=overrides).save(sys.argv[4])
+elif use == "stress":
+    reidsim.stress(path, overrides=overrides)
 else:
     reidsim.cross_play(path, overrides=overrides)
 # What getrusage tells begins with the peak of whoever started this process.
@@ -307,7 +324,7 @@ print(needed, int(re.search(r"VmHWM:\s*(\d+)", open("/proc/self/status").read())
 @pytest.mark.parametrize(
     ("kind", "rows", "values", "use", "overrides"),
     [
-        ("tables", 200_000, 10, "run", {}),
+        ("tables", 200_000, 10, "stress", STRESSED),
         ("tables", 200_000, 10, "run", {"publisher.unit": "table"}),
         ("tables", 200_000, 60, "run", {}),
         ("tables", 200_000, 60, "run", {"publisher.unit": "table"}),

@@ -13,6 +13,7 @@ from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import describe_once, run_once
 from reidsim.engine.stress.checks import check_stress
 from reidsim.errors import InputError
+from reidsim.memory import memory_text
 from reidsim.progress import watched
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.named_adversaries import whoever_comes
@@ -153,10 +154,10 @@ def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
     if not is_batch(loaded.scenario):
         return describe_once(loaded)
     design = design_of(loaded)
-    require_runs_fit(loaded, design)
+    kept = memory_text(require_runs_fit(loaded, design))
     check_points(loaded, design)
     first = at_point(loaded, design.values(0))
     return (
-        f"{counted(len(design.points), 'point')}, {counted(design.replications, 'replication')} of each; the first: "
-        f"{describe_once(first)}"
+        f"{counted(len(design.points), 'point')}, {counted(design.replications, 'replication')} of each, {kept} of "
+        f"memory for their results; the first: {describe_once(first)}"
     )

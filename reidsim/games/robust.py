@@ -21,6 +21,7 @@ from reidsim.releases.strategy_space import Floats, Rows
 
 Criterion = Literal["maximin", "minimax-regret", "quantile"]
 CRITERIA: tuple[Criterion, ...] = ("maximin", "minimax-regret", "quantile")
+_MOST_STRATEGIES = 5_000_000
 # Points x records held at once.
 _CHUNK = 2_000_000
 
@@ -112,11 +113,19 @@ def robust_choices(
     Raises
     ------
     InputError
-        If there is no game, or the games differ in strategy space or linker.
+        If there is no game, the games differ in strategy space or linker, or there are too many strategies.
     """
     if not games:
         raise InputError("no parameter points", expected="at least one")
     first = games[0]
+    if first.space.size > _MOST_STRATEGIES:
+        raise InputError(
+            "too many strategies of a record to compare one by one",
+            where="stress.robustness.criteria",
+            found=first.space.size,
+            expected=f"at most {_MOST_STRATEGIES:,}",
+            hint="criteria = [] compares policies alone",
+        )
     if any(game.space is not first.space or game.linker is not first.linker for game in games):
         raise InputError("games of different records or populations", expected="one study at several parameter points")
     n, chunk = first.n_records, max(1, _CHUNK // len(games))

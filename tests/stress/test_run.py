@@ -326,7 +326,8 @@ def test_a_stress_test_that_can_be_is_checked(tmp_path, monkeypatch):
         monkeypatch.setattr(f"reidsim.engine.stress.run._Stress.{name}", lambda *a: pytest.fail("worked it out"))
     outcome = CliRunner().invoke(app, ["check", str(path)])
     assert outcome.exit_code == 0, outcome.output
-    assert outcome.output.startswith("town is ready: 12 points, 1 replication of each; the first: ")
+    said = "town is ready: 12 points, 1 replication of each, 300 kB of memory for their results; the first: "
+    assert outcome.output.startswith(said)
 
 
 SMALL_MASKING = {

@@ -221,18 +221,19 @@ def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
             ) from None
 
 
-def require_runs_fit(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
-    """Check that what is kept of all runs fits into the memory that is free.
+def require_runs_fit(loaded: LoadedScenario[ScenarioHead], design: Design) -> int:
+    """Return the bytes that are kept of all runs, having checked that they fit into the memory that is free.
 
     Raises
     ------
     InputError
-        If it does not.
+        If they do not.
     """
     kind = kind_of(loaded.scenario)
     policies = len(kind.policies_of(loaded.scenario)) if kind.decides else 1
     needed = design.n_runs * policies * _KEPT_OF_POLICY
     require_memory(needed, f"{design.n_runs:,} runs are too many for memory", source=loaded.path)
+    return needed
 
 
 def makers_of(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str, dict[str, str]]:

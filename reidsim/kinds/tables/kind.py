@@ -15,7 +15,7 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.kinds.tables.asked import sentences
 from reidsim.kinds.tables.build import build_study, data_content
 from reidsim.kinds.tables.captions import CAPTIONS
-from reidsim.kinds.tables.consistency import walks_whole_lattice
+from reidsim.kinds.tables.consistency import lists_every_form, walks_whole_lattice
 from reidsim.kinds.tables.direction_measures import direction_measures, direction_warnings
 from reidsim.kinds.tables.dropped_columns import DroppedColumns
 from reidsim.kinds.tables.full_domain_nodes import FullDomainTables, node_tables
@@ -62,7 +62,7 @@ from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
 from reidsim.wording import Sentence, counted
 
-# Beyond it, walking a lattice takes minutes on tables of some ten thousand records.
+# Beyond it, walking a lattice takes minutes on tables of some ten thousand records, and more if each is solved.
 _MANY_NODES = 200_000
 
 
@@ -123,6 +123,8 @@ class TablesKind(Kind):
         size += "" if people is None else f", {counted(people.total, 'person', 'people')}"
         if study.n_nodes > _MANY_NODES and walks_whole_lattice(study.scenario):
             size += '; to walk them all may take long, publisher.search = "anytime" has a budget'
+        elif study.lattice.size > _MANY_NODES and lists_every_form(study.scenario):
+            size += '; to compute them all may take long, publisher.solver = "branch-and-bound" leaves out many'
         return size
 
     def needed_memory(self, study: TablesStudy, use: Use = "run") -> int:

@@ -15,7 +15,9 @@ _OF_CELL, _OF_VALUE, _OF_LOSS = 60, 40, 8
 # Tables of people rolled up to a node: of each group, each cell of the release, and all that are kept together.
 _OF_GROUP, _OF_GROUPED, _MOST_KEPT = 16, 4, 256 * 2**20
 # Of each cell: what comes of the plans against all opponents, and each strategy that may be best at some amounts.
-_OF_OPPONENTS, _OF_THINNED, _MOST_THINNED = 800, 18, 256
+_OF_OPPONENTS, _OF_THINNED, _MOST_THINNED = 800, 9, 256
+# Of each strategy of those cells whose strategies are compared at once.
+_OF_COMPARED, _MOST_COMPARED = 80, 10**6
 # Of each cell on the way through the lattice of a whole table.
 _OF_STEP = 24
 # More nodes than these are not looked at one by one.
@@ -41,6 +43,7 @@ def needed_memory(study: TablesStudy, use: Use = "run") -> int:
         by_cell += lattice.n_records * _OF_OPPONENTS
     elif use == "stress":
         by_cell += lattice.n_records * min(lattice.size, _MOST_THINNED) * _OF_THINNED
+        by_cell += min(lattice.n_records * lattice.size, _MOST_COMPARED) * _OF_COMPARED
     cells = lattice.n_records + people
     if publisher.unit == "table":
         return by_record + by_cell + _OF_STEP * cells * sum(lattice.shape)

@@ -25,6 +25,9 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.schema import MONEY_KEYS, EconomicsSection
 
+# Thinning computes each generalization of each record, a few records at a time; beyond, solving a point takes less.
+_MOST_THINNED = 200_000
+
 
 def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
     """Tell whether points of these keys of a scenario can be played with thinned strategies (`OneShotPoints`)."""
@@ -48,7 +51,8 @@ def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
 
 def record_points(study: TablesStudy) -> OneShotPoints | SolvedPoints:
     """Return what plans a study fastest and yields what `reidsim.kinds.tables.outcomes.play` does."""
-    return OneShotPoints(study) if is_thinnable(study.scenario, ()) else SolvedPoints(study)
+    thins = study.space.size <= _MOST_THINNED and is_thinnable(study.scenario, ())
+    return OneShotPoints(study) if thins else SolvedPoints(study)
 
 
 class SolvedPoints:

@@ -11,6 +11,7 @@ from typing import get_args
 
 from reidsim.bundled import resolve
 from reidsim.errors import InputError, listed, locating, nearest
+from reidsim.memory import require_memory
 from reidsim.populations.genealogy import simupop_engine, vectorised
 from reidsim.populations.genealogy.columns import Progress
 from reidsim.populations.genealogy.genealogy import Genealogy
@@ -22,6 +23,8 @@ from reidsim.validation import read_toml, validated
 CACHE_VARIABLE = "REIDSIM_CACHE"
 # Smaller ones are made by the default engine before a file could be found and read.
 _KEPT_FROM = 100_000
+# Bytes of a person besides one for each locus, fitted to peaks of 3,000,000 and 9,000,000 people made and written.
+_OF_PERSON = 60
 
 
 def make_genealogy(
@@ -62,7 +65,8 @@ def make_genealogy(
     Raises
     ------
     InputError
-        If the recipe or one of its files cannot be used, simuPOP is needed and not installed, or people die out.
+        If the recipe or one of its files cannot be used, simuPOP is needed and not installed, people die out, or memory does not
+        hold them.
     """
     path = resolve(recipe, "populations", "population recipe")
     content = validated(GenealogyRecipe, read_toml(path), path)
@@ -95,6 +99,8 @@ def genealogy_of(
     """Make the genealogy of a recipe that has been read, whose files are in `folder`; see `make_genealogy`."""
     parameters = genealogy_parameters(recipe, folder, name=name)
     parameters = parameters.resized(people=people, generations=generations)
+    needed = parameters.total * (_OF_PERSON + len(parameters.loci))
+    require_memory(needed, f"{parameters.total:,} people are too many for memory", where="people")
     chosen = _known_engine(recipe.engine if engine is None else engine)
     if seed < 0:
         raise InputError("value not allowed", where="seed", found=seed, expected="0 or more")

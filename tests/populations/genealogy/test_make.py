@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reidsim import memory
 from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError
 from reidsim.populations.genealogy import make, simupop_engine, vectorised
@@ -186,6 +187,14 @@ def test_option_not_allowed(villages, options, where):
     assert (caught.value.source, caught.value.where) == (str(villages), where)
     if where == "engine":
         assert caught.value.hint == "did you mean 'simupop'?"
+
+
+def test_more_people_than_memory_holds(monkeypatch):
+    monkeypatch.setattr(memory, "free_memory", lambda: 10**9)
+    monkeypatch.setattr(vectorised, "simulate", lambda *given, **named: pytest.fail("made before memory was asked for"))
+    said = r"small\.toml: people: 30,000,000 people are too many for memory: about 2\.3 GB are needed; expected at most the"
+    with pytest.raises(InputError, match=said):
+        make_genealogy("ystr-genealogy-small", people=3_000_000)
 
 
 def test_recipe_that_is_not_there():
