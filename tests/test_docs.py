@@ -105,7 +105,7 @@ def test_guides_leave_keys_and_options_to_the_reference() -> None:
 
 @pytest.mark.deep
 def test_results_page_documents_every_file_and_column(page_folder: Path) -> None:
-    """The study made by hand, with everything that can be worked out, makes what the page must describe."""
+    """The study made by hand, with everything that can be computed, makes what the page must describe."""
     from reidsim.reports.illustration import illustrate
 
     for block in blocks_of("by-hand.md"):

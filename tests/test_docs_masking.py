@@ -37,7 +37,7 @@ def test_policies_and_solvers_are_described(column, known):
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory):
-    """Play the page's own files with all that can be worked out besides; return the result and its folder."""
+    """Play the page's own files with all that can be computed besides; return the result and its folder."""
     folder = tmp_path_factory.mktemp("page")
     for name, text in re.findall(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', TEXT, re.MULTILINE | re.DOTALL):
         (folder / name).write_text(text, encoding="utf-8")

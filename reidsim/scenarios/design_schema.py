@@ -14,7 +14,7 @@ from pydantic_core import CoreSchema
 from reidsim.errors import InputError, listed, not_among
 from reidsim.validation import Section
 
-# Keys that make a batch, say what is worked out of a single run, or tell the game: the same at every point.
+# Keys that make a batch, say what is computed of a single run, or tell the game: the same at every point.
 FIXED_KEYS = ("game", "seed", "replications", "sweep", "uncertainty", "stress", "figures", "title", "source")
 # A sweep of more points is a slip: a grid over too many keys.
 MOST_POINTS = 1_000_000

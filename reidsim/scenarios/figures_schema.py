@@ -65,7 +65,7 @@ class SequentialFiguresSection(Section):
 
 
 class FiguresSection(Section):
-    """What a run works out and draws of its own game, besides the policies."""
+    """What a run computes and draws of its own game, besides the policies."""
 
     strategies: dict[str, str] | None = Field(
         default=None,

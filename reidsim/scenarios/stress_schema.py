@@ -1,4 +1,4 @@
-"""What the stress section of a scenario file may say: which effects of uncertain parameters are worked out."""
+"""What the stress section of a scenario file may say: which effects of uncertain parameters are computed."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class PolicyMapSection(Section):
 
 
 class StressSection(Section):
-    """What `reidsim stress` works out; sensitivity and robustness if no part is given."""
+    """What `reidsim stress` computes; sensitivity and robustness if no part is given."""
 
     outputs: tuple[str, ...] = Field(
         default=_DEFAULT_OUTPUTS,

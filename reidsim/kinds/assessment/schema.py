@@ -165,7 +165,7 @@ class NetworkSection(Section):
 
 
 class ExpectationSection(Section):
-    """How expectations over what is known are worked out."""
+    """How expectations over what is known are computed."""
 
     method: Literal["auto", "exact", "monte-carlo"] = Field(
         default="auto", description="exact where feasible, exact, or Monte Carlo"

@@ -85,7 +85,7 @@ class MaskingBeliefsSection(ListBeliefsSection):
 
 
 class MaskingFiguresSection(Section):
-    """What a run works out of its own game, besides the policies."""
+    """What a run computes of its own game, besides the policies."""
 
     search_path: Annotated[int, Field(ge=0)] | None = Field(
         default=None,

@@ -157,7 +157,7 @@ class NodesSection(Section):
 
 
 class TablesFiguresSection(FiguresSection):
-    """What a run works out and draws of its own game, besides the policies."""
+    """What a run computes and draws of its own game, besides the policies."""
 
     nodes: NodesSection | None = Field(
         default=None,
