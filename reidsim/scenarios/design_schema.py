@@ -240,7 +240,7 @@ class Discrete(_Uncertain):
     distribution: Literal["discrete"] = Field(description="one of some values, which need not be numbers")
     values: tuple[Any, ...] = Field(min_length=1, description="the values")
     weights: tuple[Annotated[float, Field(ge=0)], ...] | None = Field(
-        default=None, description="how likely each is, up to a factor; all alike if not given"
+        default=None, description="how likely each is, up to a factor"
     )
 
     @model_validator(mode="after")

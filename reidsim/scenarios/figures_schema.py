@@ -69,7 +69,7 @@ class FiguresSection(Section):
 
     strategies: dict[str, str] | None = Field(
         default=None,
-        description="attribute = category of one record, all of whose strategies are computed and drawn",
+        description="attribute = category of the record whose strategies are computed and drawn",
     )
     sequential: SequentialFiguresSection | None = Field(
         default=None, description='how the planner of the sequential attack behaves; only with planner `"fmdp"`'

@@ -80,7 +80,7 @@ class MaskingBeliefsSection(ListBeliefsSection):
     """What subjects believe when they choose; the truth where not given."""
 
     sizes: dict[str, Annotated[int, Field(ge=1)]] = Field(
-        default={}, description="resource = number of people believed to be in it; of resources that are drawn"
+        default={}, description="drawn resource = number of people believed to be in it"
     )
 
 
