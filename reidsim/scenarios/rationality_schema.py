@@ -42,8 +42,8 @@ class RationalitySection(Section):
 
     rationality: Rationality = Field(
         default="perfect",
-        description="attacks where the expected payoff W is above 0; with probability 1/(1 + exp(-precision W)); or with "
-        "the prospect's value as W",
+        description="attacks where the expected payoff W is above 0; with probability 1/(1 + exp(-precision W)); or "
+        "with the prospect's value as W",
     )
     precision: Precision | None = Field(
         default=None,
