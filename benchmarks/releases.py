@@ -86,6 +86,7 @@ class World:
         return Setting(
             space=self.lattice, cell_of_subject=self.cell, benefit=np.ones(n), loss=np.ones(n),
             believed_loss=np.ones(n), profiles=self.profiles(None), solve=solve, is_fixed=lambda policy: False,
+            forbids_attacks=lambda policy: False,
             rounds=len(self.schedule), remembers=True, meet=self.lattice.meet,
             split=split,  # type: ignore[arg-type]
             profiles_among=self.profiles if self.prosecutor else None,

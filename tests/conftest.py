@@ -31,7 +31,11 @@ DEPRECATIONS = (
 
 def pytest_addoption(parser):
     parser.addoption("--deep", action="store_true", help="run the deep tests too, and properties on all their examples")
-    parser.addoption("--most-examples", type=int, help="of a property in the deep tier, for want of time")
+    parser.addoption(
+        "--most-examples",
+        type=int,
+        help="of a property in the deep tier, for want of time; faults strike at fewer points, too",
+    )
 
 
 def pytest_configure(config):

@@ -162,7 +162,8 @@ def test_the_bundled_scenario_runs_to_the_end_and_draws_every_figure(tmp_path):
     tables = {path.stem for path in (tmp_path / "out").glob("*.parquet")}
     assert tables == {"runs", "records", "reidentified", "strategies"}
     assert manifest["figures"] == [
-        "strategies.png", "payoff-differences.png", "payoff-scatter.png", "reidentified.png",
+        "payoffs.png", "risks.png", "switch.png", "strategies.png", "payoff-differences.png", "payoff-scatter.png",
+        "reidentified.png",
     ]  # fmt: skip
     drawn = {path.name: path for path in (tmp_path / "out" / "figures").iterdir()}
     assert sorted(drawn) == sorted(manifest["figures"])

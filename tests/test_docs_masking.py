@@ -68,7 +68,8 @@ def test_every_file_is_described(everything):
     files = {path.relative_to(folder).as_posix() for path in at_least(6, folder.rglob("*.*"))}
     described = re.findall(r"`([\w/.-]+)`", "".join(rows_of(parts(TEXT)["Results"], "file")))
     # What docs/results.md describes of any run.
-    common = {"manifest.json", "reidentified.parquet", "figures/reidentified.png"}
+    common = {"manifest.json", "reidentified.parquet"}
+    common |= {f"figures/{name}.png" for name in ("payoffs", "risks", "switch", "reidentified")}
     assert sorted(described) == sorted(files - common)
 
 
@@ -76,7 +77,7 @@ def test_every_file_is_described(everything):
 def test_what_the_manifest_has_that_others_do_not_is_described(everything):
     result, _ = everything
     common = {"scenario", "scenario_hash", "data_hash", "seed", "content", "versions", "timings_seconds", "records"}
-    common |= {"release_file", "origins"}
+    common |= {"release_file", "origins", "expected_losses"}
     for key in set(result.manifest) - common - {"policies"}:
         assert f"`{key}`" in parts(TEXT)["Results"], key
     assert set(result.manifest["policies"]["masking"]) == {

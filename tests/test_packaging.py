@@ -159,7 +159,7 @@ def test_the_wheel_says_what_it_needs_and_has_a_command_and_a_licence(wheel, nam
     assert metadata["Requires-Python"] == ">=3.11"
     assert metadata["License-Expression"] == "Apache-2.0"
     assert required(metadata.get_all("Requires-Dist")) == required(PROJECT["dependencies"])
-    assert "reidsim = reidsim.cli:main" in entry_points
+    assert "reidsim = reidsim.__main__:main" in entry_points
     assert f"{info}/licenses/LICENSE" in names
 
 

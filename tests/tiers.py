@@ -41,6 +41,11 @@ def examples(number: int) -> settings:
     return settings(max_examples=min(number, most))
 
 
+def points(number: int) -> int:
+    """Return at how many moments or places a fault strikes: fewer, with fewer examples."""
+    return number if _most is None else min(number, max(4, number * _most // 100))
+
+
 def cases(everything: Iterable[Case], few: Iterable[Case]) -> list[Any]:
     """Return what a test is parametrised by: every case in the deep tier, some of them in the fast one.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
-from math import prod
+from math import fsum, prod
 from typing import Protocol, Self
 
 import numpy as np
@@ -98,7 +98,7 @@ class Presence:
         """Yield the probability of each case, and the numbers of those who come in it; cases exclude each other."""
         if self.one_of:
             yield from ((weight, (number,)) for number, weight in enumerate(self.weights) if weight > 0)
-            nobody = 1.0 - sum(self.weights)
+            nobody = 1.0 - fsum(self.weights)
             if nobody > _ROUNDING:
                 yield nobody, ()
             return

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import Linkage
 from reidsim.games.record_game import Linker
 from reidsim.releases.strategy_space import Rows
+from reidsim.sums import dot
 
 Floats = NDArray[np.float64]
 
@@ -67,7 +68,7 @@ class AccuracyBelief:
     def mean(self) -> float:
         """Share of right entries to expect."""
         density = np.exp(self._log_density - self._log_density.max())
-        return float(density @ _POINTS / density.sum())
+        return dot(density, _POINTS) / float(density.sum())
 
     def learn(self, success_if_right: Floats, attempts: Floats, successes: Floats) -> None:
         """Learn from attempts.

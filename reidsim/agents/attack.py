@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from reidsim.adversaries.response import INDIFFERENCE, Response
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
 from reidsim.games.record_game import shared_rows
 from reidsim.releases.strategy_space import Strategies
+from reidsim.sums import dot
 
 Floats = NDArray[np.float64]
 
@@ -159,7 +161,7 @@ def targets_within(replies: Replies, participants: NDArray[np.int64], budget: fl
     budget : float
     """
     wanted = np.where(replies.attacks, participants, 0) * replies.frequency
-    if wanted @ replies.outlay <= budget * (1 + _ROUNDING):
+    if dot(wanted, replies.outlay) <= budget * (1 + _ROUNDING):
         return wanted
     cells = np.flatnonzero(wanted)
     rate = money_rate(replies.worth[cells], replies.outlay[cells])
@@ -207,10 +209,10 @@ def plan_attack(
     for buys, price in _affordable(profile, holds):
         replies = reply(profile, equip(holds | buys), strategies)
         targets = targets_within(replies, participants, profile.budget - price)
-        worth = float(targets @ replies.worth) - price
+        worth = dot(targets, replies.worth) - price
         if rounds_left > 1:
             later = targets if price == 0 else targets_within(replies, participants, profile.budget)
-            worth += (rounds_left - 1) * float(later @ replies.worth)
+            worth += (rounds_left - 1) * dot(later, replies.worth)
         if best is None or worth > best_worth + INDIFFERENCE * (abs(best_worth) + price):
             best, best_worth = AttackPlan(buys, price, replies, targets), worth
     assert best is not None  # noqa: S101 # buying nothing is always affordable
@@ -222,6 +224,6 @@ def _affordable(profile: AdversaryProfile, holds: Holdings) -> Iterator[tuple[Ho
     offered = [name for name in profile.prices if name not in holds]
     for size in range(len(offered) + 1):
         for names in combinations(offered, size):
-            price = float(sum(profile.prices[name] for name in names))
+            price = fsum(profile.prices[name] for name in names)
             if price <= profile.budget:
                 yield frozenset(names), price

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from reidsim.agents.attack import AttackPlan
 from reidsim.agents.outcomes import target_shares
 from reidsim.agents.profile import Setting
 from reidsim.games.attempts import Case, Tries
+from reidsim.sums import dot
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -43,13 +45,13 @@ def cases_of_round(
     """
     shares = target_shares(plans, participants)
     success = np.stack([plan.replies.success for plan in plans])
-    kept = float(participants @ (setting.benefit * utility))
+    kept = dot(participants, setting.benefit * utility)
     for probability, coming in Presence(tuple(acting.tolist()), setting.meeting == "one-of").cases():
         who = list(coming)
         there = [plans[number] for number in who]
         gains = [setting.profiles[number].gain for number in who]
         hits = [_hits(plan, participants, gain) for plan, gain in zip(there, gains, strict=True)]
-        earned = sum(float(plan.targets @ plan.replies.payoff) - plan.spent for plan in there)
+        earned = fsum(dot(plan.targets, plan.replies.payoff) - plan.spent for plan in there)
         people = _people(setting, there, shares[who], success[who], participants)
         yield Case(probability, people, _together(hits), kept, earned)
 

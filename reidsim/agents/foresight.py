@@ -43,6 +43,7 @@ from reidsim.agents.publishing import NEGLIGIBLE, NoLinker, believed_game
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesLinker
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.releases.strategy_space import Rows, Strategies
+from reidsim.sums import dot
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -184,8 +185,8 @@ def expected_payoff(
     success = np.stack([plan.replies.success for plan in plans])
     risk = together(setting.meeting, weights, target_shares(plans, setting.exposed(participants)) * success)
     utility, _ = release_of(setting, strategies)
-    lost = setting.exposed(participants) @ (setting.believed_loss * risk)
-    return float(participants @ (setting.benefit * utility) - lost)
+    lost = dot(setting.exposed(participants), setting.believed_loss * risk)
+    return dot(participants, setting.benefit * utility) - lost
 
 
 def foreseeing_choice(

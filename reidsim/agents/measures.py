@@ -26,6 +26,7 @@ from reidsim.games.measures import (
 from reidsim.games.record_game import WITHHELD, Choice, shared_rows
 from reidsim.measures import Measure
 from reidsim.releases.strategy_space import Strategies
+from reidsim.sums import dot
 
 Floats = NDArray[np.float64]
 
@@ -106,18 +107,18 @@ def record_measures(
     n = setting.n_subjects
     utility, intensity = release
     absent = n - int(participants.sum())
-    gained = participants @ (setting.benefit * utility) - outcome.breaches @ setting.loss
+    gained = dot(participants, setting.benefit * utility) - dot(outcome.breaches, setting.loss)
     breaches, attacked = float(outcome.breaches.sum()), float(outcome.records_attacked.sum())
     return {
         PUBLISHER_PAYOFF.column: float(gained) / n,
         ADVERSARY_PAYOFF.column: adversary_payoff / n,
-        UTILITY.column: float(participants @ utility) / n,
-        GENERALIZATION_INTENSITY.column: (float(participants @ intensity) + absent) / n,
+        UTILITY.column: dot(participants, utility) / n,
+        GENERALIZATION_INTENSITY.column: (dot(participants, intensity) + absent) / n,
         SHARE_ATTACKED.column: attacked / n,
         RISK.column: breaches / n,
         RISK_IF_ATTACKED.column: breaches / attacked if attacked > 0 else np.nan,
-        SHARE_UNCHANGED.column: float(participants @ (intensity == 0)) / n,
-        SHARE_SUPPRESSED.column: (float(participants @ (intensity == 1)) + absent) / n,
+        SHARE_UNCHANGED.column: dot(participants, intensity == 0) / n,
+        SHARE_SUPPRESSED.column: (dot(participants, intensity == 1) + absent) / n,
     }
 
 

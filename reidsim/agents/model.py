@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from math import fsum
 from typing import Any
 
 import mesa
@@ -34,6 +35,7 @@ from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import Reidentified, reidentified
 from reidsim.measures import columns_of
+from reidsim.sums import dot
 
 Floats = NDArray[np.float64]
 
@@ -325,7 +327,7 @@ class ReidentificationModel(mesa.Model):
     def _measure_round(self) -> None:
         assert self.outcome is not None  # noqa: S101 # resolved before
         setting, n = self.setting, self.setting.n_subjects
-        payoff = sum(adversary.payoff for adversary in self.adversaries)
+        payoff = fsum(adversary.payoff for adversary in self.adversaries)
         release = release_of(setting, self.publisher.strategies)
         found = self._reidentified(release[0])
         self.reidentified.append(found)
@@ -337,10 +339,10 @@ class ReidentificationModel(mesa.Model):
             PARTICIPATION.column: float(self.participants.sum()) / n,
             "joined": joined / n,
             "left": left / n,
-            "changed": float(self.participants @ self.publisher.changed) / n,
+            "changed": dot(self.participants, self.publisher.changed) / n,
             "attacks": float(self.outcome.records_attacked.sum()),
-            "exploits": sum(adversary.exploits for adversary in self.adversaries),
-            "detections": sum(adversary.detected for adversary in self.adversaries),
+            "exploits": fsum(adversary.exploits for adversary in self.adversaries),
+            "detections": fsum(adversary.detected for adversary in self.adversaries),
             "breaches": float(self.outcome.breaches.sum()),
             "newly_exposed": self._newly_exposed() / n,
             **risk_quantiles(self.outcome.risk, self.exposed),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from reidsim.agents.attack import AttackPlan
 from reidsim.agents.profile import AdversaryProfile, Meeting, Setting
 from reidsim.agents.streams import agent_stream
+from reidsim.sums import dot
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -80,7 +81,7 @@ def together(meeting: Meeting, acting: Floats, probability: Floats) -> Floats:
         That it happens if the adversary is there.
     """
     if meeting == "one-of":
-        return np.asarray(np.minimum(acting @ probability, 1.0))
+        return np.asarray(np.minimum((acting[:, None] * probability).sum(axis=0), 1.0))
     return np.asarray(1.0 - np.prod(1.0 - acting[:, None] * probability, axis=0))
 
 
@@ -107,8 +108,8 @@ def expected_outcome(
         AdversaryOutcome(
             attempts=plan.targets,
             successes=plan.targets * plan.replies.success,
-            exploits=float(plan.targets @ plan.replies.exploits),
-            payoff=float(plan.targets @ plan.replies.payoff) - plan.spent,
+            exploits=dot(plan.targets, plan.replies.exploits),
+            payoff=dot(plan.targets, plan.replies.payoff) - plan.spent,
         )
         for plan in plans
     )
@@ -169,9 +170,9 @@ def _drawn(
     """Put together what was drawn; the gain expected is replaced by the one drawn."""
     replies = plan.replies
     attempts, successes = _per_cell(setting, attacked), _per_cell(setting, hit)
-    lucky = float(successes.sum() - attempts @ replies.success)
-    payoff = float(attempts @ replies.payoff) - plan.spent + profile.gain * lucky
-    return AdversaryOutcome(attempts, successes, float(attempts @ replies.exploits), payoff, attacked)
+    lucky = float(successes.sum()) - dot(attempts, replies.success)
+    payoff = dot(attempts, replies.payoff) - plan.spent + profile.gain * lucky
+    return AdversaryOutcome(attempts, successes, dot(attempts, replies.exploits), payoff, attacked)
 
 
 def _per_cell(setting: Setting, subjects: Bools) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,7 @@ def believed_game(setting: Setting, weights: Floats, equipment: Sequence[Equipme
         for number, (weight, means) in enumerate(zip(weights.tolist(), equipment, strict=True))
         if means is not None and weight > NEGLIGIBLE
     ]
-    rest = 1.0 - sum(each.weight for each in types)
+    rest = 1.0 - fsum(each.weight for each in types)
     if len(types) == 1 and abs(rest) <= NEGLIGIBLE:
         only = types[0]
         return RecordGame(setting.space, only.linker, only.adversary, setting.benefit, setting.believed_loss)

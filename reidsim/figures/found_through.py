@@ -57,7 +57,7 @@ def found_through_resources(through: pd.DataFrame) -> Figure:
                 "hatch": _HATCHES[number % len(_HATCHES)],
             }  # fmt: skip
             axes.bar(rounds, here, bottom=below, **drawn)
-            handles.append(Patch(**drawn, label=finder))
+            handles.append(Patch(**drawn, label=style.given_name(finder)))
             below += here
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         style.number_ticks(axes.yaxis)

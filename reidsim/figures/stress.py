@@ -129,16 +129,17 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
     refuse_repeated(table, ("true", "believed", "policy"), "belief_curves")
     name = str(table["key"].iloc[0])
     words = style.key_words(name)
+    true, believed = (style.with_unit(f"{whose} {words}", name) for whose in ("True", "Believed"))
     drawn = [
-        (f"{style.sentence(words)} believed to be {value:.6g}", "true", f"True {words}", rows)
+        (f"{style.sentence(words)} believed to be {value:.6g}", "true", true, rows)
         for value, rows in table.groupby("believed")
         if rows["true"].min() < rows["true"].max()
     ] + [
-        (f"{style.sentence(words)} is {value:.6g}", "believed", f"Believed {words}", rows)
+        (f"{style.sentence(words)} is {value:.6g}", "believed", believed, rows)
         for value, rows in table.groupby("true")
         if rows["believed"].min() < rows["believed"].max()
     ]
-    drawn = drawn or [(style.sentence(words), "true", f"True {words}", table)]
+    drawn = drawn or [(style.sentence(words), "true", true, table)]
     # A grid of beliefs and truths has a panel for each of many values; the first few tell the story.
     drawn = drawn[: 2 * _COLUMNS]
     look = style.looks(style.ordered_policies(table["policy"]))

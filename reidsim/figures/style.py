@@ -108,6 +108,18 @@ def key_words(key: str) -> str:
     return f"believed {words}" if section.partition(".")[0] == "beliefs" else words
 
 
+def with_unit(words: str, key: str) -> str:
+    """Return words about a key of a scenario, with the unit of amounts of the game."""
+    section, _, name = key.rpartition(".")
+    # What a resource costs is paid once.
+    return f"{words} ({UNIT})" if name in _PARAMETER_LABELS and not section.startswith("resources") else words
+
+
+def given_name(name: str) -> str:
+    """Return a name that a scenario gives, such as ``"voter-list"``, in words."""
+    return name.replace("-", " ")
+
+
 def sentence(words: str) -> str:
     """Return words with a capital letter, as titles and labels of axes begin."""
     return words[:1].upper() + words[1:]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import fsum
 from typing import Literal, get_args
 
 import numpy as np
@@ -320,6 +321,6 @@ def check_types(types: Sequence[AdversaryType], together: str) -> None:
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:
         raise InputError("type given twice", found=repeated[0])
-    total = sum(each.weight for each in types)
+    total = fsum(each.weight for each in types)
     if together == "one-of" and abs(total - 1) > _ROUNDING:
         raise InputError("weights of the types do not sum to 1", found=total, expected="1")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import fsum
 from typing import Any, Literal
 
 import numpy as np
@@ -161,7 +162,7 @@ def double_oracle(
         )
         their_mean = float(solved.rows @ plans.adversary_payoff[part] @ solved.columns)
         solutions.append((solved, list(plans.played), list(columns)))
-        ended = sum(gains) <= tolerance
+        ended = fsum(gains) <= tolerance
         new_row = not ended and gains[0] > 0 and reply not in plans.played
         new_column = not ended and gains[1] > 0 and column not in columns
         rows.append(
@@ -171,8 +172,8 @@ def double_oracle(
                 "adversaries": len(columns),
                 "publisher_payoff": solved.row_payoff,
                 "adversary_payoff": their_mean,
-                "exploitability": sum(gains),
-                "best_exploitability": min(sum(gains), rows[-1]["best_exploitability"] if rows else np.inf),
+                "exploitability": fsum(gains),
+                "best_exploitability": min(fsum(gains), rows[-1]["best_exploitability"] if rows else np.inf),
                 "added_defender": _told(plans.names[reply]) if new_row else "",
                 "added_adversary": names[column] if new_column else "",
             }

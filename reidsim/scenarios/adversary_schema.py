@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from math import fsum
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
@@ -291,7 +292,7 @@ def check_adversaries(
         if agents is None and of_rounds:
             where = f"adversaries.{name}.{of_rounds[0]}"
             raise InputError("it is of rounds of agents", where=where, expected="it with a section agents")
-    total = sum(section.weight for section in adversaries.values())
+    total = fsum(section.weight for section in adversaries.values())
     if adversaries and total == 0:
         raise InputError("no adversary of positive weight", where="adversaries", expected="a weight above 0")
     if agents is not None:

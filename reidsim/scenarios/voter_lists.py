@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import fsum
 from typing import cast
 
 import numpy as np
@@ -47,7 +48,7 @@ class VoterLists:
 
     def price(self) -> float:
         """Return what the lists cost together."""
-        return sum(profile.price for profile in self.profiles().values())
+        return fsum(profile.price for profile in self.profiles().values())
 
     def not_told(self, attributes: Iterable[str]) -> dict[str, float | Floats]:
         """Return for each attribute who is of a state whose list does not tell it.

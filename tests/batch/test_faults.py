@@ -11,8 +11,10 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from child_signals import has_content, processes_with
+from tiers import points
 
 from reidsim.engine.batch.batch_run import run_batch_loaded
 from reidsim.engine.batch.executors.serial import SerialExecutor
@@ -80,7 +82,7 @@ def test_a_batch_that_is_killed_again_and_again_loses_nothing(work, plain, monke
     chance = random.Random(executor)  # noqa: S311 - moments of a test
     workers = ["--workers", "2"] if executor == "processes" else []
     # Processes take seconds to start.
-    for moment in range(4 if workers else 10):
+    for moment in range(points(4 if workers else 10)):
         go_on = ["--resume"] if (work / "out").exists() else []
         process = begin("-o", "out", "--executor", executor, *workers, *go_on)
         before = (work / "out" / "journal.jsonl").read_bytes().count(b"\n") if go_on else 0
@@ -221,8 +223,9 @@ def written_by(command, disk):
     return done, files
 
 
-@pytest.mark.parametrize(("writer", "points"), [(writer, 20 if writer == "batch" else 7) for writer in WRITERS])
-def test_a_disk_that_fills_at_any_point_loses_nothing(work, disk, writer, points):
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_disk_that_fills_at_any_point_loses_nothing(work, disk, writer):
+    shares = np.linspace(0, 1, points(20 if writer == "batch" else 7))
     command, go_on = WRITERS[writer]
     subprocess.run([*RUN[:5], "-o", "before"], capture_output=True, check=True)
     done, whole = written_by(command, disk)
@@ -230,11 +233,11 @@ def test_a_disk_that_fills_at_any_point_loses_nothing(work, disk, writer, points
     # In whole pages; some commands write beside what they replace.
     room = 2 * shutil.disk_usage(disk).used
     seen = set()
-    for point in range(points):
+    for share in shares:
         for path in [*disk.iterdir()]:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         ballast = work / "disk" / "ballast"
-        ballast.write_bytes(bytes(4 * 2**20 - int(room * point / (points - 1)) // 4096 * 4096))
+        ballast.write_bytes(bytes(4 * 2**20 - int(room * share) // 4096 * 4096))
         done, found = written_by(command, disk)
         seen.add(done.returncode)
         assert done.returncode in (0, 2), done.stderr
@@ -271,7 +274,7 @@ def test_a_file_cut_at_any_byte_is_repeated_or_told(work, plain, name, cuts):
     loaded, executor = load_scenario("town.toml", POINTS), SerialExecutor()
     chance = random.Random(name)  # noqa: S311 - bytes
     told = 0
-    for place in sorted(chance.sample(range(len(whole)), cuts)):
+    for place in sorted(chance.sample(range(len(whole)), points(cuts))):
         shutil.rmtree(work / "out")
         shutil.copytree(work / "kept", work / "out")
         (work / "out" / name).write_bytes(whole[:place])
@@ -281,7 +284,7 @@ def test_a_file_cut_at_any_byte_is_repeated_or_told(work, plain, name, cuts):
             assert "\n" not in said
         else:
             assert tables_of(work / "out") == plain, place
-    assert told < cuts if name == "journal.jsonl" else told > 0
+    assert told < points(cuts) if name == "journal.jsonl" else told > 0
 
 
 def error_of(do):

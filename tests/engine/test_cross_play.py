@@ -75,8 +75,8 @@ def test_one_shot_on_the_lattice_is_wan2015(adult, wan2015, wan2015_equilibria):
     for policy in ("basic", "no-attack", "sh-friendly"):
         assert_row_is(adult.table, policy, "one-shot", "one-shot", summary.loc[policy])
     assert_row_is(adult.table, "safe-harbor", "one-shot", "", summary.loc["safe-harbor"])
-    # As printed in the paper's Table 7, where they reproduce: see docs/reproduction.md.
-    assert row(adult.table, "basic", "one-shot", "one-shot")["publisher_payoff"] == pytest.approx(1195.46, abs=0.01)
+    # As docs/reproduction.md shows beside the 1195.50 of the paper's Table 7.
+    assert row(adult.table, "basic", "one-shot", "one-shot")["publisher_payoff"] == pytest.approx(1195.21, abs=0.01)
 
 
 @pytest.mark.deep

@@ -376,7 +376,7 @@ def test_strategy_payoffs_draws_every_strategy_by_reply_at_its_place() -> None:
 
 def test_strategy_payoffs_names_the_first_of_the_best_strategies_and_its_payoff() -> None:
     (note,) = strategy_payoffs(strategies_table()).axes[0].texts
-    assert note.get_text() == "best: 0,1,3, 1,049.70"
+    assert note.get_text() == "best: levels 0, 1, 3 pay 1,049.70"
     low, high = note.axes.get_ylim()
     assert high > 1049.7 + 0.1 * (high - low)  # its strip holds no point
 

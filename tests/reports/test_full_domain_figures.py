@@ -53,7 +53,7 @@ def test_front_rings_the_node_chosen():
     (axes,) = figure.axes
     ring = axes.lines[-1]
     assert (list(ring.get_xdata()), list(ring.get_ydata())) == ([0.7], [0.9])
-    assert [text.get_text() for text in axes.texts] == ["ring: chosen, 0,0"]
+    assert [text.get_text() for text in axes.texts] == ["ring: chosen, levels 0, 0"]
     assert misplaced(figure) == []
 
 

@@ -21,7 +21,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 def parts_of(page):
     """Return the part of each scenario, by its name."""
     text = page.read_text(encoding="utf-8")
-    return {part.partition("\n")[0]: part for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]}
+    # A blank line parts it from the next.
+    return {part.partition("\n")[0]: part.rstrip("\n") for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]}
 
 
 def test_every_bundled_scenario_is_shown_with_a_figure_a_finding_and_its_command():

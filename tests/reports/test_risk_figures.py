@@ -109,11 +109,11 @@ def test_capabilities_are_shown_as_shares_of_settings():
     figure = capability_reductions(settings_table())
     (axes,) = panels(figure)
     lines = {line.get_label(): line for line in axes.get_lines()}
-    assert set(lines) == {"twitter", "voters"}
+    assert set(lines) == {"Twitter", "Voters"}
     np.testing.assert_allclose(
-        lines["twitter"].get_xdata(), sorted(80.5 + 10 * m + c for m in (0.2, 0.5) for c in (0.2, 0.8))
+        lines["Twitter"].get_xdata(), sorted(80.5 + 10 * m + c for m in (0.2, 0.5) for c in (0.2, 0.8))
     )
-    np.testing.assert_allclose(lines["twitter"].get_ydata(), [0.25, 0.5, 0.75, 1])
+    np.testing.assert_allclose(lines["Twitter"].get_ydata(), [0.25, 0.5, 0.75, 1])
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ def test_sweeps_of_the_masking_game_draw_payoff_privacy_and_utility(masked):
     ):
         figure = drawn[name]
         labels = [axes.get_xlabel() for axes in figure.axes if axes.get_visible()]
-        assert labels == ["Loss", "Method", "Attributes (how many)"]
+        assert labels == ["Loss (per record)", "Method", "Attributes (how many)"]
         price, method, attributes = figure.axes[:3]
         runs = masked.runs[
             (masked.runs["adversary.stages.0.method"] == "tmrca")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,7 +120,7 @@ class Source:
     @property
     def total_price(self) -> float:
         """What the source costs for all kinds of people that there are."""
-        return self.price + float(sum(self.profiles[profile].price for profile in self.used.tolist()))
+        return self.price + fsum(self.profiles[profile].price for profile in self.used.tolist())
 
     @property
     def presence(self) -> Floats:
@@ -205,7 +206,7 @@ class Knowledge:
     @property
     def total_price(self) -> float:
         """What all sources cost together."""
-        return sum(source.total_price for source in self.sources)
+        return fsum(source.total_price for source in self.sources)
 
     def mask(self, names: Sequence[str]) -> int:
         """Return a set of attributes as bits: bit j for the j-th attribute."""

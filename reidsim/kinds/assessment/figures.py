@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 from reidsim.errors import InputError
 from reidsim.figures.inputs import checked, only_value, refuse_repeated
 from reidsim.figures.spacing import scale_axis
-from reidsim.figures.style import draw_shares, label_axes, legend_below, looks, new_figure
+from reidsim.figures.style import draw_shares, given_name, label_axes, legend_below, looks, new_figure, sentence
 from reidsim.kinds.assessment.measures import RISKS_OF_PERSONS
 from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.palette import BLACK, BLUE, GREY, SKY_BLUE
@@ -74,7 +74,7 @@ def risk_maps(records: pd.DataFrame) -> Figure:
             "nothing to compare", source="records table", found=", ".join(table["knowledge"].unique()),
             expected=f"{WORST_CASE!r} and another adversary",
         )  # fmt: skip
-    figure, grid = new_figure(len(adversaries), len(_RISKS), panel=(3.3, 3.0), sharex=True, sharey=True)
+    figure, grid = new_figure(len(adversaries), len(_RISKS), panel=(3.3, 2.7), sharex=True, sharey=True)
     meshes = []
     for name, row in zip(adversaries, grid, strict=True):
         theirs = table[table["knowledge"] == name].sort_values("record")
@@ -83,8 +83,8 @@ def risk_maps(records: pd.DataFrame) -> Figure:
         for risk, axes in zip(_RISKS, row, strict=True):
             meshes.append(_map(axes, worst[risk].to_numpy(), theirs[risk].to_numpy()))
             title = RISKS_OF_PERSONS[risk].label if row is grid[0] else ""
-            label_axes(axes, title=title, x="Worst case" if row is grid[-1] else "")
-        label_axes(row[0], y=name)
+            label_axes(axes, title=title, x="Risk in the worst case" if row is grid[-1] else "")
+        label_axes(row[0], y=f"Risk from {given_name(name)}")
     panels = [axes for row in grid for axes in row]
     bar = figure.colorbar(meshes[0], ax=panels, format=FuncFormatter(lambda share, _: f"{100 * share:g} %"))
     bar.ax.tick_params(labelsize=9)
@@ -139,7 +139,7 @@ def risk_reductions(reductions: pd.DataFrame) -> Figure:
         axes.plot(sizes, rows["median"], color=BLACK, marker="o", markersize=4)
         scale_axis(axes, "x", sizes)
         axes.yaxis.set_major_formatter(PercentFormatter(decimals=None, symbol=" %"))
-        label_axes(axes, title=name, x="Records", y="Reduction of marketer risk")
+        label_axes(axes, title=sentence(given_name(name)), x="Records", y="Reduction of marketer risk")
     legend_below(
         figure,
         [
@@ -182,7 +182,7 @@ def capability_reductions(settings: pd.DataFrame) -> Figure:
     look = looks(adversaries)
     for name in adversaries:
         means = table[table["knowledge"] == name].groupby(list(capabilities))[["q1", "median", "q3"]].mean()
-        draw_shares(axes, means["median"].to_numpy(), look[name], name)
+        draw_shares(axes, means["median"].to_numpy(), look[name], sentence(given_name(name)))
     label_axes(axes, x="Reduction of overall risk, median person", y="Share of settings")
     axes.xaxis.set_major_formatter(PercentFormatter(decimals=None, symbol=" %"))
     axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))

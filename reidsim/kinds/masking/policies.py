@@ -108,7 +108,7 @@ POLICIES: Policies[MaskingPolicy] = Policies(
             without_inference=True, look=Look(GREY, "D"),
         ),
         _policy(
-            "random-opt-in", "Random opt-in", "everything or nothing, at random", is_rule=True, look=Look(ORANGE, "v")
+            "random-opt-in", "Random opt-in", "everything or nothing, at random", is_rule=True, look=Look(ORANGE, "<")
         ),
         _policy(
             "random-masking", "Random masking", "each attribute is shared at random", is_rule=True, masks=True,

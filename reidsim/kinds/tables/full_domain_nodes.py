@@ -13,6 +13,7 @@ from reidsim.kinds.tables.schema import NodesSection
 from reidsim.kinds.tables.solving import search_is_of_nodes, whole_game
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.study import AnalysisTables
+from reidsim.sums import dot
 
 # Listing all nodes of a lattice of this size takes seconds.
 _MOST_NODES_LISTED = 100_000
@@ -76,7 +77,7 @@ def node_tables(
 
 
 def _node_rows(study: TablesStudy, policy: str, nodes: NodeOutcomes) -> pd.DataFrame:
-    best_case = float(study.of_cells(study.prices.benefit) @ study.weights)
+    best_case = dot(study.of_cells(study.prices.benefit), study.weights)
     return pd.DataFrame(
         {
             "policy": policy,

@@ -17,6 +17,7 @@ from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.solving import TablesChoice, node_strategies, planned_game, search_is_of_nodes
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.table_data import PRICES
+from reidsim.sums import dot
 
 # Whose class sizes the publisher plans with is no amount, but no more of the study than the amounts are.
 _KEYS = frozenset((*MONEY_KEYS, "beliefs.risk"))
@@ -98,6 +99,6 @@ class FullDomainPoints:
 
     def _of_records(self, study: TablesStudy, policy: str, point: int) -> TablesChoice:
         best = self._by_record(policy)
-        payout = float(best.payoff[point] @ study.weights)
+        payout = dot(best.payoff[point], study.weights)
         evaluated = np.full(study.space.n_records, best.evaluated, dtype=np.int64)
         return TablesChoice(best.strategies[point], "record-level", evaluated, exact=True, planned_payout=payout)

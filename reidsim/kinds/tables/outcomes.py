@@ -24,6 +24,7 @@ from reidsim.releases.full_domain import released_class_sizes, released_table
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import PolicyOutcome, solver_facts
+from reidsim.sums import dot
 
 # Threads that have solved a table, and so have loaded the compiled code that run times are not about.
 _warm = threading.local()
@@ -113,11 +114,11 @@ def optima_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> p
     Where people have several records, `people` tells how many there are, and those suppressed or attacked are people.
     """
     weights = study.weights
-    best_case = float(study.of_cells(study.prices.benefit) @ weights)
+    best_case = dot(study.of_cells(study.prices.benefit), weights)
     rows = []
     for policy, outcome in outcomes.items():
         equilibrium, found = outcome.equilibrium, outcome.found
-        payout = float(equilibrium.publisher_payoff @ weights)
+        payout = dot(equilibrium.publisher_payoff, weights)
         is_rule = policy_named(policy).is_rule
         rows.append(
             {
@@ -126,7 +127,7 @@ def optima_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> p
                 "payout": payout,
                 "relative_payout": payout / best_case if best_case else 0.0,
                 "planned_payout": found.planned_payout,
-                "adversary_payout": float(equilibrium.adversary_payoff @ weights),
+                "adversary_payout": dot(equilibrium.adversary_payoff, weights),
                 "records": study.n_records,
                 **({} if study.persons is None else {"people": study.n_subjects}),
                 "suppressed": int(weights[equilibrium.withheld].sum()),

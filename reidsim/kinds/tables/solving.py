@@ -42,6 +42,7 @@ from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.adversary_schema import Risk
 from reidsim.scenarios.policy import k_of
+from reidsim.sums import dot
 
 if TYPE_CHECKING:
     from reidsim.kinds.tables.study import TablesStudy
@@ -329,7 +330,7 @@ def _record_level(played: FullDomainGame) -> Choice:
     n = played.lattice.n_records
     if not isinstance(played, AnyAdversaryGame):
         best = record_level(played)
-        payout = float(best.payoff[0] @ played.released)
+        payout = dot(best.payoff[0], played.released)
         evaluated = np.full(n, best.evaluated, dtype=np.int64)
         return TablesChoice(best.strategies[0], "record-level", evaluated, exact=True, planned_payout=payout)
     game, minimum = played.record_game, np.full(n, played.lattice.index(played.lowest), dtype=np.int64)
@@ -337,7 +338,7 @@ def _record_level(played: FullDomainGame) -> Choice:
     payoff = evaluate(game, choice).publisher_payoff
     withheld = payoff_of_withholding(game)
     strategies = np.where(payoff > withheld + game.tie(), choice.strategies, WITHHELD)
-    payout = float(np.where(strategies == WITHHELD, withheld, payoff) @ played.released)
+    payout = dot(np.where(strategies == WITHHELD, withheld, payoff), played.released)
     return TablesChoice(strategies, choice.solver, choice.evaluated, choice.exact, planned_payout=payout)
 
 

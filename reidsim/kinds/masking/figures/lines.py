@@ -12,7 +12,18 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from reidsim.figures.inputs import checked
-from reidsim.figures.style import UNIT, key_words, label_axes, legend_below, number_ticks, panels, policy_name, sentence
+from reidsim.figures.style import (
+    UNIT,
+    draw_line,
+    key_words,
+    label_axes,
+    legend_below,
+    number_ticks,
+    panels,
+    policy_name,
+    sentence,
+    with_unit,
+)
 from reidsim.figures.sweep import is_own
 from reidsim.games.measures import RISK, UTILITY
 from reidsim.kinds.masking.figures.subjects import masking_look, ordered_masking_policies
@@ -67,18 +78,9 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
             own = masking_look(policy)
             points = here[here["policy"] == policy].groupby("value", sort=False)[measure]
             mean, spread = points.mean().reindex(values), points.std(ddof=0).reindex(values)
-            (handle,) = axes.plot(
-                positions,
-                mean,
-                color=own.colour,
-                linestyle="-" if positions is numbers else "none",
-                marker=own.marker,
-                markersize=4,
-                markerfacecolor="white",
-                label=policy_name(policy),
-            )
+            dashes = own.dashes if positions is numbers else "none"
+            handles += draw_line(axes, positions, mean, own, policy_name(policy), linestyle=dashes)
             axes.errorbar(positions, mean, yerr=spread, color=own.colour, fmt="none", capsize=2, elinewidth=0.8)
-            handles.append(handle)
         if positions is not numbers:
             axes.set_xticks(positions, values)
         number_ticks(axes.yaxis)
@@ -119,8 +121,9 @@ def lines_of_runs(runs: pd.DataFrame, sweep: SweepSection, content: Mapping[str,
         settings = ["".join(f", {key_words(key)} {_text(value)}" for key, value in zip(others, row, strict=True))
                     for row in rows[others].itertuples(index=False)]  # fmt: skip
         labels, what = _labels(rows[group[0]])
+        words = with_unit(sentence(key_words(group[0])), group[0])
         part = rows.assign(
-            line=[f"{sentence(key_words(group[0]))}{what}{setting}" for setting in settings], value=labels
+            line=[f"{words}{what}{setting}" for setting in settings], value=labels
         )
         numbers = pd.to_numeric(part["value"], errors="coerce")
         parts.append(part if numbers.isna().any() else part.iloc[np.argsort(numbers.to_numpy(), kind="stable")])

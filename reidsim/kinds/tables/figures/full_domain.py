@@ -178,8 +178,9 @@ def payout_front(front: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
         for node in picked["node"]:
             # Below the steps, which rise to the right.
             axes.text(
-                0.98, 0.04, f"ring: chosen, {node}", transform=axes.transAxes, fontsize=9, ha="right", parse_math=False
-            )
+                0.98, 0.04, f"ring: chosen, levels {node.replace(',', ', ')}", transform=axes.transAxes, fontsize=9,
+                ha="right", parse_math=False,
+            )  # fmt: skip
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(PercentFormatter(xmax=1, decimals=None))
         axes.margins(0.08, 0.12)

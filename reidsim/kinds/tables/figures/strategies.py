@@ -91,7 +91,7 @@ def _annotate_best(axes: Axes, table: pd.DataFrame, best: int) -> None:
     to_the_right = best < len(table) / 2
     payoff = float(table["publisher_payoff"].iloc[best])
     axes.annotate(
-        f"best: {table['strategy'].iloc[best]}, {style.money_text(payoff)}",
+        f"best: levels {table['strategy'].iloc[best].replace(',', ', ')} pay {style.money_text(payoff)}",
         xy=(best, 1.0),
         xycoords=("data", "axes fraction"),
         xytext=(4 if to_the_right else -4, -2),

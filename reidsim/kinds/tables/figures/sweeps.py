@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import FuncFormatter
 
 from reidsim.figures import style
 from reidsim.figures.inputs import checked, refuse_repeated
@@ -96,7 +96,7 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
         right.set_ylim(min(right.get_ylim()[0], 0.99), 1)
         scale_axis(axes, "x", np.unique(here["value"]))
         style.number_ticks(axes.yaxis)
-        right.yaxis.set_major_formatter(PercentFormatter(xmax=1))
+        right.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g}%"))
         right.spines["top"].set_visible(False)
         right.tick_params(labelsize=9)
         style.label_axes(
