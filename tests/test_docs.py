@@ -32,9 +32,9 @@ def page_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_pages_have_blocks_to_play() -> None:
-    blocks = at_least(320, (block for page in PAGES for block in blocks_of(page)))
-    at_least(55, (block for block in blocks if block.title == OUTPUT))
-    at_least(85, (block for block in blocks if block.language in {"sh", "python"}))
+    blocks = at_least(290, (block for page in PAGES for block in blocks_of(page)))
+    at_least(45, (block for block in blocks if block.title == OUTPUT))
+    at_least(75, (block for block in blocks if block.language in {"sh", "python"}))
 
 
 # The ledger is played in tests/reports/test_reproduction.py.
