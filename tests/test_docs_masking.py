@@ -28,11 +28,11 @@ def names_in(rows):
 
 
 @pytest.mark.parametrize(
-    ("column", "known"),
-    [("policy", set(POLICIES)), ("solver", literals(SubjectsSection.model_fields["solver"].annotation))],
+    ("heading", "known"),
+    [("Policies", set(POLICIES)), ("Solvers", literals(SubjectsSection.model_fields["solver"].annotation))],
 )
-def test_policies_and_solvers_are_described(column, known):
-    assert sorted(names_in(rows_of(parts(TEXT)["The subject"], column))) == sorted(known)
+def test_policies_and_solvers_are_described(heading, known):
+    assert sorted(names_in(rows_of(parts(TEXT)[heading], "column"))) == sorted(known)
 
 
 @pytest.fixture(scope="module")
