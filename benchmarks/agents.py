@@ -22,6 +22,7 @@ from typing import Any
 
 import mesa
 import numpy as np
+from figures import figure
 
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import ParticipationRule, Setting
@@ -148,6 +149,7 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
     full = peak_bytes(lambda: play(deciding))
     print(f"{name}: {n:,} data subjects, {setting.n_cells:,} distinct records, {setting.space.size} strategies")
     print(f"  bare solver {bare:.3f} s, one round {ours:.3f} s: {ours / bare:.2f} times (to reach: at most 1.5)")
+    figure(f"{name}: one round", ours, "bare solver", bare, 1.5, at_most=True)
     print(f"  with subjects who decide {with_subjects:.3f} s: {with_subjects / bare:.2f} times")
     print(
         f"  memory beyond the solver's own {max(memory - own, 0) / n:.0f} bytes per subject, with subjects who decide"
@@ -166,6 +168,7 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
         f"  {vectorised * 1000:.1f} ms: {decided / vectorised:.0f} times, {(created + decided) / vectorised:.0f} with"
     )
     print("  making them (to reach: 100)")
+    figure(f"{name}: whether to take part", vectorised, "plain mesa", decided, 100.0)
     few = _PlainModel(sample)
     cells = setting.cell_of_subject[:sample]
     linker = study.own_linker(study.scenario.adversary.risk)
@@ -174,6 +177,7 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
         for s in range(setting.space.size)
     ]
     chosen = best_time(lambda: few.agents.do("choose"), 1) * n / sample
+    figure(f"{name}: which form to share, whole round", ours, "plain mesa", chosen, 100.0)
     print(f"  which form to share: plain mesa {chosen:.1f} s (extrapolated), a whole round {ours:.3f} s: "
           f"{chosen / ours:.0f} times (to reach: 100)")  # fmt: skip
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from figures import figure
 from needs import require_file, require_package
 
 from reidsim.engine.batch.design import Design, at_point
@@ -64,6 +65,7 @@ def tiny_runs(n: int) -> None:
         half = seconds_of(lambda: run_tasks(work, tasks, SerialExecutor(), folder=Path(folder)))
         rest = seconds_of(lambda: run_tasks(work, tasks[n // 2 :], SerialExecutor()))
     print(f"{n:,} tiny runs: bare loop {loop:.2f} s, batch {batch:.2f} s, ratio {batch / loop:.3f}")
+    figure(f"{n:,} tiny runs as a batch", batch, "bare loop", loop, 1.15, at_most=True)
     print(f"resumed: {resumed:.2f} s when complete; when half done, {half / rest:.3f} of the half that is missing")
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from figures import figure
 from needs import require_file
 
 from reidsim.engine.batch.batch_run import run_job
@@ -51,6 +52,7 @@ def in_blocks(n: int) -> None:
             run_job(job, loaded, SerialExecutor(), folder=Path(folder) / "played")
             batch += time.perf_counter() - begun
     print(f"{n:,} small runs: bare loop {loop:.1f} s, batch {batch:.1f} s, ratio {batch / loop:.3f} (at most 1.15)")
+    figure(f"{n:,} runs of cross-play as a batch", batch, "bare loop", loop, 1.15, at_most=True)
 
 
 def mixtures(n_games: int) -> None:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 
 import numpy as np
+from figures import figure
 from memory import peak_mib
 
 from reidsim.adversaries.one_shot import OneShotAdversary
@@ -90,22 +91,9 @@ def figures(study: TablesStudy, amounts: Sequence[float] = AMOUNTS, repeats: int
     Returns
     -------
     list of dict
-        Of each piece of work: `work`, `seconds` of ours, `against` what, the `ratio` (of the reference to ours; of ours
-        to one point or type where the work grows), the ratio `to_reach`, and `mib`, the peak memory so far.
+        Of each piece of work, as `figures.figure` has it.
     """
     rows: list[dict[str, object]] = []
-
-    def add(work: str, seconds: float, against: str, ratio: float, to_reach: float) -> None:
-        rows.append(
-            {
-                "work": work,
-                "seconds": seconds,
-                "against": against,
-                "ratio": ratio,
-                "to_reach": to_reach,
-                "mib": peak_mib(),
-            }
-        )
 
     for no_attack in (False, True):
         name, slowest = "no-attack" if no_attack else "basic", 0.0
@@ -117,19 +105,19 @@ def figures(study: TablesStudy, amounts: Sequence[float] = AMOUNTS, repeats: int
                 ours = min(ours, cpu_time(lambda game=game: search(fresh(game)), 1))
                 walk = min(walk, cpu_time(lambda game=game: search(walked(game)), 1))
             slowest, work = max(slowest, ours), f"{name}, G = L = {amount:.0f}"
-            add(work, ours, "walk of the lattice", walk / ours, 0.0)
+            rows.append(figure(work, ours, "walk of the lattice", walk))
             if amount in AHEAD_OF_ARX[no_attack]:
                 ahead = AHEAD_OF_ARX[no_attack][amount]
-                add(work, ours, "ARX, at least", ahead * walk / ours, 25.0)
+                rows.append(figure(work, ours, "ARX, at least", ahead * walk, 25.0))
         values = np.linspace(0, 2000, 50)
         game = study.node_game("prosecutor", Prices.of_points(BENEFIT, values, values, COST), no_attack=no_attack)
         seconds = cpu_time(lambda game=game: search(fresh(game)), repeats)
-        add(f"{name}, 50 points", seconds, "the slowest of one", seconds / slowest, 1.2)
+        rows.append(figure(f"{name}, 50 points", seconds, "the slowest of one", slowest, 1.2, at_most=True))
         game = study.node_game("prosecutor", Prices.of_points(BENEFIT, 1000, 1000, COST), no_attack=no_attack)
         one = cpu_time(lambda game=game: search(fresh(game)), repeats)
         for number in (2, 5):
             seconds = cpu_time(lambda game=game, number=number: search(against_types(study, game, number)), repeats)
-            add(f"{name}, {number} types", seconds, "one type", seconds / one, number)
+            rows.append(figure(f"{name}, {number} types", seconds, "one type", one, number, at_most=True))
     return rows
 
 

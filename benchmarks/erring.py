@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
+from figures import figure
 
 from reidsim.adversaries.erring import ErringAdversary
 from reidsim.games.backward_induction import backward_induction
@@ -56,6 +57,8 @@ def by_record(scenario: str, precisions: list[float], repeats: int) -> None:
             lambda played=played: backward_induction(played, {"": Constraint()})[""], repeats
         )
         bounding, bounded = best_time(lambda played=played: branch_and_bound(played), repeats)
+        errs = "no errors" if precision is None else f"precision {precision:g}"
+        figure(f"branch and bound, {scenario}, {errs}", bounding, "enumeration", enumerating)
         if not np.array_equal(bounded.strategies, every.strategies):
             raise SystemExit("branch and bound finds others")
         print(

@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from figures import figure
 from memory import peak_mib
 from scipy.stats import binom
 
@@ -91,6 +92,7 @@ def main() -> None:
                 f"  {name}: {seconds:,.1f} s (from {sample} records), RATIO {seconds / ours:,.0f}, "
                 f"largest relative difference {apart:.1e}"
             )
+            figure(f"sequential adversary, n = {n:,}", ours, name, seconds)
     print("to reach at n = 50,000: 5,000 times the linear program, 2,000 times the two-level one")
     for n in (10**4, 10**6, 10**8):
         print(f"n = {n:>11,}, same shares: {1e3 * induction_seconds(n, records):8.2f} ms")

@@ -14,6 +14,7 @@ import argparse
 import time
 
 import numpy as np
+from figures import figure
 from memory import peak_mib
 
 from reidsim.adversaries.knowledge.assessment import Assessment, assess
@@ -74,6 +75,7 @@ def compare(codes: Codes, knowledge: Knowledge, sample: int, trials: int) -> Non
     risks, seconds = plain(codes, knowledge, persons, trials)
     error = np.sqrt(np.mean((risks - found.risks.marketer[persons]) ** 2))
     print(f"n = {n:,}, {len(found.sets)} knowledge sets: exact {1e3 * ours:.1f} ms")
+    figure(f"exact risks of {n:,} people", ours, f"Monte Carlo, {trials:,} trials", seconds)
     print(
         f"  plain Monte Carlo, {trials:,} trials: {seconds:,.1f} s (from {sample} persons), "
         f"RATIO {seconds / ours:,.0f}; its error in marketer risk {error:.1e} (exact: 0)"

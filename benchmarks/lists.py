@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping
 
 import numpy as np
+from figures import figure
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
@@ -94,6 +95,7 @@ def main() -> None:
     plain(few, options.sample)
     slow = (time.perf_counter() - start) * n / options.sample
     rows = sum(each.n_records for each in lists.values())
+    figure(f"four lists of {n:,} people", seconds, "plain loop", slow)
     print(
         f"four lists of {n:,} people, {rows:,} rows: {seconds:.2f} s; plain loop {slow:,.0f} s, {slow / seconds:,.0f} x"
     )

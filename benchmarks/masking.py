@@ -14,15 +14,17 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+from figures import figure, grown
 from memory import peak_mib
 from needs import require_file
 
 from reidsim.adversaries.multistage.attack import two_stage_attack
+from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.games.masking.anytime import anytime
 from reidsim.games.masking.backward_induction import masking_backward_induction
@@ -195,6 +197,7 @@ def solvers(game: MaskingGame, sample: int) -> None:
     n = game.n_records
 
     def fresh() -> MaskingGame:
+        forget_inferences()
         return MaskingGame(game.space, game.attack, game.world, game.benefit, game.loss)
 
     before = peak_mib()
@@ -221,6 +224,7 @@ def solvers(game: MaskingGame, sample: int) -> None:
     each = seconds / len(rows)
     print(f"plain backward induction with pruning, {len(rows)} subjects, same payoffs: {each:.1f} s each")
     print(f"  RATIO per subject: {each / (cold / n):,.0f} (to reach 3,000)")
+    figure(f"masking, exact, {n:,} subjects", cold, "plain backward induction", each * n, 3000.0)
 
 
 def growth(largest: int, subjects: int) -> None:
@@ -248,9 +252,15 @@ def growth(largest: int, subjects: int) -> None:
             f"genealogy {men:>9,}, registry {people:>9,}, 1,000 subjects: {seconds:6.2f} s; "
             f"{choice.evaluated.mean():,.0f} strategies each; peak {peak_mib():,.0f} MiB"
         )
-    for n in (10_000, subjects):
+    growth_in_subjects((10_000, subjects))
+
+
+def growth_in_subjects(sizes: Sequence[int]) -> None:
+    """Time the exact game for ever more subjects of 12 loci."""
+    for n in sizes:
         game = made_up_game(n, 20_000, max(20_000, n), 12)
         seconds, choice = timed(lambda game=game: best_first(game))
+        grown("masking game over subjects", n, seconds)
         print(
             f"{n:>9,} subjects: {seconds:6.2f} s = {1e3 * seconds / n:.2f} ms each; "
             f"{choice.evaluated.mean():,.0f} strategies each; peak {peak_mib():,.0f} MiB"

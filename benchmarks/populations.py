@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+from figures import figure, grown
 from memory import peak_mib
 from needs import require_package
 from populations_national import national
@@ -73,6 +74,7 @@ def counts(repeats: int = 5) -> None:
         ours()
         (_, own), (_, other) = timed(ours, repeats), timed(numpys, repeats)
         print(f"  {name}: {own:.3f} s, numpy {other:.3f} s; RATIO: {own / other:.1f} (to stay below 4)")
+        figure(f"{name} draws", own, "numpy", other, 4.0, at_most=True)
 
 
 def engines(people: int, repeats: int) -> None:
@@ -84,6 +86,7 @@ def engines(people: int, repeats: int) -> None:
         check_pedigree(genealogy)
     print(f"genealogy of {people:,} x {GENERATIONS}, from the recipe on: vectorised {fast:.3f} s, simuPOP {slow:.2f} s")
     print(f"  RATIO: {slow / fast:,.0f} (to reach 50)")
+    figure(f"genealogy of {people:,} x {GENERATIONS}", fast, "simuPOP", slow, 50.0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "genealogy.parquet"
         _, writing = timed(lambda: write_genealogy(ours, path) or ours, 3)
@@ -99,6 +102,7 @@ def growth(sizes: list[int]) -> None:
     for total in sizes:
         genealogy, seconds = timed(lambda people=total // GENERATIONS: vectorised(people))
         assert len(genealogy) == total
+        grown("genealogy over people", total, seconds)
         print(
             f"  {total:>12,} people: {seconds:7.2f} s = {1e9 * seconds / total:4.0f} ns per person, "
             f"peak {peak_mib():6,.0f} MiB"

@@ -15,6 +15,7 @@ import time
 from itertools import accumulate
 
 import numpy as np
+from figures import figure
 from memory import peak_mib
 
 from reidsim.bundled import bundled_folder
@@ -77,6 +78,7 @@ def national(sample: int = 20_000, largest: int = 100_000_000) -> None:
         assert (np.abs(seen - share) < 5 * np.sqrt(share * (1 - share) / len(drawn)) + 1e-9).all()
     print(f"plain loop, {sample:,} people, same shares: {1e6 * per_plain:.1f} us per person")
     print(f"  RATIO per person: {per_plain / (ours / recipe.people):,.0f}")
+    figure(f"{recipe.people:,} individuals, national", ours, "plain loop", per_plain * recipe.people)
 
     for people in (recipe.people, largest):
         start = time.perf_counter()

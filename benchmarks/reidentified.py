@@ -14,6 +14,7 @@ import argparse
 import time
 
 import numpy as np
+from figures import figure
 
 from reidsim.linkage.poisson_binomial import Floats, successes
 
@@ -63,6 +64,7 @@ def main() -> None:
             start = time.perf_counter()
             whole = successes(chance)
             seconds = min(seconds, time.perf_counter() - start)
+        figure(f"distribution of re-identified people, {name}", seconds, "term by term", seconds_plain)
         print(
             f"{name}: {options.attempts:,} attempts in {seconds:.2f} s, term by term {seconds_plain:,.0f} s "
             f"({seconds_plain / seconds:,.0f} times as long), {len(whole.masses):,} numbers; on {len(sample):,} "

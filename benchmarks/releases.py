@@ -13,6 +13,7 @@ import argparse
 import time
 
 import numpy as np
+from figures import figure
 from numpy.typing import NDArray
 
 from reidsim.adversaries.one_shot import OneShotAdversary
@@ -161,7 +162,9 @@ def main() -> None:
     for risk in ("journalist", "prosecutor"):
         world = World(options.records, options.people, options.waves, prosecutor=risk == "prosecutor", seed=2)
         sizes, seconds = intersected(world)
-        print(f"{risk}, {seconds:.2f}, {check(world, sizes, options.sample):,.0f}")
+        plain = check(world, sizes, options.sample)
+        figure(f"{options.waves} releases of {options.records:,} records, {risk}", seconds, "plain count", plain)
+        print(f"{risk}, {seconds:.2f}, {plain:,.0f}")
 
 
 if __name__ == "__main__":

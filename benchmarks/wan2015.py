@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
+from figures import figure, grown
 from memory import peak_mib
 
 from reidsim.adversaries.one_shot import OneShotAdversary
@@ -56,18 +57,6 @@ def best_time(work: Callable[[], Result], repeats: int) -> tuple[float, Result]:
         result = work()
         times.append(time.process_time() - start)
     return min(times), result
-
-
-def figure(work: str, seconds: float, ratio: float, to_reach: float) -> dict[str, object]:
-    """Return what one piece of work took, and how many times as long the plain reference."""
-    return {
-        "work": work,
-        "seconds": seconds,
-        "against": "plain reference",
-        "ratio": ratio,
-        "to_reach": to_reach,
-        "mib": peak_mib(),
-    }
 
 
 def four_policies(study: TablesStudy) -> dict[str, object]:
@@ -133,7 +122,7 @@ def per_record(study: TablesStudy, repeats: int, sample: int) -> dict[str, objec
     print(f"plain per-record loop, {sample} records, same payoffs: {1e3 * per_plain:.1f} ms per record")
     ratio = per_plain / (ours / study.n_records)
     print(f"  RATIO per record: {ratio:,.0f} (to reach 2,000)")
-    return figure("four policies", ours, ratio, 2000.0)
+    return figure("four policies", ours, "plain loop", ours * ratio, 2000.0)
 
 
 def grid(study: TablesStudy, size: int, repeats: int, sample: int) -> dict[str, object]:
@@ -170,32 +159,31 @@ def grid(study: TablesStudy, size: int, repeats: int, sample: int) -> dict[str, 
     plain = (time.process_time() - start) / sample * points.n_points
     print(f"plain numpy, {sample} points, same strategies: {plain:.0f} s for the grid (extrapolated)")
     print(f"  RATIO on the grid: {plain / seconds:,.0f} (to reach 200)")
-    return figure(f"{size} x {size} grid of benefit and loss", seconds, plain / seconds, 200.0)
+    return figure(f"{size} x {size} grid of benefit and loss", seconds, "plain numpy", plain, 200.0)
 
 
 def figures(
     repeats: int = 5, sample_records: int = 20, size: int = 50, sample_points: int = 20
 ) -> list[dict[str, object]]:
-    """Return the figures of the per-record solution and of the grid, as `figure` has them."""
+    """Return the figures of the per-record solution and of the grid, as `figures.figure` has them."""
     study = build_study(load_scenario("wan2015"))
     return [per_record(study, repeats, sample_records), grid(study, size, repeats, sample_points)]
 
 
-def growth_in_records(study: TablesStudy) -> None:
+def growth_in_records(study: TablesStudy, sizes: Sequence[int] = (10_000, 100_000, 1_000_000)) -> None:
     """Time the basic game for ever more records drawn from the population."""
     population = study.linked_population
     share = population.counts / population.counts.sum()
-    for n in (10_000, 100_000, 1_000_000):
+    for n in sizes:
         drawn = np.random.default_rng(0).choice(len(share), n, p=share)
 
         def solve(drawn: np.ndarray = drawn) -> tuple[object, int]:
             first, _ = unique_rows(population.cells[drawn], population.domain.shape)
-            lattice = study.lattice_of(population.cells[drawn][first])
-            linker = PopulationLinker(GroupSizes(population, lattice))
-            game = study.record_game(lattice, linker, study.scenario.economics)
-            return backward_induction(game, {"basic": Constraint()}), lattice.n_records
+            game = study.game_of(population.cells[drawn][first])
+            return backward_induction(game, {"basic": Constraint()}), game.n_records
 
         seconds, (_, cells) = best_time(solve, 2)
+        grown("record-level game over records", n, seconds)
         each = 1e6 * seconds / n
         print(f"{n:>9,} records ({cells:,} cells), 288 strategies: {seconds:6.2f} s = {each:6.2f} us per record")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -28,7 +29,11 @@ def main() -> None:
             sys.exit(2)
     from reidsim.cli import main as command_line
 
-    command_line()
+    try:
+        command_line()
+    finally:
+        # The interpreter would look through everything that was imported for garbage, several times, before it ends.
+        gc.freeze()
 
 
 if __name__ == "__main__":

@@ -48,7 +48,8 @@ class _Steps(MofNCompleteColumn):
 class DelayedProgress:
     """Shows progress on a terminal or in a notebook once work has taken a while; silent anywhere else.
 
-    Work that is done in one step fills no bar, which moves to and fro instead, and its line leaves with the next task.
+    Work that is done in one step fills no bar, which moves to and fro instead. The line of what is done leaves with the
+    next task, those of what is part of a step with the next step.
 
     Parameters
     ----------
@@ -92,10 +93,15 @@ class DelayedProgress:
         if not self._watched:
             return
         with self._lock:
+            begun = list(self._steps)
             if task not in self._steps:
-                for other, (_, steps) in list(self._steps.items()):
-                    if steps <= 1:
-                        self._leave(other)
+                over = [other for other, (ended, steps) in self._steps.items() if steps <= 1 or ended >= steps]
+            elif done > self._steps[task][0]:
+                over = begun[begun.index(task) + 1 :]
+            else:
+                over = []
+            for other in over:
+                self._leave(other)
             self._steps[task] = (done, total)
             if time.monotonic() - self._since >= _PATIENCE_SECONDS:
                 self._show()

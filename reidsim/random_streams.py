@@ -18,6 +18,8 @@ _STREAMS = (
     "attributes",
     "lists",
     "reidentified",
+    "epidemic",
+    "simulated-tables",
 )
 
 

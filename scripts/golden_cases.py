@@ -295,6 +295,11 @@ _RUNS = (
         "figures.settings": {"p_m": [0.2, 0.8], "p_c": [0.5], "p_fm": [0.2, 0.8], "p_cu": [0.5], "records": 300,
                               "trials": 5},
     }),
+    Case("dynamic-release", "run", "dynamic-release", {"epidemic.cases": 600, "publisher.simulations": 40}),
+    Case("dynamic-cumulative", "run", "dynamic-release", {
+        "epidemic.cases": 200, "epidemic.periods": 40, "release.table": "cumulative", "publisher.simulations": 20,
+        "publisher.policies": ["no-protection", "pk", "basic"],
+    }),
     Case("xia2021-pitman", "run", "xia2021", {
         "release.sizes": [500],
         "release.samples": 1,

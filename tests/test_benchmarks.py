@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +12,15 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "benchmarks"
 # Shared by benchmarks, and started by none.
-SHARED = ("memory", "needs")
+SHARED = ("figures", "memory", "needs")
+# Stands for a folder of the test.
+OUTPUT = "OUTPUT"
 # Settings at which each is over in seconds.
 SMALL = {
+    "all": [
+        *("--only", "masking", "--records", "500", "1000", "--subjects", "20", "40"),
+        *("--people", "1000", "2000", "--output", OUTPUT),
+    ],
     "agents": ["--subjects", "2000", "--repeats", "1", "--sample", "20"],
     "batches": ["--tiny", "100", "--medium", "2", "--replications", "2", "--skip-dask"],
     "cross_play": ["--runs", "10", "--games", "1"],
@@ -33,6 +40,7 @@ SMALL = {
     "populations_national": ["--sample", "100", "--largest", "100000"],
     "reidentified": ["--attempts", "20000", "--sample", "1000", "--repeats", "1"],
     "releases": ["--records", "2000", "--people", "5000", "--waves", "5", "--sample", "5"],
+    "serve": ["--scenario", "market", "--changes", "1"],
     "stress": ["--points", "2"],
     "wan2015": [
         *("--repeats", "1", "--grid", "10"),
@@ -96,13 +104,46 @@ def test_a_file_that_is_missing_is_told_in_a_line(monkeypatch, capsys, tmp_path)
     assert said.err == f"masking.py needs the arrays of --inputs: {tmp_path / 'none.npz'} is no file\n"
 
 
+def test_a_program_that_is_missing_is_told_in_a_line(monkeypatch, capsys):
+    module = _loaded("serve", monkeypatch)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda wanted: True)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(sys, "argv", ["serve.py"])
+    with pytest.raises(SystemExit) as stop:
+        module.main()
+    assert (stop.value.code, *capsys.readouterr()) == (
+        2, "", "serve.py needs chromium: apt-get install chromium chromium-driver\n",
+    )  # fmt: skip
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("name", SMALL)
-def test_a_benchmark_runs_from_the_root_of_the_repository(name):
+def test_a_benchmark_runs_from_the_root_of_the_repository(name, tmp_path):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
     done = subprocess.run(
-        [sys.executable, f"benchmarks/{name}.py", *SMALL[name]],
+        [sys.executable, f"benchmarks/{name}.py", *(str(tmp_path) if each == OUTPUT else each for each in SMALL[name])],
         cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
+    if name == "serve" and done.returncode == 2 and os.environ.get("REIDSIM_BROWSER") != "required":
+        pytest.skip(done.stderr)
     assert done.returncode == 0, done.stderr
     assert any(character.isdigit() for character in done.stdout)
+    if name == "all":
+        page = (tmp_path / "performance.md").read_text(encoding="utf-8")
+        assert "(`masking.py`)" in page
+        assert (tmp_path / "figures" / "performance-growth.png").stat().st_size > 10_000
+
+
+def test_a_row_of_the_readme_is_a_benchmark_with_its_settings(monkeypatch):
+    found = _loaded("all", monkeypatch).settings()
+    assert set(found) == set(SMALL) - {"all"}
+    assert found["masking"][1] == ["--targets", "100", "--loci", "8", "--sample", "1", "--skip-growth"]
+
+
+def test_exponents_are_those_of_power_laws(monkeypatch):
+    sizes = (10, 100, 1000)
+    points = [(f"power {power}", size, 3e-6 * size**power) for power in (0.5, 1, 2) for size in sizes]
+    found = _loaded("all", monkeypatch).exponents(points)
+    for power in (0.5, 1, 2):
+        assert found[f"power {power}"][0] == list(sizes)
+        assert found[f"power {power}"][2] == pytest.approx(power)

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import gc
 import io
 import json
 import os
@@ -25,6 +26,7 @@ from tiers import cases
 import reidsim
 import reidsim.progress
 from reidsim import __version__, interrupts
+from reidsim.__main__ import main as command_line_of_the_package
 from reidsim.bundled import bundled_folder
 from reidsim.cli import app, main
 from reidsim.games.measures import REIDENTIFIED
@@ -671,9 +673,9 @@ def test_progress_goes_through_the_tasks(clock):
     page, console = terminal()
     with DelayedProgress(console) as progress:
         clock.now += 3
-        for task, done, total in (("solving", 18, 18), ("analysing", 1, 4), ("analysing", 2, 4)):
+        for task, done, total in (("solving", 17, 18), ("analysing", 1, 4), ("analysing", 2, 4)):
             progress(task, done, total)
-    assert "18/18" in page.getvalue()
+    assert "17/18" in page.getvalue()
     assert "2/4" in page.getvalue()
 
 
@@ -698,6 +700,27 @@ def test_work_of_one_step_leaves_with_the_next_task(clock):
         progress._bar.refresh()
         assert "2/4" in page.getvalue()
         assert "reading" not in page.getvalue()
+
+
+def test_parts_of_a_step_leave_with_the_next_step(clock):
+    page, console = terminal()
+    with DelayedProgress(console) as progress:
+        clock.now += 3
+        for told in (("gallery", 0, 2), ("playing", 2, 3), ("gallery", 1, 2)):
+            progress(*told)
+        page.truncate(0)
+        progress._bar.refresh()
+        assert "gallery" in page.getvalue()
+        assert "playing" not in page.getvalue()
+
+
+def test_the_program_ends_without_looking_for_garbage(monkeypatch):
+    monkeypatch.setattr("reidsim.cli.main", lambda: None)
+    try:
+        command_line_of_the_package()
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
 
 
 def test_progress_leaves_no_trace_when_it_is_over(clock):

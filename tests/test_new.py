@@ -28,12 +28,12 @@ from reidsim.drafts.values import MISSING_MARKS, WHOLE_NUMBER, direct_pattern, i
 from reidsim.engine.run import run_loaded
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.hierarchies import hierarchy_of
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import hierarchy_from_rows
+from reidsim.scenarios.hierarchies import hierarchy_of
 from reidsim.scenarios.load import load_scenario
 from reidsim.tables import delimited_line, read_table
 from reidsim.validation import validated

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from reidsim.bundled import resolve
+from reidsim.interrupts import stop_if_interrupted
+from reidsim.progress import DelayedProgress
+
 if TYPE_CHECKING:
     from reidsim.engine.results import Result
+    from reidsim.scenarios.load import LoadedScenario
+    from reidsim.scenarios.schema import ScenarioHead
 
 ScenarioArgument = Annotated[
     str, typer.Argument(help="Name of a bundled scenario, or a TOML file.", metavar="SCENARIO")
@@ -49,6 +55,23 @@ def overrides_of(texts: Sequence[str] | None) -> dict[str, object]:
     from reidsim.overrides import parse_override
 
     return dict(parse_override(text) for text in texts or [])
+
+
+def waiting(task: str) -> DelayedProgress:
+    """Return what says on standard error what is being done, once that has taken a while."""
+    return DelayedProgress(Console(stderr=True), task)
+
+
+def load(
+    scenario: str, set_: Sequence[str] | None, *, seed: int | None = None, allow_code: bool = False
+) -> LoadedScenario[ScenarioHead]:
+    """Load a scenario with what a command was given; imported late so that a mistyped name is told at once."""
+    resolve(scenario, "scenarios", "scenario")
+    with waiting(f"reading {scenario}"):
+        from reidsim.scenarios.load import load_scenario
+
+        stop_if_interrupted()
+        return load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
 
 
 def print_warnings(warnings: Sequence[str]) -> None:

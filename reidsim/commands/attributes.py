@@ -10,7 +10,6 @@ from rich.console import Console
 
 from reidsim.commands import arguments
 from reidsim.interrupts import stop_if_interrupted
-from reidsim.progress import DelayedProgress
 
 
 def attributes(
@@ -27,20 +26,15 @@ def attributes(
 
     Example: reidsim attributes mine.toml --seed 7
     """
-    # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
-    from reidsim.scenarios.load import load_scenario
+    loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
+    with arguments.waiting(f"reading {scenario}") as progress:
+        from reidsim.engine.attributes.run import attributes_loaded
+        from reidsim.engine.results import next_free_folder, require_free
+        from reidsim.reports.attributes_table import attributes_tables
+        from reidsim.reports.illustration import illustrate
 
-    stop_if_interrupted()
-    loaded = load_scenario(scenario, arguments.overrides_of(set_), seed=seed, allow_code=allow_code)
-
-    from reidsim.engine.attributes.run import attributes_loaded
-    from reidsim.engine.results import next_free_folder, require_free
-    from reidsim.reports.attributes_table import attributes_tables
-    from reidsim.reports.illustration import illustrate
-
-    folder = output or next_free_folder(Path("results"), f"{loaded.name}-attributes")
-    require_free(folder)
-    with DelayedProgress(Console(stderr=True)) as progress:
+        folder = output or next_free_folder(Path("results"), f"{loaded.name}-attributes")
+        require_free(folder)
         result = attributes_loaded(loaded, orders=orders, progress=progress)
         stop_if_interrupted()
         progress("drawing and writing", 0, 1)

@@ -10,9 +10,15 @@ import typer
 from rich.console import Console
 
 from reidsim import interrupts
-from reidsim.commands.arguments import AllowCodeOption, GroupReadableOption, print_verdict, print_warnings, tell_results
+from reidsim.commands.arguments import (
+    AllowCodeOption,
+    GroupReadableOption,
+    print_verdict,
+    print_warnings,
+    tell_results,
+    waiting,
+)
 from reidsim.errors import InputError
-from reidsim.progress import DelayedProgress
 
 if TYPE_CHECKING:
     from reidsim.engine.batch import Executor
@@ -68,14 +74,14 @@ def rerun(
 
     Example: reidsim rerun results/wan2021-001 --run 0/17 -o results/run-17
     """
-    from reidsim.engine.batch.rerun import rerun_one
-    from reidsim.engine.results import require_free
-    from reidsim.reports.illustration import illustrate
-    from reidsim.reports.summary_table import summary_tables
+    with waiting(f"reading {folder}") as progress:
+        from reidsim.engine.batch.rerun import rerun_one
+        from reidsim.engine.results import require_free
+        from reidsim.reports.illustration import illustrate
+        from reidsim.reports.summary_table import summary_tables
 
-    if output is not None:
-        require_free(output)
-    with DelayedProgress(Console(stderr=True)) as progress:
+        if output is not None:
+            require_free(output)
         repeated = rerun_one(folder, run, progress=progress, with_records=output is not None, allow_code=allow_code)
     task = repeated.task
     title = f"{repeated.name}: run {task.key}, point {task.point}, replication {task.replication}"
@@ -100,20 +106,21 @@ def run_several(
     group_readable: bool,
 ) -> None:
     """Run a batch, print its means and write its results folder; see `reidsim.commands.run.run`."""
-    from reidsim.engine.batch.batch_run import run_batch_loaded
     from reidsim.engine.batch.journal import keeps_runs
-    from reidsim.engine.batch.result import BatchResult
     from reidsim.engine.results import next_free_folder
-    from reidsim.reports.illustration import illustrate
-    from reidsim.reports.summary_table import batch_tables, summary_tables
-    from reidsim.scenarios.people import counted_units
 
     if folder is None:
         folder = (
             latest_folder(loaded.name) if resume or rerun_failed else next_free_folder(Path("results"), loaded.name)
         )
     try:
-        with DelayedProgress(Console(stderr=True)) as progress:
+        with waiting(f"reading {loaded.name}") as progress:
+            from reidsim.engine.batch.batch_run import run_batch_loaded
+            from reidsim.engine.batch.result import BatchResult
+            from reidsim.reports.illustration import illustrate
+            from reidsim.reports.summary_table import batch_tables, summary_tables
+            from reidsim.scenarios.people import counted_units
+
             result = run_batch_loaded(
                 loaded,
                 executor,

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from reidsim.bundled import bundled_names, resolve
-from reidsim.commands.arguments import STANDARD_OUTPUT
+from reidsim.commands.arguments import STANDARD_OUTPUT, waiting
 from reidsim.errors import InputError, nearest
 from reidsim.validation import read_text, read_toml
 
@@ -101,10 +101,11 @@ def reproduce(
 
     Example: reidsim reproduce xia2015
     """
-    from reidsim.reports.ledger import ledger_page
-    from reidsim.reports.reproduction import reproduce as reproduce_papers
+    with waiting("reproducing") as progress:
+        from reidsim.reports.ledger import ledger_page
+        from reidsim.reports.reproduction import reproduce as reproduce_papers
 
-    page = ledger_page(reproduce_papers(papers or []))
+        page = ledger_page(reproduce_papers(papers or [], progress=progress))
     if output is None or output == STANDARD_OUTPUT:
         typer.echo(page, nl=False)
     else:

@@ -12,7 +12,6 @@ from rich.console import Console
 from reidsim import interrupts
 from reidsim.commands import arguments, batch
 from reidsim.interrupts import stop_if_interrupted
-from reidsim.progress import DelayedProgress
 
 
 class OracleGame(StrEnum):
@@ -77,21 +76,20 @@ def cross_play(
 
     Example: reidsim cross-play mine.toml --set replications=50 -o results/played
     """
-    # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
-    from reidsim.engine.batch.executors.choice import executor_named
-    from reidsim.engine.batch.journal import keeps_runs
-    from reidsim.engine.cross_play.options import CrossPlayOptions
-    from reidsim.engine.cross_play.run import cross_play_loaded, has_several_plays
-    from reidsim.engine.results import next_free_folder, require_free
-    from reidsim.games.cross_play import require_measure
-    from reidsim.reports.cross_play_table import cross_play_tables
-    from reidsim.reports.equilibrium_table import double_oracle_tables, equilibrium_tables
-    from reidsim.reports.illustration import illustrate
-    from reidsim.scenarios.load import load_scenario
+    loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
+    with arguments.waiting(f"reading {scenario}"):
+        from reidsim.engine.batch.executors.choice import executor_named
+        from reidsim.engine.batch.journal import keeps_runs
+        from reidsim.engine.cross_play.options import CrossPlayOptions
+        from reidsim.engine.cross_play.run import cross_play_loaded, has_several_plays
+        from reidsim.engine.results import next_free_folder, require_free
+        from reidsim.games.cross_play import require_measure
+        from reidsim.reports.cross_play_table import cross_play_tables
+        from reidsim.reports.equilibrium_table import double_oracle_tables, equilibrium_tables
+        from reidsim.reports.illustration import illustrate
 
-    stop_if_interrupted()
+        stop_if_interrupted()
     require_measure(measure, where="--measure")
-    loaded = load_scenario(scenario, arguments.overrides_of(set_), seed=seed, allow_code=allow_code)
     options = CrossPlayOptions(
         knowledge,
         stages,
@@ -119,7 +117,7 @@ def cross_play(
     if not goes_on:
         require_free(folder)
     try:
-        with DelayedProgress(Console(stderr=True)) as progress:
+        with arguments.waiting(f"reading {scenario}") as progress:
             result = cross_play_loaded(
                 loaded,
                 options,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from reidsim.commands.arguments import AllowCodeOption, ScenarioArgument, SetOption, overrides_of
+from reidsim.commands.arguments import AllowCodeOption, ScenarioArgument, SetOption, load
 
 
 def explain(scenario: ScenarioArgument, set_: SetOption = None, allow_code: AllowCodeOption = False) -> None:
@@ -15,7 +15,6 @@ def explain(scenario: ScenarioArgument, set_: SetOption = None, allow_code: Allo
     Example: reidsim explain mine.toml
     """
     from reidsim.reports.explanation import explanation
-    from reidsim.scenarios.load import load_scenario
 
-    loaded = load_scenario(scenario, overrides_of(set_), allow_code=allow_code)
+    loaded = load(scenario, set_, allow_code=allow_code)
     typer.echo(explanation(loaded), nl=False)

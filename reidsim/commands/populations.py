@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from reidsim.commands.arguments import overrides_of, print_warnings
-from reidsim.progress import DelayedProgress
+from reidsim.commands.arguments import overrides_of, print_warnings, waiting
 
 
 def populate(
@@ -31,9 +30,9 @@ def populate(
 
     Example: reidsim populate tennessee-2010 -o tennessee.parquet
     """
-    from reidsim.populations.populate import populate as make_file
+    with waiting(f"making {recipe}") as progress:
+        from reidsim.populations.populate import populate as make_file
 
-    with DelayedProgress(Console(stderr=True)) as progress:
         written = make_file(
             recipe,
             output,
@@ -79,12 +78,14 @@ def describe(
 
     Example: reidsim describe people.parquet
     """
-    from reidsim.reports.description import describe_file
-    from reidsim.reports.description_table import description_tables
+    with waiting(f"reading {file}"):
+        from reidsim.reports.description import describe_file
+        from reidsim.reports.description_table import description_tables
 
-    description = describe_file(
-        file, columns=columns, count=count, weight=weight, person=person, population_size=population_size, level=level
-    )
+        description = describe_file(
+            file, columns=columns, count=count, weight=weight, person=person, population_size=population_size,
+            level=level,
+        )  # fmt: skip
     for table in description_tables(description):
         Console().print(table)
     print_warnings(description.warnings)

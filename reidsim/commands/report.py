@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from reidsim.commands.arguments import STANDARD_OUTPUT
+from reidsim.commands.arguments import STANDARD_OUTPUT, waiting
 from reidsim.interrupts import stop_if_interrupted
-from reidsim.progress import DelayedProgress
 
 
 class ReportFormat(StrEnum):
@@ -53,7 +51,7 @@ def report(
         "institution": institution,
     }
     named["file_format"] = file_format.value if file_format else None
-    with DelayedProgress(Console(stderr=True), f"reading {folder}"):
+    with waiting(f"reading {folder}"):
         from reidsim.reports.page.report import report_text, write_report
 
         stop_if_interrupted()
@@ -80,10 +78,10 @@ def gallery(
 
     Example: reidsim gallery -o gallery
     """
-    from reidsim.engine.results import require_no_standard_output
-    from reidsim.reports.gallery.page import make_gallery
+    with waiting("gallery") as progress:
+        from reidsim.engine.results import require_no_standard_output
+        from reidsim.reports.gallery.page import make_gallery
 
-    require_no_standard_output(output)
-    with DelayedProgress(Console(stderr=True)) as progress:
+        require_no_standard_output(output)
         page = make_gallery(output, scenarios or [], progress=progress)
     typer.echo(f"Gallery in {page}")

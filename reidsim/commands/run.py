@@ -10,7 +10,6 @@ import typer
 from rich.console import Console
 
 from reidsim import interrupts
-from reidsim.bundled import resolve
 from reidsim.commands import arguments, batch
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
@@ -39,19 +38,16 @@ def run(
 
     Example: reidsim run mine.toml --seed 7
     """
-    resolve(scenario, "scenarios", "scenario")
-    with DelayedProgress(Console(stderr=True), f"reading {scenario}"):
-        # Imported late so that --help and a mistyped name do not wait for numerical libraries.
+    loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
+    with arguments.waiting(f"reading {scenario}"):
         from reidsim.engine.batch.design import has_several_runs
         from reidsim.engine.batch.executors.choice import executor_named
         from reidsim.engine.results import next_free_folder, require_free
         from reidsim.engine.run import run_loaded
         from reidsim.reports.summary_table import summary_tables
-        from reidsim.scenarios.load import load_scenario
         from reidsim.scenarios.people import counted_units
 
         stop_if_interrupted()
-        loaded = load_scenario(scenario, arguments.overrides_of(set_), seed=seed, allow_code=allow_code)
     if has_several_runs(loaded.scenario):
         named = executor_named(
             "auto" if executor is None else executor.value, workers=workers, scheduler=scheduler, timeout=timeout
@@ -71,7 +67,7 @@ def run(
     )
     folder = output or next_free_folder(Path("results"), loaded.name)
     require_free(folder)
-    with DelayedProgress(Console(stderr=True), f"reading {scenario}") as progress:
+    with arguments.waiting(f"reading {scenario}") as progress:
         result = run_loaded(loaded, progress=progress)
         stop_if_interrupted()
         progress("writing", 0, 1)
@@ -111,11 +107,9 @@ def check(
 
     Example: reidsim check wan2015 --set economics.loss=600
     """
-    resolve(scenario, "scenarios", "scenario")
-    with DelayedProgress(Console(stderr=True), f"checking {scenario}"):
+    loaded = arguments.load(scenario, set_, allow_code=allow_code)
+    with arguments.waiting(f"checking {scenario}"):
         from reidsim.engine.run import describe
-        from reidsim.scenarios.load import load_scenario
 
-        loaded = load_scenario(scenario, arguments.overrides_of(set_), allow_code=allow_code)
         told = describe(loaded)
     typer.echo(f"{loaded.name} is ready: {told}")

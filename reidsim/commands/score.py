@@ -10,7 +10,6 @@ from rich.console import Console
 
 from reidsim.commands import arguments
 from reidsim.interrupts import stop_if_interrupted
-from reidsim.progress import DelayedProgress
 
 
 def score(
@@ -39,20 +38,15 @@ def score(
 
     Example: reidsim score released.csv --scenario my.toml -o results/scored
     """  # fmt: skip
-    # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
-    from reidsim.scenarios.load import load_scenario
+    loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
+    with arguments.waiting(f"reading {scenario}") as progress:
+        from reidsim.engine.results import next_free_folder, require_free
+        from reidsim.engine.score import score_loaded
+        from reidsim.reports.summary_table import summary_tables
+        from reidsim.scenarios.people import counted_units
 
-    stop_if_interrupted()
-    loaded = load_scenario(scenario, arguments.overrides_of(set_), seed=seed, allow_code=allow_code)
-
-    from reidsim.engine.results import next_free_folder, require_free
-    from reidsim.engine.score import score_loaded
-    from reidsim.reports.summary_table import summary_tables
-    from reidsim.scenarios.people import counted_units
-
-    folder = output or next_free_folder(Path("results"), f"{loaded.name}-score")
-    require_free(folder)
-    with DelayedProgress(Console(stderr=True)) as progress:
+        folder = output or next_free_folder(Path("results"), f"{loaded.name}-score")
+        require_free(folder)
         result = score_loaded(loaded, file, key=key, progress=progress)
         stop_if_interrupted()
         result.save(folder)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 
-from reidsim.commands.arguments import AllowCodeOption, SetOption, overrides_of
+from reidsim.commands.arguments import AllowCodeOption, SetOption, load, waiting
 
 
 def serve(
@@ -24,8 +25,13 @@ def serve(
 
     Example: reidsim serve mine.toml
     """
-    from reidsim.scenarios.load import load_scenario
-    from reidsim.web.server import serve as run_server
+    loaded = load(scenario, set_, allow_code=allow_code)
+    with ExitStack() as starting:
+        starting.enter_context(waiting(f"opening {scenario}"))
+        from reidsim.web.server import serve as run_server
 
-    loaded = load_scenario(scenario, overrides_of(set_), allow_code=allow_code)
-    run_server(loaded, port, lambda address: typer.echo(f"{loaded.name} at {address} (Ctrl-C to stop)"))
+        def tell(address: str) -> None:
+            starting.close()
+            typer.echo(f"{loaded.name} at {address} (Ctrl-C to stop)")
+
+        run_server(loaded, port, tell)

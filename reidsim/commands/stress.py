@@ -12,7 +12,6 @@ from rich.console import Console
 from reidsim.commands import arguments
 from reidsim.commands.batch import ExecutorOption, SchedulerOption, TimeoutOption, WorkersOption
 from reidsim.interrupts import stop_if_interrupted, tell_kept
-from reidsim.progress import DelayedProgress
 
 
 class Method(StrEnum):
@@ -50,25 +49,22 @@ def stress(
 
     Example: reidsim stress wan2015-stress
     """
-    # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
-    from reidsim.scenarios.load import load_scenario
-
-    loaded = load_scenario(scenario, arguments.overrides_of(set_), seed=seed, allow_code=allow_code)
-
-    from reidsim.engine.batch.executors.choice import executor_named
+    loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
     from reidsim.engine.batch.journal import keeps_runs
-    from reidsim.engine.results import next_free_folder, require_free
-    from reidsim.engine.stress.run import stress_loaded, with_method
-    from reidsim.reports.illustration import illustrate
-    from reidsim.reports.stress_tables import stress_tables
 
-    stop_if_interrupted()
-    loaded = with_method(loaded, None if method is None else method.value, samples)
-    named = executor_named(executor or "auto", workers=workers, scheduler=scheduler, timeout=timeout)
-    folder = output or next_free_folder(Path("results"), f"{loaded.name}-stress")
-    require_free(folder)
     try:
-        with DelayedProgress(Console(stderr=True)) as progress:
+        with arguments.waiting(f"reading {scenario}") as progress:
+            from reidsim.engine.batch.executors.choice import executor_named
+            from reidsim.engine.results import next_free_folder, require_free
+            from reidsim.engine.stress.run import stress_loaded, with_method
+            from reidsim.reports.illustration import illustrate
+            from reidsim.reports.stress_tables import stress_tables
+
+            stop_if_interrupted()
+            loaded = with_method(loaded, None if method is None else method.value, samples)
+            named = executor_named(executor or "auto", workers=workers, scheduler=scheduler, timeout=timeout)
+            folder = output or next_free_folder(Path("results"), f"{loaded.name}-stress")
+            require_free(folder)
             result = stress_loaded(loaded, executor=named, progress=progress, runs=runs)
             stop_if_interrupted()
             progress("drawing and writing", 0, 1)

@@ -10,7 +10,6 @@ from rich.console import Console
 
 from reidsim.commands import arguments
 from reidsim.interrupts import stop_if_interrupted
-from reidsim.progress import DelayedProgress
 
 
 def switch(
@@ -41,20 +40,15 @@ def switch(
 
     Example: reidsim switch mine.toml --key economics.loss
     """
-    # Imported late so that --help and errors in the scenario do not wait for numerical libraries.
-    from reidsim.scenarios.load import load_scenario
+    loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
+    with arguments.waiting(f"reading {scenario}") as progress:
+        from reidsim.engine.results import next_free_folder, require_free
+        from reidsim.engine.switch.run import switch_loaded
+        from reidsim.reports.illustration import illustrate
+        from reidsim.reports.switch_table import switch_table, switch_text
 
-    stop_if_interrupted()
-    loaded = load_scenario(scenario, arguments.overrides_of(set_), seed=seed, allow_code=allow_code)
-
-    from reidsim.engine.results import next_free_folder, require_free
-    from reidsim.engine.switch.run import switch_loaded
-    from reidsim.reports.illustration import illustrate
-    from reidsim.reports.switch_table import switch_table, switch_text
-
-    folder = output or next_free_folder(Path("results"), f"{loaded.name}-switch")
-    require_free(folder)
-    with DelayedProgress(Console(stderr=True)) as progress:
+        folder = output or next_free_folder(Path("results"), f"{loaded.name}-switch")
+        require_free(folder)
         result = switch_loaded(loaded, key, low=low, high=high, link_gain=link_gain, progress=progress)
         stop_if_interrupted()
         progress("drawing and writing", 0, 1)

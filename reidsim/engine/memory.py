@@ -11,7 +11,7 @@ from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.study import Study
 
 
-def build_within_memory(loaded: LoadedScenario[Any], use: Use = "run") -> Study[Any]:
+def build_within_memory(loaded: LoadedScenario[Any], use: Use = "run", before: Study[Any] | None = None) -> Study[Any]:
     """Return the study of a scenario, having checked that it can be used in the memory that was free before.
 
     Parameters
@@ -19,6 +19,8 @@ def build_within_memory(loaded: LoadedScenario[Any], use: Use = "run") -> Study[
     loaded : LoadedScenario
     use : str
         What is to be done with it; see `Kind.needed_memory`.
+    before : Study, optional
+        Whose data may serve again.
 
     Raises
     ------
@@ -26,7 +28,9 @@ def build_within_memory(loaded: LoadedScenario[Any], use: Use = "run") -> Study[
         If something cannot be used, or more memory is needed than was free.
     """
     free = free_memory()
-    study = kind_of(loaded.scenario).build(loaded)
+    kind = kind_of(loaded.scenario)
+    again = before is not None and kind_of(before.scenario) is kind
+    study = kind.build_after(loaded, before) if again else kind.build(loaded)
     needed = needed_memory(study, use)
     if needed is not None:
         hint = "fewer records, quasi-identifiers or policies need less"

@@ -106,7 +106,7 @@ def score_loaded(
     """
     clock, report = Clock(), progress or (lambda task, done, total: None)
     path = Path(file)
-    report("reading", 0, 1)
+    report(f"reading {loaded.name}", 0, 1)
     loaded.makers()
     kind = kind_of(loaded.scenario)
     kind.policies_of(loaded.scenario)

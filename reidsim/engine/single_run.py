@@ -43,7 +43,7 @@ def run_once(
     # What cannot be imported is told before anything is played.
     loaded.makers()
     kind, clock = kind_of(loaded.scenario), Clock()
-    report("reading", 0, 1)
+    report(f"reading {loaded.name}", 0, 1)
     study = study or build_within_memory(loaded)
     clock.lap("build")
     with locating(loaded.path):

@@ -13,6 +13,7 @@ from reidsim.reports import (
     reproduction_xia2021,
 )
 from reidsim.reports.ledger import Ledger
+from reidsim.scenarios.study import Progress
 
 _PAPERS: dict[str, Callable[[], Ledger]] = {
     "wan2015": reproduction_wan2015.ledger,
@@ -23,7 +24,7 @@ _PAPERS: dict[str, Callable[[], Ledger]] = {
 }
 
 
-def reproduce(papers: Sequence[str] = ()) -> list[Ledger]:
+def reproduce(papers: Sequence[str] = (), *, progress: Progress | None = None) -> list[Ledger]:
     """Run the studies of some papers (all, if none is named) and compare them with what was printed.
 
     Raises
@@ -39,4 +40,10 @@ def reproduce(papers: Sequence[str] = ()) -> list[Ledger]:
             expected=f"some of {', '.join(_PAPERS)}",
             hint=nearest(unknown[0], _PAPERS),
         )
-    return [_PAPERS[paper]() for paper in papers or _PAPERS]
+    chosen, found = list(papers or _PAPERS), []
+    for done, paper in enumerate(chosen):
+        if progress is not None:
+            progress("papers", done, len(chosen))
+            progress(f"reproducing {paper}", 0, 1)
+        found.append(_PAPERS[paper]())
+    return found

@@ -129,11 +129,11 @@ class Faces:
         """Yield what the page in the browser changes: amounts of money, and keys of the kind that hold a number."""
         economics = getattr(scenario, "economics", None)
         if economics is not None:
-            yield amount_slider("economics.benefit", "Benefit of sharing", economics.benefit)
-            yield amount_slider("economics.loss", "Loss if re-identified", economics.loss)
+            yield amount_slider("economics.benefit", "Benefit of sharing, per record", economics.benefit)
+            yield amount_slider("economics.loss", "Loss if re-identified, per record", economics.loss)
             if economics.gain is not None:
-                yield amount_slider("economics.gain", "Adversary's gain", economics.gain)
-            yield amount_slider("economics.cost", "Cost of an attack", economics.cost)
+                yield amount_slider("economics.gain", "Adversary's gain, per record", economics.gain)
+            yield amount_slider("economics.cost", "Cost of an attack, per record", economics.cost)
         for key, field in type(scenario).model_fields.items():
             value = getattr(scenario, key)
             if key in ScenarioHead.model_fields or isinstance(value, bool) or not isinstance(value, int | float):

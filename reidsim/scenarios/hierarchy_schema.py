@@ -80,3 +80,10 @@ class Table(LevelsWithTop):
 
 
 HierarchySection = Annotated[Suppress | Intervals | Prefix | Groups | Dates | Table, Field(discriminator="rule")]
+
+
+class GeneralizedSection(Section):
+    """One quasi-identifier: which column it is, and how its values can be generalized."""
+
+    hierarchy: HierarchySection = Field(description="how values are generalized, by a `rule`")
+    column: str | None = Field(default=None, description="column of the records; the attribute's name if not given")

@@ -130,6 +130,16 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
             If a file or value cannot be used.
         """
 
+    def build_after(self, loaded: LoadedScenario[Any], before: Any) -> Study[Any]:
+        """Read what a scenario names, but for data that a study built before has read, if the two say the same of it.
+
+        Raises
+        ------
+        InputError
+            If a file or value cannot be used.
+        """
+        return self.build(loaded)
+
     def describe(self, study: Any) -> str:
         """Say in a line how large a study is, having checked that its policies can be played."""
         game = study.world(0).truth

@@ -37,6 +37,7 @@ _PATH_KEYS = (
 # Keys whose value is the name of a bundled population, or a recipe file.
 RECIPE_KEYS = (
     "population.recipe",
+    "voters.recipe",
     "release.table",
     "resources.*.recipe",
     "adversary.sequential.registry",

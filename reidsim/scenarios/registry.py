@@ -6,9 +6,11 @@ modules as ``module:object``.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoints, entry_points
 from typing import TYPE_CHECKING, Any, cast
 
 from reidsim.errors import InputError, not_among
@@ -24,6 +26,7 @@ _OWN = {
     "tables": "reidsim.kinds.tables.kind:TABLES",
     "masking": "reidsim.kinds.masking.kind:MASKING",
     "risk": "reidsim.kinds.assessment.kind:ASSESSMENT",
+    "dynamic": "reidsim.kinds.dynamic.kind:DYNAMIC",
 }
 DEFAULT_KIND = "tables"
 _GROUP = "reidsim.kinds"
@@ -31,7 +34,13 @@ _GROUP = "reidsim.kinds"
 
 def kind_names() -> tuple[str, ...]:
     """Return the names of all kinds, those of the package first."""
-    return (*_OWN, *sorted(entry.name for entry in entry_points(group=_GROUP) if entry.name not in _OWN))
+    return (*_OWN, *sorted(entry.name for entry in _installed(tuple(sys.path)) if entry.name not in _OWN))
+
+
+@lru_cache(maxsize=1)
+def _installed(path: tuple[str, ...]) -> EntryPoints:
+    """Return the kinds of the packages that a path leads to: a name is asked for at every label of a figure."""
+    return entry_points(group=_GROUP)
 
 
 def kind_named(name: object) -> Kind:
@@ -45,7 +54,7 @@ def kind_named(name: object) -> Kind:
     if isinstance(name, str) and name in _OWN:
         module, _, attribute = _OWN[name].partition(":")
         return cast("Kind", getattr(import_module(module), attribute))
-    for entry in entry_points(group=_GROUP):
+    for entry in _installed(tuple(sys.path)):
         if entry.name == name:
             return made_kind(entry.load(), str(name))
     raise not_among("value not allowed", name, kind_names(), where="game")

@@ -26,6 +26,11 @@ RECORD_COLUMNS = (
     "utility",
     "generalization_intensity",
 )
+# Keys of a scenario that only change money, and so none of what linkage yields.
+MONEY_KEYS = (
+    *(f"economics.{name}" for name in ("benefit", "loss", "gain", "cost")),
+    *(f"beliefs.{name}" for name in ("loss", "gain", "cost")),
+)
 
 
 class EconomicsSection(Section):

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -50,7 +51,7 @@ class Explored:
         content: Mapping[str, Any] = self.result.manifest["content"]
         return content
 
-    @property
+    @cached_property
     def measures(self) -> pd.DataFrame:
         """Measures by policy; with agents, means over rounds."""
         return self.result.summary

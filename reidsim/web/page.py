@@ -13,7 +13,7 @@ from solara.lab import Tab, Tabs, use_task
 
 from reidsim.figures.agents import rounds_by_policy
 from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
-from reidsim.figures.style import policy_name
+from reidsim.figures.style import number_text, policy_name
 from reidsim.reports.measures_html import measures_table
 from reidsim.reports.verdict import verdict
 from reidsim.scenarios.faces import Choice, Control, Value
@@ -82,7 +82,7 @@ def _control(control: Control, value: Value, change: Callable[[str, Value], None
         solara.Select(control.label, values=list(control.options), value=str(value), on_value=set_value)
         return
     amount = float(value)
-    solara.InputFloat(f"{control.label}, 0 to {control.high:g}", value=amount, on_value=set_value)
+    solara.InputFloat(f"{control.label} (0 to {number_text(control.high)})", value=amount, on_value=set_value)
     # A slider ends where it does; a number beyond that can still be typed.
     solara.SliderFloat(
         "", value=min(max(amount, 0.0), control.high), min=0.0, max=control.high, step=control.step, on_value=set_value

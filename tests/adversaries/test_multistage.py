@@ -7,10 +7,17 @@ from hypothesis import strategies as st
 from masking_worlds import small_worlds
 from tiers import examples
 
+from reidsim.adversaries.multistage import two_stage
 from reidsim.adversaries.multistage.attack import MultistageAttack, two_stage_attack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
-from reidsim.adversaries.multistage.two_stage import memory_for, reply_to
+from reidsim.adversaries.multistage.two_stage import (
+    attacks_without_inference,
+    forget_inferences,
+    memory_for,
+    places_kept,
+    reply_to,
+)
 from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage, is_two_stage
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.adversaries.one_shot import OneShotAdversary
@@ -57,6 +64,75 @@ def test_compiled_two_stage_attack_equals_the_chain(chain, data):
             assert reply.attacks == response.attacks[i]
             assert reply.success == response.success[i]
             assert reply.believed == response.believed_success[i]
+
+
+@examples(10)
+@given(data=st.data(), most=st.sampled_from([1, 300, 6_000_000]))
+def test_what_was_inferred_before_changes_no_reply(data, most):
+    """Whatever there is room for, and whoever asked before: amounts, threshold and prices are another adversary's."""
+    small = data.draw(small_worlds(chain="two-stage", levels=False))
+    arrays = compile_two_stage(small.game.attack, small.game.world, small.space)
+    everybody = [(i, strategy) for strategy in range(small.space.size) for i in range(small.game.n_records)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(two_stage, "_MOST_PLACES", most)
+        alone = []
+        for i, strategy in everybody:
+            forget_inferences()
+            alone.append(reply_to(arrays, memory_for(arrays), i, strategy))
+        other = arrays._replace(gain=arrays.gain * 3 + 1, threshold=0.0, price=1.0)
+        for i, strategy in everybody:
+            reply_to(other, memory_for(other), i, strategy)
+        memory = memory_for(arrays)
+        assert memory.sets is memory_for(other).sets
+        assert memory.owners.max() >= 0
+        assert [reply_to(arrays, memory, i, strategy) for i, strategy in everybody] == alone
+    for (i, strategy), reply in zip(everybody, alone, strict=True):
+        assert reply.attacks or not attacks_without_inference(arrays, i, strategy >> arrays.target_alleles.shape[1])
+
+
+def test_another_genealogy_or_way_of_inference_has_a_memory_of_its_own():
+    world, space, loci = example(n_loci=3)
+    arrays = compile_two_stage(two_stage_attack(loci, np.full(3, 0.003)), world, space)
+    men = arrays.genealogy
+    others = [
+        arrays._replace(candidate_share=0.7),
+        arrays._replace(by_neighbour=True),
+        arrays._replace(target_alleles=arrays.target_alleles + 1),
+        arrays._replace(genealogy=men._replace(surnames=men.surnames + 1)),
+        arrays._replace(genealogy=men._replace(alleles=men.alleles + 1)),
+        compile_two_stage(two_stage_attack(loci, np.full(3, 0.004)), world, space),
+    ]
+    own = memory_for(arrays)
+    memories = [memory_for(each) for each in others]
+    assert all(each.sets is not own.sets for each in memories)
+    assert memory_for(arrays).sets is own.sets
+
+
+def test_memories_beyond_their_room_are_forgotten_from_the_oldest(monkeypatch):
+    world, space, loci = example(n_loci=3)
+    arrays = compile_two_stage(two_stage_attack(loci, np.full(3, 0.003)), world, space)
+    shares = [arrays._replace(candidate_share=share) for share in (0.5, 0.6, 0.7)]
+    first, second, third = (memory_for(each).sets for each in shares)
+    assert memory_for(shares[0]).sets is first
+    monkeypatch.setattr(two_stage, "_MOST_BYTES", 1)
+    assert memory_for(shares[2]).sets is third
+    assert len(two_stage._kept) == 1
+    assert memory_for(shares[1]).sets is not second
+
+
+@pytest.mark.parametrize(
+    ("n_targets", "n_loci", "kept"),
+    [
+        (1_000, 12, (1_000, 4_096)),
+        (1_000, 14, (1_000, 4_096)),
+        (100, 16, (100, 16_384)),
+        (3, 2, (3, 4)),
+        (100_000, 12, (1, 4_096)),
+        (1_000_000, 2, (1_000_000, 4)),
+    ],
+)
+def test_surnames_are_kept_for_all_targets_where_each_has_room(n_targets, n_loci, kept):
+    assert places_kept(n_targets, n_loci) == kept
 
 
 def example(n_loci=2, **change):

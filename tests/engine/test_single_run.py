@@ -30,8 +30,8 @@ def told_by(name, overrides):
     ],
 )
 def test_reading_is_told_first_and_playing_after_it(name, overrides, played):
-    _, calls = told_by(name, overrides)
-    assert calls[0] == ("reading", 0, 1)
+    result, calls = told_by(name, overrides)
+    assert calls[0] == (f"reading {result.name}", 0, 1)
     assert played in calls[1:]
 
 

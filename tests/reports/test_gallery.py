@@ -92,7 +92,7 @@ def test_the_command_makes_what_the_documentation_holds(tmp_path, monkeypatch, c
 
 @pytest.mark.deep
 def test_a_page_of_some_says_which_and_does_not_take_the_place_of_more(tmp_path, monkeypatch):
-    monkeypatch.setattr("reidsim.reports.gallery.page._exhibit", lambda name, pictures: f"## {name}\n")
+    monkeypatch.setattr("reidsim.reports.gallery.page._exhibit", lambda name, pictures, progress: f"## {name}\n")
     page = make_gallery(tmp_path, ["market", "wan2015", "market"])
     text = page.read_text(encoding="utf-8")
     assert "The bundled scenarios `market` and `wan2015`, with a figure" in text
@@ -111,7 +111,7 @@ def test_a_page_of_some_says_which_and_does_not_take_the_place_of_more(tmp_path,
 
 @pytest.mark.deep
 def test_the_committed_page_begins_as_one_of_all_scenarios_does(tmp_path, monkeypatch):
-    monkeypatch.setattr("reidsim.reports.gallery.page._exhibit", lambda name, pictures: f"## {name}\n")
+    monkeypatch.setattr("reidsim.reports.gallery.page._exhibit", lambda name, pictures, progress: f"## {name}\n")
     monkeypatch.chdir(tmp_path)
     made = make_gallery(Path("docs")).read_text(encoding="utf-8").partition("## ")[0]
     assert made == (DOCS / "gallery.md").read_text(encoding="utf-8").partition("## ")[0]

@@ -50,6 +50,17 @@ FLAGS = (
     "--window-size=1500,1400",
 )
 
+# Notes that numbers are grey, and that a bar moves above them, however short that is.
+WATCH_WAITING = """
+window.waiting = {grey: false, bar: false};
+new MutationObserver(() => {
+  const grey = document.querySelector(".reidsim-stale") !== null;
+  window.waiting.grey ||= grey;
+  window.waiting.bar ||= grey && Array.from(document.querySelectorAll(".v-progress-linear"))
+    .some(bar => getComputedStyle(bar).visibility === "visible");
+}).observe(document.body, {attributes: true, childList: true, subtree: true});
+"""
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
@@ -138,11 +149,18 @@ def test_the_page_works_and_stays_on_this_machine(server, page):
     assert "Re-identification risk" in text()
     verdict = page.find_element(By.CLASS_NAME, "reidsim-verdict").text
 
+    # Opened on the policy that pays most; fields say the unit and the range.
+    assert f"{page.find_element(By.CSS_SELECTOR, '.v-tab--active').text.upper()} PAYS MOST, " in verdict.upper()
+    assert "Benefit of sharing, per record (0 to 3,600)" in text()
+
+    page.execute_script(WATCH_WAITING)
     sliders = page.find_elements(By.CSS_SELECTOR, ".v-slider__thumb-container")
     sliders[0].send_keys(*[Keys.ARROW_RIGHT] * 5)
     after = until(lambda: figure(page, "Mean payoffs") not in (None, before), "another figure after a slider moved")
     assert after
     assert page.find_element(By.CLASS_NAME, "reidsim-verdict").text != verdict
+    # Meanwhile the former numbers were greyed below a bar that moves.
+    assert page.execute_script("return window.waiting") == {"grey": True, "bar": True}
 
     # A number beyond the slider can be typed; what cannot be is told, and the scenario's own numbers stay.
     def entered(number, expected, what):

@@ -1,12 +1,16 @@
 """The published two-stage attack, compiled: one target and one strategy at a time, with next to nothing done twice.
 
 The attack infers a surname from the loci shared and links surname and demographics to a registry. What makes it fast:
-a target is compared with the genealogy once for all strategies; inferences are kept per set of shared loci; distances
-are kept per pattern for all targets; the registry stands in order of surname, so that linking reads few rows.
+a target is compared with the genealogy once for all strategies; inferences are kept per set of shared loci, and outlast
+the game: other amounts, policies and weights meet them again; distances are kept per pattern for all targets; the
+registry stands in order of surname, so that linking reads few rows.
 """
 
 from __future__ import annotations
 
+import hashlib
+import threading
+from collections import OrderedDict
 from typing import NamedTuple
 
 import numba
@@ -27,6 +31,11 @@ from reidsim.linkage.surname_inference.tmrca import (
 Integers = NDArray[np.int64]
 
 _MEMO_BITS = 14
+# Surnames inferred are kept for all targets if each then has some places, and all no more than these.
+_FEWEST_PLACES = 256
+_MOST_PLACES = 6_000_000
+# Of memories that outlast their games.
+_MOST_BYTES = 200_000_000
 # In place of the number of a surname: agrees with every surname.
 ANY = -2
 
@@ -99,16 +108,20 @@ class TwoStageArrays(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What has been computed for the target at hand, and distances for all of them.
+    """What has been computed of the targets, and distances for all of them.
 
     Parameters
     ----------
     room, distances : Workspace, DistanceCache
     target : ndarray of int64, shape (1,)
         The target that `room` holds; -1 for none.
-    inferred : ndarray of int64, shape (2**bits, 3)
-        By place: the target, the set of shared loci and the surname inferred from it.
-    confidence : ndarray of float64, shape (2**bits,)
+    owners : ndarray of int64, shape (n_targets or 1,)
+        The target whose surnames are in each row of the following; -1 for none.
+    sets : ndarray of int64, shape (n_targets or 1, 2**bits)
+        By place: the set of shared loci; 0 for none.
+    surnames : ndarray of int32, shape (n_targets or 1, 2**bits)
+        Inferred from that set.
+    confidence : ndarray of float64, shape (n_targets or 1, 2**bits)
         In that surname.
     matches : ndarray of int64, shape (n_forms, 3)
         By form: the target, the surname last asked for and the people of the registry who match.
@@ -117,7 +130,9 @@ class Memory(NamedTuple):
     room: Workspace
     distances: DistanceCache
     target: Integers
-    inferred: Integers
+    owners: Integers
+    sets: Integers
+    surnames: NDArray[np.int32]
     confidence: Floats
     matches: Integers
 
@@ -133,41 +148,99 @@ class Reply(NamedTuple):
     surname: int
 
 
+# By what inferences are made from, the one used last at the end.
+_kept: OrderedDict[bytes, Memory] = OrderedDict()
+_lock = threading.Lock()
+
+
 def memory_for(arrays: TwoStageArrays) -> Memory:
-    """Return an empty memory; one may serve for any number of calls on the same arrays."""
-    n_loci = arrays.target_alleles.shape[1]
-    size = 1 << min(n_loci, _MEMO_BITS)
+    """Return a memory for any number of calls on the same arrays.
+
+    It holds what was inferred before of the same targets, from the same genealogy in the same way.
+    """
+    key = _inferred_from(arrays)
+    with _lock:
+        memory = _kept[key] = _kept.pop(key) if key in _kept else _empty_memory(arrays)
+        while len(_kept) > 1 and sum(map(_bytes_of, _kept.values())) > _MOST_BYTES:
+            _kept.popitem(last=False)
+    return memory._replace(matches=np.full((len(arrays.form_columns), 3), -1, np.int64))
+
+
+def forget_inferences() -> None:
+    """Forget what was inferred, so that games that are made from now on begin anew."""
+    with _lock:
+        _kept.clear()
+
+
+def places_kept(n_targets: int, n_loci: int) -> tuple[int, int]:
+    """Return for how many targets surnames are kept, and in how many places for each: a power of two."""
+    most = 1 << min(n_loci, _MEMO_BITS)
+    of_each = min(most, _MOST_PLACES // max(n_targets, 1))
+    if of_each < min(most, _FEWEST_PLACES):
+        return 1, most
+    return n_targets, 1 << of_each.bit_length() - 1
+
+
+def _bytes_of(memory: Memory) -> int:
+    arrays = (*memory.room, memory.distances.patterns, memory.sets, memory.surnames, memory.confidence)
+    return sum(array.nbytes for array in arrays)
+
+
+def _inferred_from(arrays: TwoStageArrays) -> bytes:
+    """Return a hash of all that a surname and the confidence in it depend on."""
+    tables = arrays.tables
+    ancestry = (tables.agree, tables.differ, tables.prior, tables.unrelated_survival)
+    digest = hashlib.blake2b(
+        repr((arrays.infers, arrays.by_neighbour, arrays.candidate_share)).encode(), digest_size=16
+    )
+    for array in (arrays.target_alleles, *arrays.genealogy, *ancestry):
+        digest.update(repr((array.dtype.str, array.shape)).encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.digest()
+
+
+def _empty_memory(arrays: TwoStageArrays) -> Memory:
+    shape = places_kept(*arrays.target_alleles.shape) if arrays.infers else (1, 1)
     return Memory(
         room=workspace(arrays.genealogy, len(arrays.tables.prior) - 1),
         distances=distance_cache(),
         target=np.full(1, -1, np.int64),
-        inferred=np.full((size, 3), -1, np.int64),
-        confidence=np.zeros(size),
-        matches=np.full((len(arrays.form_columns), 3), -1, np.int64),
+        owners=np.full(shape[0], -1, np.int64),
+        sets=np.zeros(shape, np.int64),
+        surnames=np.zeros(shape, np.int32),
+        confidence=np.zeros(shape),
+        matches=np.zeros((0, 3), np.int64),
     )
 
 
 @numba.njit(cache=True)
 def _place_of(shared: np.uint64, size: int) -> int:
-    """Return the place in memory of a set of loci; up to 14 loci all sets have places of their own."""
-    return int((shared ^ (shared >> np.uint64(14)) * np.uint64(0x9E3779B1)) & np.uint64(size - 1))
+    """Return the place in memory of a set of loci; all sets have places of their own where there are as many."""
+    return int((shared ^ (shared // np.uint64(size)) * np.uint64(0x9E3779B1)) & np.uint64(size - 1))
 
 
 @numba.njit(cache=True)
-def _infer(arrays: TwoStageArrays, memory: Memory, target: int, shared: np.uint64, place: int) -> None:
-    """Put in memory the surname that the adversary infers from the loci shared, and its confidence."""
-    if arrays.by_neighbour:
-        surname = nearest_neighbour_surname(arrays.genealogy, arrays.target_alleles[target], shared)
-        confidence = 1.0
-    else:
-        if memory.target[0] != target:
-            compare_target(arrays.genealogy, arrays.target_alleles[target], memory.room)
-            memory.target[0] = target
-        surname, confidence = nearest_surname(
-            arrays.tables, arrays.genealogy, memory.room, memory.distances, shared, arrays.candidate_share
-        )
-    memory.inferred[place, 0], memory.inferred[place, 1], memory.inferred[place, 2] = target, np.int64(shared), surname
-    memory.confidence[place] = confidence
+def _inferred(arrays: TwoStageArrays, memory: Memory, target: int, shared: np.uint64) -> tuple[int, float]:
+    """Return the surname that the adversary infers from the loci shared, and its confidence."""
+    row, place = target % len(memory.owners), _place_of(shared, memory.sets.shape[1])
+    if memory.owners[row] != target:
+        if memory.owners[row] >= 0:
+            memory.sets[row] = 0
+        memory.owners[row] = target
+    if memory.sets[row, place] != np.int64(shared):
+        if arrays.by_neighbour:
+            surname = nearest_neighbour_surname(arrays.genealogy, arrays.target_alleles[target], shared)
+            confidence = 1.0
+        else:
+            if memory.target[0] != target:
+                compare_target(arrays.genealogy, arrays.target_alleles[target], memory.room)
+                memory.target[0] = target
+            surname, confidence = nearest_surname(
+                arrays.tables, arrays.genealogy, memory.room, memory.distances, shared, arrays.candidate_share
+            )
+        memory.sets[row, place], memory.surnames[row, place] = np.int64(shared), surname
+        memory.confidence[row, place] = confidence
+    return int(memory.surnames[row, place]), float(memory.confidence[row, place])
 
 
 @numba.njit(cache=True)
@@ -198,6 +271,17 @@ def _matches(arrays: TwoStageArrays, memory: Memory, target: int, form: int, sur
 
 
 @numba.njit(cache=True)
+def attacks_without_inference(arrays: TwoStageArrays, target: int, form: int) -> bool:
+    """Tell whether a target is attacked by its demographics alone, and so whatever loci it shares.
+
+    The first stage is used only where ``gain q - price > gain p'``, which leaves more to gain from the attack.
+    """
+    people = arrays.form_sizes[form, target]
+    believed = arrays.coverage / people if people > 0 else 0.0
+    return bool(arrays.gain[target] * believed > arrays.cost[target] * (1.0 + INDIFFERENCE))
+
+
+@numba.njit(cache=True)
 def reply_to(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int) -> Reply:
     """Return the adversary's reply to one strategy of one target.
 
@@ -211,10 +295,7 @@ def reply_to(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int)
     shared = np.uint64(~strategy & ((1 << n_loci) - 1))
     surname, confidence = NO_SURNAME, 0.0
     if shared != 0 and arrays.infers:
-        place = _place_of(shared, len(memory.confidence))
-        if memory.inferred[place, 0] != target or memory.inferred[place, 1] != np.int64(shared):
-            _infer(arrays, memory, target, shared, place)
-        surname, confidence = memory.inferred[place, 2], memory.confidence[place]
+        surname, confidence = _inferred(arrays, memory, target, shared)
     gain, price = arrays.gain[target], arrays.cost[target]
     people = arrays.form_sizes[form, target]
     believed = arrays.coverage / people if people > 0 else 0.0

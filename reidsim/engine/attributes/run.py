@@ -84,7 +84,7 @@ def attributes_loaded(
         If the scenario is of another kind, or a file it names cannot be used.
     """
     clock, report = Clock(), progress or (lambda task, done, total: None)
-    report("reading", 0, 1)
+    report(f"reading {loaded.name}", 0, 1)
     loaded.makers()
     kind = kind_of(loaded.scenario)
     study = build_within_memory(loaded)

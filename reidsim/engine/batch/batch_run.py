@@ -97,7 +97,7 @@ def run_job(
     makers = makers_of(loaded, design)
     work = job.work(replace(loaded, path=loaded.path.absolute()), design)
     tasks = tasks_of(loaded, design, content_of_job(loaded, job.options))
-    report("reading", 0, 1)
+    report(f"reading {loaded.name}", 0, 1)
     files = data_files(loaded, design, job.options)
     manifest = _manifest(loaded, design, files, work.fingerprint(tasks[0]), makers) | job.options
     clock.lap("build")

@@ -50,7 +50,8 @@ class Studies(threading.local):
         key = data_key(loaded)
         study = self.kept.pop(key, None)
         if study is None:
-            study = build_within_memory(loaded, self._use)
+            last = next(reversed(self.kept.values()), None)
+            study = build_within_memory(loaded, self._use, last)
             self.needed_memory = max(self.needed_memory, needed_memory(study, self._use) or 0)
         self.kept[key] = study
         while len(self.kept) > _KEPT_STUDIES:

@@ -168,7 +168,7 @@ def cross_play_loaded(
 def _once(loaded: LoadedScenario[ScenarioHead], options: CrossPlayOptions, report: Progress) -> CrossPlayResult:
     """Play at the scenario's own values; what cannot be played is an error of the call, not of a run."""
     clock = Clock()
-    report("reading", 0, 1)
+    report(f"reading {loaded.name}", 0, 1)
     loaded.makers()
     kind = kind_of(loaded.scenario)
     try:

@@ -176,7 +176,7 @@ class _Stress:
     def run(self) -> StressResult:
         """Work out every part."""
         section, clock = self._section, Clock()
-        self._report("reading", 0, 1)
+        self._report(f"reading {self._loaded.name}", 0, 1)
         if section.sensitivity is not None:
             self._sensitivity(self._uncertainty, section.sensitivity)
             clock.lap("sensitivity")

@@ -73,7 +73,7 @@ def switch_loaded(
     >>> switch_loaded(load_scenario("wan2015"), "economics.benefit").switches  # doctest: +SKIP
     """
     clock, report = Clock(), progress or (lambda task, done, total: None)
-    report("reading", 0, 1)
+    report(f"reading {loaded.name}", 0, 1)
     loaded.makers()
     kind = kind_of(loaded.scenario)
     with locating(loaded.path):

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, reply_to
+from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, attacks_without_inference, reply_to
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.masking.game import GameArrays, MaskingGame, Progress, is_ahead, payoff_of
 from reidsim.games.record_game import WITHHELD, Choice, Constraint
@@ -38,6 +38,9 @@ def best_first(game: MaskingGame, *, no_attack: bool = False, progress: Progress
     Weights are cut at what utility 1 stands for, which changes no utility, and the bound has room for rounding: so it
     holds where a few values weigh very much. Sharing everything, whose utility is 1 whatever its weights sum to, comes
     first.
+
+    Where attacks are forbidden, forms of the demographics that are attacked without any locus are left out: whoever
+    attacks on these alone does so whatever loci are shared.
 
     Parameters
     ----------
@@ -127,6 +130,8 @@ def _best_first(
         # Weight masked, strategy, and the position by weight of the heaviest locus masked.
         queue: list[tuple[float, int, int]] = [(0.0, 0, -1) for _ in range(0)]
         for form in range(n_forms):
+            if no_attack and attacks_without_inference(attack, target, form):
+                continue
             heappush(queue, (kept_by_form[0] - kept_by_form[form], form << n_bits, -1))
         count = 0
         while len(queue) > 0:

@@ -46,9 +46,6 @@ _SHARE = 8
 # Pasts for which the strategies that may be best are kept.
 _MOST_PASTS = 256
 
-# Surnames inferred are kept for all targets if they take no more places than this, of 32 bytes each.
-_MOST_KEPT = 6_000_000
-
 
 class _Inferred:
     """What adversaries who infer and link in the same way have computed."""
@@ -56,8 +53,7 @@ class _Inferred:
     def __init__(self, attack: MultistageAttack, world: MultistageWorld, space: MaskingSpace) -> None:
         self.arrays = compile_two_stage(attack, world, space)
         self._way = (attack.stages, attack.confidence_threshold, space)
-        self._memory = memory_for(self.arrays)
-        self._of_target: dict[int, Memory] = {}
+        self.memory = memory_for(self.arrays)
 
     def serves(self, attack: MultistageAttack, space: MaskingSpace) -> bool:
         """Tell whether an attack on the same people infers and links in this way, whatever it makes of that."""
@@ -69,17 +65,6 @@ class _Inferred:
             # Mutation rates are arrays, which do not compare as a whole.
             and all(a is b or (isinstance(a, Identify) and a == b) for a, b in zip(stages, attack.stages, strict=True))
         )
-
-    def memory(self, target: int) -> Memory:
-        """Return the memory of a target, which keeps its surnames from one game to the next where there is room."""
-        places = len(self._memory.confidence)
-        if not self.arrays.infers or len(self.arrays.own_surnames) * places > _MOST_KEPT:
-            return self._memory
-        if target not in self._of_target:
-            self._of_target[target] = self._memory._replace(
-                inferred=np.full((places, 3), -1, np.int64), confidence=np.zeros(places)
-            )
-        return self._of_target[target]
 
 
 # By the people attacked: the same adversaries come back under every policy, round after round.
@@ -102,7 +87,7 @@ class _Compiled:
 
     def of(self, target: int, strategies: Strategies) -> tuple[NDArray[np.bool_], Floats]:
         """Return whether it attacks strategies of a record, and with what probability it re-identifies it."""
-        return _replies(self.arrays, self.inferred.memory(target), target, strategies)
+        return _replies(self.arrays, self.inferred.memory, target, strategies)
 
 
 @dataclass(frozen=True, eq=False)

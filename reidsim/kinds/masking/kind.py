@@ -95,6 +95,10 @@ class MaskingKind(Kind):
         """Read what tables are drawn from."""
         return build_masking_study(loaded)
 
+    def build_after(self, loaded: LoadedScenario[Any], before: MaskingStudy) -> MaskingStudy:
+        """Read what tables are drawn from, but for people who were made already."""
+        return build_masking_study(loaded, before.tables)
+
     def describe(self, study: MaskingStudy) -> str:
         """Say how large the game of the first replication is."""
         game, _ = study.games(0)

@@ -278,8 +278,14 @@ class MaskingStudy(Study[MaskingScenario]):
         return tuple(kept), tuple(groups)
 
 
-def build_masking_study(loaded: LoadedScenario[MaskingScenario]) -> MaskingStudy:
+def build_masking_study(loaded: LoadedScenario[MaskingScenario], before: MaskingTables | None = None) -> MaskingStudy:
     """Read everything that a scenario names and put the attack together.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    before : MaskingTables, optional
+        Of another scenario, whose people are taken if this one says the same of them.
 
     Raises
     ------
@@ -287,7 +293,7 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario]) -> MaskingStudy
         If a file or value cannot be used.
     """
     with locating(loaded.path):
-        tables, alone = masking_tables(loaded), {}
+        tables, alone = masking_tables(loaded, before), {}
         if loaded.scenario.adversaries:
             for name in loaded.scenario.adversaries:
                 with named(name):

@@ -33,8 +33,14 @@ AGE, BIRTH_YEAR = "age", "birth_year"
 _MOST_COUNTED = 50_000_000
 
 
-def masking_tables(loaded: LoadedScenario[MaskingScenario]) -> MaskingTables:
+def masking_tables(loaded: LoadedScenario[MaskingScenario], before: MaskingTables | None = None) -> MaskingTables:
     """Make or read what a scenario's tables are drawn from.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    before : MaskingTables, optional
+        Of another scenario, whose people are taken if this one says the same of them.
 
     Raises
     ------
@@ -45,7 +51,10 @@ def masking_tables(loaded: LoadedScenario[MaskingScenario]) -> MaskingTables:
     wanted = {TARGETS: scenario.subjects.attributes} | {n: s.attributes for n, s in scenario.resources.items()}
     if scenario.targets.file is not None:
         return _read_tables(loaded, wanted)
-    values, labels, loci, rows = _people(loaded)
+    if before is not None and before.are_drawn_from(loaded):
+        values, labels, loci, rows = before.values, before.labels, before.loci, before.rows
+    else:
+        values, labels, loci, rows = _people(loaded)
     for table, attributes in wanted.items():
         for attribute in attributes:
             if attribute not in values:
@@ -53,7 +62,8 @@ def masking_tables(loaded: LoadedScenario[MaskingScenario]) -> MaskingTables:
                 raise InputError(
                     "no such attribute", where=where, found=attribute, expected=f"one of {', '.join(values)}"
                 )
-    return MaskingTables(loaded, loci, values, labels, {}, _lists(loaded, values, labels, loci, rows))
+    lists = _lists(loaded, values, labels, loci, rows)
+    return MaskingTables(loaded, loci, values, labels, {}, lists, rows)
 
 
 def _lists(
@@ -78,7 +88,7 @@ def _lists(
 
 def _people(
     loaded: LoadedScenario[MaskingScenario],
-) -> tuple[dict[str, Integers], dict[str, tuple[str, ...]], tuple[str, ...], Integers]:
+) -> tuple[Mapping[str, Integers], Mapping[str, tuple[str, ...]], tuple[str, ...], Integers]:
     """Return the people's values, labels of codes, loci, and the row of the population that each is."""
     section = loaded.scenario.population
     if section is None:

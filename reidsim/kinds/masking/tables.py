@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -41,6 +41,8 @@ class MaskingTables:
         Tables that were read.
     lists : ListsOfPeople, optional
         Resources that are lists drawn from the people.
+    rows : ndarray of int64, shape (n_people,)
+        The row of the population that each of the people is.
     """
 
     loaded: LoadedScenario[MaskingScenario]
@@ -49,6 +51,12 @@ class MaskingTables:
     labels: Mapping[str, tuple[str, ...]]
     files: Mapping[str, PersonTable]
     lists: ListsOfPeople | None = None
+    rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def are_drawn_from(self, loaded: LoadedScenario[MaskingScenario]) -> bool:
+        """Tell whether the tables of another scenario are drawn from these people."""
+        own = self.loaded
+        return not self.files and (own.folder, own.scenario.population) == (loaded.folder, loaded.scenario.population)
 
     @cached_property
     def n_people(self) -> int:

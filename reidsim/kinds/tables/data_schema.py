@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
-from reidsim.scenarios.hierarchy_schema import HierarchySection
+from reidsim.scenarios.hierarchy_schema import GeneralizedSection
 from reidsim.scenarios.reading_schema import ReadingSection
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
 from reidsim.validation import Section
@@ -144,11 +144,9 @@ class ReleaseSection(Section):
         return self
 
 
-class AttributeSection(Section):
+class AttributeSection(GeneralizedSection):
     """One quasi-identifier: where its values come from and how they can be generalized."""
 
-    hierarchy: HierarchySection = Field(description="how values are generalized, by a `rule`")
-    column: str | None = Field(default=None, description="column of the records; the attribute's name if not given")
     reading: ReadingSection | None = Field(default=None, description="how the column is read; unchanged if not given")
     values: dict[str, str] = Field(
         default={},

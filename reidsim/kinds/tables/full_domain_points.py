@@ -12,11 +12,11 @@ from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
 from reidsim.kinds.tables.outcomes import TablesOutcome, outcome_of, play
-from reidsim.kinds.tables.record_points import MONEY_KEYS
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.solving import TablesChoice, node_strategies, planned_game, search_is_of_nodes
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.table_data import PRICES
+from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.sums import dot
 
 # Whose class sizes the publisher plans with is no amount, but no more of the study than the amounts are.

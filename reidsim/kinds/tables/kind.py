@@ -37,7 +37,7 @@ from reidsim.kinds.tables.people import household_risk
 from reidsim.kinds.tables.policies import OF_RECORDS, OF_TABLES, POLICIES, TablesPolicy, policy_named
 from reidsim.kinds.tables.record_figures import figure_tables
 from reidsim.kinds.tables.record_measures import further_measures
-from reidsim.kinds.tables.record_points import MONEY_KEYS, is_thinnable, record_points
+from reidsim.kinds.tables.record_points import is_thinnable, record_points
 from reidsim.kinds.tables.released_rows import read_released
 from reidsim.kinds.tables.rounds import planned_of, require_playable, setting_of
 from reidsim.kinds.tables.schema import TablesScenario
@@ -57,6 +57,7 @@ from reidsim.scenarios.opponents import Opponents, study_against, with_adversari
 from reidsim.scenarios.people import HOUSEHOLD, counted_units
 from reidsim.scenarios.policy import with_each_k
 from reidsim.scenarios.record_sharing import SharedColumns
+from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
 from reidsim.wording import Sentence, counted
@@ -340,8 +341,8 @@ class TablesKind(Kind):
         yield ControlChoice("adversary.planner", "Planner of the adversary", adversary.planner, ("one-shot", "fmdp"))
         if adversary.plans_sequentially:
             key, sequential = "adversary.sequential", adversary.sequential
-            yield amount_slider(f"{key}.access_cost", "Price of access", sequential.access_cost)
-            yield amount_slider(f"{key}.penalty", "Penalty for a detected exploit", sequential.penalty)
+            yield amount_slider(f"{key}.access_cost", "Cost of access, per record", sequential.access_cost)
+            yield amount_slider(f"{key}.penalty", "Penalty, per detected exploit", sequential.penalty)
 
     def is_by_record(self, scenario: TablesScenario, price: Literal["gain", "cost"]) -> bool:
         """Tell whether a column holds the price, or the loss that it follows."""

@@ -16,7 +16,6 @@ from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.bundled import resolve
 from reidsim.errors import InputError
 from reidsim.games.record_game import Linker, PopulationLinker
-from reidsim.kinds.tables.hierarchies import over_domain
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.domain import Codes
@@ -25,6 +24,7 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Rows
 from reidsim.scenarios.attack_recipe import recipe_of_scenario
 from reidsim.scenarios.given import given_population
+from reidsim.scenarios.hierarchies import over_domain
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.planners import Amount, planner, sequential_attack
 from reidsim.scenarios.several_adversaries import loaded_alone, named

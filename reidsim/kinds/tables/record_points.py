@@ -23,13 +23,7 @@ from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.solving import constraint_of, rule_of
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.strategy_space import Floats, Strategies
-from reidsim.scenarios.schema import EconomicsSection
-
-# Keys of a scenario that only change money, and so none of what linkage yields.
-MONEY_KEYS = (
-    *(f"economics.{name}" for name in ("benefit", "loss", "gain", "cost")),
-    *(f"beliefs.{name}" for name in ("loss", "gain", "cost")),
-)
+from reidsim.scenarios.schema import MONEY_KEYS, EconomicsSection
 
 
 def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:

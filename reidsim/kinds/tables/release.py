@@ -12,7 +12,6 @@ import pandas as pd
 from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError, nearest
 from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection
-from reidsim.kinds.tables.hierarchies import Attributes, hierarchy_of, hierarchy_rows, no_place, over_domain
 from reidsim.kinds.tables.people import people_of_records
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.waves import Waves, read_waves
@@ -28,6 +27,7 @@ from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.records import records_of, redraw_top_code, select_columns
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.given import given_population, given_table
+from reidsim.scenarios.hierarchies import hierarchy_of, hierarchy_rows, no_place, over_domain
 from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import Keys
@@ -180,7 +180,7 @@ def _records(loaded: LoadedScenario[TablesScenario]) -> tuple[str | Path, pd.Dat
 
 
 def attribute_labels(
-    frame: pd.DataFrame, columns: Mapping[str, str], attributes: Attributes, source: str | Path
+    frame: pd.DataFrame, columns: Mapping[str, str], attributes: Mapping[str, AttributeSection], source: str | Path
 ) -> pd.DataFrame:
     """Take the columns that hold attributes, under the attributes' names and as the scenario says that they are read.
 

@@ -74,8 +74,8 @@ def make_gallery(folder: Path, names: Sequence[str] = (), *, progress: Progress 
         parts = [_head(names, folder)]
         for done, name in enumerate(chosen):
             if progress is not None:
-                progress(f"running {name}", done, len(chosen))
-            parts.append(_exhibit(name, pictures))
+                progress("gallery", done, len(chosen))
+            parts.append(_exhibit(name, pictures, progress))
         page.write_text("\n".join(parts), encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror or error}", source=error.filename or folder) from None
@@ -107,16 +107,16 @@ def _head(names: Sequence[str], folder: Path) -> str:
     return _HEAD.format(shown=shown, command=command, ledger="")
 
 
-def _exhibit(name: str, pictures: Path) -> str:
+def _exhibit(name: str, pictures: Path, progress: Progress | None) -> str:
     """Run a scenario and return its part of the page."""
     exhibit = EXHIBITS.get(name, Exhibit())
     loaded = load_scenario(name, exhibit.reductions)
     figures: Iterator[tuple[str, Figure]]
     if exhibit.command == "stress":
-        stressed = stress_loaded(loaded)
+        stressed = stress_loaded(loaded, progress=progress)
         finding, figures = _finding(exhibit, stressed), figures_of(stressed)
     else:
-        result = run_loaded(loaded)
+        result = run_loaded(loaded, progress=progress)
         own = None if exhibit.draw is None else exhibit.draw(result)
         figures = figures_of(result) if own is None else iter([(exhibit.figure, own)])
         finding = _finding(exhibit, result)

@@ -11,14 +11,15 @@ from reidsim.populations.recipe import RecipeHead
 from reidsim.populations.social_media import FiguresByAge, SocialMediaRecipe
 from reidsim.reports.reference.keys import Elsewhere, described_by_path, described_sections, headings_of, table, wrapped
 from reidsim.reports.reference.words import section_classes, tag_of
-from reidsim.scenarios.adversary_schema import PlannerSection, SequentialSection, WeightedSection
+from reidsim.scenarios.adversary_schema import AdversarySection, PlannerSection, SequentialSection, WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_recipe import AttackRecipe
 from reidsim.scenarios.design_schema import SweepSection, SweepValues, UncertaintySection
+from reidsim.scenarios.hierarchy_schema import GeneralizedSection
 from reidsim.scenarios.rationality_schema import ProspectSection
 from reidsim.scenarios.registry import schemas
-from reidsim.scenarios.resource_schema import DrawnResourceSection, ListBeliefsSection
-from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
+from reidsim.scenarios.resource_schema import DrawnResourceSection
+from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.scenarios.stress_schema import StressSection
 from reidsim.validation import Section
 
@@ -30,10 +31,12 @@ ATTACK_KEYS = "attack-recipe-keys.md"
 # Sections whose keys several games have, and the guides that explain them.
 _SHARED: dict[str, tuple[type[Section], str]] = {
     "Every scenario": (ScenarioHead, "../scenarios.md"),
+    "`[attributes.NAME]`": (GeneralizedSection, "../scenarios.md"),
     "`[economics]`": (EconomicsSection, "../payoff-parameters.md"),
-    "`[beliefs]`": (ListBeliefsSection, "../scenarios.md"),
+    "`[beliefs]`": (BeliefsSection, "../scenarios.md"),
     "`[resources.NAME]`": (DrawnResourceSection, "../external-resources.md"),
     "`[adversary]`": (PlannerSection, "../scenarios.md#the-adversary"),
+    "`[adversary]` of records": (AdversarySection, "../scenarios.md#the-adversary"),
     "`[adversary.sequential]`": (SequentialSection, "../sequential.md"),
     "`[adversary.prospect]`": (ProspectSection, "../model.md#adversaries-who-err"),
     "`[adversaries.NAME]`": (WeightedSection, "../scenarios.md#several-adversaries"),
@@ -47,6 +50,7 @@ _GUIDES = {
     "tables": "../scenarios.md",
     "masking": "../masking.md",
     "risk": "../knowledge.md",
+    "dynamic": "../dynamic-release.md",
 }
 # Where the guides explain a kind of recipe.
 _RECIPE_GUIDES = {

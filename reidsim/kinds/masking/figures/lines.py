@@ -122,9 +122,7 @@ def lines_of_runs(runs: pd.DataFrame, sweep: SweepSection, content: Mapping[str,
                     for row in rows[others].itertuples(index=False)]  # fmt: skip
         labels, what = _labels(rows[group[0]])
         words = with_unit(sentence(key_words(group[0])), group[0])
-        part = rows.assign(
-            line=[f"{words}{what}{setting}" for setting in settings], value=labels
-        )
+        part = rows.assign(line=[f"{words}{what}{setting}" for setting in settings], value=labels)
         numbers = pd.to_numeric(part["value"], errors="coerce")
         parts.append(part if numbers.isna().any() else part.iloc[np.argsort(numbers.to_numpy(), kind="stable")])
     return pd.concat(parts, ignore_index=True)

@@ -1,16 +1,15 @@
-"""Hierarchies of a scenario about a table: read from files or made by rules, over the categories of its attributes."""
+"""Hierarchies of a scenario's attributes: read from files or made by rules, over the categories of the attributes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from reidsim.errors import InputError
-from reidsim.kinds.tables.data_schema import AttributeSection
-from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.calendar import date_levels
@@ -18,14 +17,23 @@ from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, hierarchy_from_row
 from reidsim.releases.hierarchy_file import check_header
 from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
 from reidsim.scenarios.given import table_rows
-from reidsim.scenarios.hierarchy_schema import Dates, Groups, HierarchySection, Intervals, Prefix, Suppress, Table
+from reidsim.scenarios.hierarchy_schema import (
+    Dates,
+    GeneralizedSection,
+    Groups,
+    HierarchySection,
+    Intervals,
+    Prefix,
+    Suppress,
+    Table,
+)
 from reidsim.scenarios.load import LoadedScenario
 
-Attributes = Mapping[str, AttributeSection]
+Attributes = Mapping[str, GeneralizedSection]
 
 
 def hierarchy_rows(
-    name: str, attribute: AttributeSection, loaded: LoadedScenario[TablesScenario], used: set[str]
+    name: str, attribute: GeneralizedSection, loaded: LoadedScenario[Any], used: set[str]
 ) -> list[list[str]]:
     """Return the rows of the hierarchy file of an attribute, given the values that records and people have.
 
@@ -73,7 +81,7 @@ def over_domain(domain: Domain, people: Population, attributes: Attributes) -> P
 
 
 def no_place(
-    value: object, source: str | Path, where: str, section: AttributeSection, hint: str | None = None
+    value: object, source: str | Path, where: str, section: GeneralizedSection, hint: str | None = None
 ) -> InputError:
     """Return the error about a value that the file of its hierarchy lacks."""
     # Other rules give every value a place.

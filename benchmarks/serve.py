@@ -1,0 +1,112 @@
+"""The page of `reidsim serve` in a browser: when the server is up, the page has its verdict, a slider its numbers.
+
+Run with ``python benchmarks/serve.py``. A browser that is open already, Chromium without a window, asks for the page
+once the server has said its address; then the slider of the loss moves by a step at a time. A change is over when other
+numbers stand there and none is greyed; the next one waits until the figures are drawn, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from needs import require_package, require_program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from selenium.webdriver import Chrome
+
+PATIENCE_SECONDS = 120
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--window-size=1500,1400")
+VERDICT = "return document.querySelector('.reidsim-verdict')?.innerText"
+NUMBERS = (
+    "return document.querySelector('.reidsim-stale') ? null : document.querySelector('.reidsim-measures').innerText"
+)
+DRAWN = (
+    "return Array.from(document.querySelectorAll('.v-progress-linear'))"
+    ".every(bar => getComputedStyle(bar).visibility === 'hidden')"
+)
+SLIDER = ".v-slider__thumb-container"
+# The benefit has the first slider.
+LOSS = 1
+
+
+def seconds_until(found: Callable[[], object], start: float) -> float:
+    """Return the seconds from a moment until something is found."""
+    while not found():
+        if time.perf_counter() - start > PATIENCE_SECONDS:
+            raise SystemExit(f"nothing after {PATIENCE_SECONDS} s")
+        time.sleep(0.005)
+    return time.perf_counter() - start
+
+
+def browser(profile: str) -> Chrome:
+    """Return a browser that is open."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(shutil.which("chromium"))
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+
+
+def seconds_of_changes(page: Chrome, changes: int) -> list[float]:
+    """Return the seconds that each step of a slider takes."""
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    seconds = []
+    for number in range(changes):
+        seconds_until(lambda: page.execute_script(DRAWN), time.perf_counter())
+        before = page.execute_script(NUMBERS)
+        thumb = page.find_elements(By.CSS_SELECTOR, SLIDER)[LOSS]
+        start = time.perf_counter()
+        thumb.send_keys(Keys.ARROW_LEFT if number % 2 else Keys.ARROW_RIGHT)
+        seconds.append(seconds_until(lambda shown=before: page.execute_script(NUMBERS) not in (None, shown), start))
+    return seconds
+
+
+def main() -> None:
+    """Print the seconds of the server, of the page and of changes."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scenario", default="wan2015", help="Bundled scenario or file.")
+    parser.add_argument("--changes", type=int, default=9, help="Steps of the slider.")
+    options = parser.parse_args()
+    require_package("selenium", "pip install selenium")
+    require_package("solara", "pip install 'reidsim[web]'")
+    for program in ("chromium", "chromedriver"):
+        require_program(program, "apt-get install chromium chromium-driver")
+    command = [sys.executable, "-m", "reidsim", "serve", options.scenario, "--port", "0"]
+    with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        page = browser(profile)
+        start = time.perf_counter()
+        # What the server says of its own end is not of interest.
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # noqa: S603
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().split(" at ")[1].split()[0]
+            print(f"server up after {time.perf_counter() - start:.2f} s")
+            asked = time.perf_counter()
+            page.get(address)
+            shown = seconds_until(lambda: page.execute_script(VERDICT), asked)
+            print(f"page with its verdict after {shown:.2f} s more")
+            seconds = seconds_of_changes(page, options.changes)
+            print(f"numbers after a change: median {statistics.median(seconds):.2f} s, longest {max(seconds):.2f} s")
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.wait(timeout=30)
+            page.quit()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""Cases of a scenario, period by period: read from a file, or drawn from the population as a wave over its areas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.bundled import data_file, resolve
+from reidsim.errors import InputError, locating
+from reidsim.kinds.dynamic.schema import DynamicScenario, EpidemicSection
+from reidsim.populations.catalogue import load_population
+from reidsim.populations.domain import Attribute, Codes, Domain, natural_categories
+from reidsim.populations.population import Population
+from reidsim.random_counts import draw_multinomial, draw_multivariate_hypergeometric
+from reidsim.random_streams import random_stream
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.records import select_columns
+from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.given import given_population, given_table
+from reidsim.scenarios.hierarchies import hierarchy_of, hierarchy_rows, over_domain
+from reidsim.scenarios.hierarchy_schema import Table
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.tables import numbers, read_table, require_columns
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """The cases of a scenario, and those among whom they are looked up.
+
+    Parameters
+    ----------
+    codes : ndarray of int32, shape (n_cases, n_attributes)
+        Over the domain of the hierarchies, in the order of the file.
+    period : ndarray of int64, shape (n_cases,)
+        Number of each case's period, from 0.
+    periods : tuple of str
+        What the periods are called, in their order; each has a case.
+    forecast : ndarray of float64, shape (n_periods,)
+        What a forecast adds to the benefit of a record of the period.
+    hierarchies : tuple of Hierarchy
+    population, voters : Population, optional
+        Over the same domain.
+    """
+
+    codes: Codes
+    period: NDArray[np.int64]
+    periods: tuple[str, ...]
+    forecast: Floats
+    hierarchies: tuple[Hierarchy, ...]
+    population: Population | None
+    voters: Population | None
+
+
+def read_cases(loaded: LoadedScenario[DynamicScenario]) -> Cases:
+    """Read or draw the cases.
+
+    Categories of an attribute are those of the population, else of the voters, else the values that occur.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be used, or a value has no place in its hierarchy: names the value, its row and column.
+    """
+    scenario = loaded.scenario
+    names = tuple(scenario.attributes)
+    population = None if scenario.population is None else _people("population", scenario.population.recipe, loaded)
+    voters = None if scenario.voters is None else _people("voters", scenario.voters.recipe, loaded)
+    people = population or voters
+    path, frame = _file(loaded)
+    labels = None if frame is None else _labels(scenario, frame, path)
+    if people is not None:
+        domain = people.domain
+    else:
+        assert labels is not None  # noqa: S101 - an epidemic has a population, said for the type checker
+        domain = Domain(tuple(Attribute(name, natural_categories(labels[name])) for name in names))
+    hierarchies = tuple(_hierarchy(name, domain[name], loaded) for name in names)
+    if voters is not None:
+        with locating(where="voters.recipe"):
+            voters = over_domain(domain, voters, scenario.attributes)
+    if labels is None or frame is None:
+        assert scenario.epidemic is not None  # noqa: S101 - held by the schema, said for the type checker
+        assert population is not None  # noqa: S101 - as above
+        groups = hierarchies[names.index(scenario.epidemic.area)].groups
+        codes, period = _epidemic(scenario.epidemic, population, groups, scenario.seed)
+        periods: tuple[str, ...] = tuple(str(number + 1) for number in range(scenario.epidemic.periods))
+        forecast = np.zeros(len(periods))
+    else:
+        codes = _codes(scenario, labels, domain, path)
+        periods, period = _periods(frame, scenario.release.period, path)
+        forecast = _forecast(scenario.release.forecast, frame, period, len(periods), path)
+    held, period = np.unique(period, return_inverse=True)
+    periods = tuple(periods[number] for number in held)
+    return Cases(codes, period.astype(np.int64), periods, forecast[held], hierarchies, population, voters)
+
+
+def columns_of(scenario: DynamicScenario) -> dict[str, str]:
+    """Return the column of the file that holds each attribute."""
+    return {name: section.column or name for name, section in scenario.attributes.items()}
+
+
+def _people(key: str, recipe: str, loaded: LoadedScenario[DynamicScenario]) -> Population:
+    """Return everybody of a recipe over the attributes."""
+    with locating(where=f"{key}.recipe"):
+        if recipe in loaded.given:
+            people = given_population(loaded.given, recipe)
+        else:
+            people = load_population(resolve(recipe, "populations", "population", base=loaded.folder))
+        people = people.marginal(tuple(loaded.scenario.attributes))
+        if not np.issubdtype(people.counts.dtype, np.integer):
+            raise InputError("people are expected counts", found=people.name, expected="whole people")
+    return people
+
+
+def _file(loaded: LoadedScenario[DynamicScenario]) -> tuple[Path, pd.DataFrame | None]:
+    section = loaded.scenario.release
+    if section.path is None:
+        return loaded.path, None
+    if section.path in loaded.given:
+        return Path(section.path), given_table(loaded.given, section.path)
+    path = data_file(section.path, loaded.folder, "scenarios")
+    try:
+        return path, read_table(path, delimiter=section.delimiter)
+    except InputError as error:
+        # A file that cannot be used at all is told with the key that names it.
+        raise error if error.where else error.located(where="release.path") from None
+
+
+def _labels(scenario: DynamicScenario, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    columns = columns_of(scenario)
+    labels = select_columns(frame, columns, {}, path)
+    for name, column in columns.items():
+        missing = labels[name].eq("").to_numpy()
+        if missing.any():
+            where = f"row {int(missing.argmax()) + 1}, column {column!r}"
+            raise InputError("value missing", source=path, where=where, expected="a value in every row")
+    return labels
+
+
+def _codes(scenario: DynamicScenario, labels: pd.DataFrame, domain: Domain, path: Path) -> Codes:
+    columns = columns_of(scenario)
+    with locating(path):
+        return np.column_stack([domain[name].encode(labels[name], columns[name]) for name in columns])
+
+
+def _hierarchy(name: str, attribute: Attribute, loaded: LoadedScenario[DynamicScenario]) -> Hierarchy:
+    section = loaded.scenario.attributes[name]
+    table = isinstance(section.hierarchy, Table)
+    rows = hierarchy_rows(name, section, loaded, set(attribute.categories)) if table else None
+    return hierarchy_of(attribute, section.hierarchy, loaded.folder, f"attributes.{name}.hierarchy", rows)
+
+
+def _periods(frame: pd.DataFrame, column: str, path: Path) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    require_columns(frame, [column], path)
+    values = frame[column].str.strip()
+    missing = values.eq("").to_numpy()
+    if missing.any():
+        where = f"row {int(missing.argmax()) + 1}, column {column!r}"
+        raise InputError("value missing", source=path, where=where, expected="the period of the case")
+    attribute = Attribute(column, natural_categories(values))
+    return attribute.categories, attribute.encode(values).astype(np.int64)
+
+
+def _forecast(column: str | None, frame: pd.DataFrame, period: NDArray[np.int64], n_periods: int, path: Path) -> Floats:
+    """Return the benefit of a forecast of each period, shape (n_periods,)."""
+    if column is None:
+        return np.zeros(n_periods)
+    require_columns(frame, [column], path)
+    amounts = np.asarray(numbers(frame, column, path), dtype=np.float64)
+    first = np.unique(period, return_index=True)[1]
+    wrong = amounts != amounts[first][period]
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(
+            "cases of one period differ in the benefit of its forecast", source=path,
+            where=f"row {row + 1}, column {column!r}", found=float(amounts[row]),
+            expected=f"{amounts[first[period[row]]]:g}, as in row {int(first[period[row]]) + 1}",
+        )  # fmt: skip
+    return amounts[first]
+
+
+def _epidemic(
+    section: EpidemicSection, population: Population, groups: NDArray[np.int32], seed: int
+) -> tuple[Codes, NDArray[np.int64]]:
+    """Draw different people, and the period of each; in an area everybody is as likely as everybody else."""
+    where = "epidemic.level"
+    if section.level >= len(groups):
+        raise InputError("no such level", where=where, found=section.level, expected=f"at most {len(groups) - 1}")
+    rng = random_stream(seed, "epidemic")
+    area = groups[section.level][population.cells[:, population.domain.position(section.area)]]
+    people = np.bincount(area, weights=population.counts)
+    peaks = section.peak + section.spread * rng.random(len(people))
+    distance = (np.arange(1, section.periods + 1) - peaks[:, None]) / section.width
+    wave = people[:, None] * np.exp(-(distance**2) / 2)
+    if not wave.sum() > 0:
+        raise InputError("the wave reaches no period", where="epidemic.peak", found=section.peak)
+    drawn = draw_multinomial(rng, section.cases, np.asarray(wave.ravel(), dtype=np.float64)).reshape(wave.shape)
+    cells, period = [], []
+    for number, by_period in enumerate(drawn):
+        n_cases, here = int(by_period.sum()), np.flatnonzero(area == number)
+        if n_cases > people[number]:
+            raise InputError(
+                "more cases in an area than people", where="epidemic.cases", found=section.cases,
+                expected=f"few enough that {int(people[number]):,} people of one area are enough",
+            )  # fmt: skip
+        if n_cases:
+            counts = draw_multivariate_hypergeometric(rng, population.counts[here].astype(np.int64), n_cases)
+            cells.append(rng.permutation(np.repeat(here, counts)))
+            period.append(np.repeat(np.arange(section.periods), by_period))
+    order = np.argsort(np.concatenate(period), kind="stable")
+    return population.cells[np.concatenate(cells)[order]], np.concatenate(period)[order]
+
+
+def shared_content(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return that part of a scenario's content of which cases and people are made."""
+    used = ("population", "voters", "release", "epidemic", "attributes", "seed")
+    return {key: content[key] for key in used if key in content}

@@ -1,0 +1,151 @@
+"""The kind of scenario in which a publisher releases cases period after period."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.reidentified import Reidentified, reidentified_in
+from reidsim.kinds.dynamic.asked import sentences
+from reidsim.kinds.dynamic.captions import CAPTIONS
+from reidsim.kinds.dynamic.cases import columns_of, shared_content
+from reidsim.kinds.dynamic.measures import MEASURES
+from reidsim.kinds.dynamic.memory import needed_memory
+from reidsim.kinds.dynamic.outcomes import (
+    DynamicTables,
+    exposing_rows,
+    measures_of_periods,
+    period_table,
+    warnings_of,
+)
+from reidsim.kinds.dynamic.policies import FIXED, PK, POLICIES
+from reidsim.kinds.dynamic.schema import PERIOD, DynamicScenario
+from reidsim.kinds.dynamic.study import DynamicStudy, build_study
+from reidsim.random_streams import nested_stream
+from reidsim.scenarios.asked import Stored
+from reidsim.scenarios.faces import Figures, Shown
+from reidsim.scenarios.kind import Kind, Use
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.record_sharing import SharedColumns
+from reidsim.scenarios.schema import MONEY_KEYS
+from reidsim.scenarios.study import PolicyOutcome, Progress, equilibria_of
+from reidsim.wording import Sentence, counted
+
+
+class DynamicKind(Kind):
+    """A publisher of cases over time; see `Kind`."""
+
+    name = "dynamic"
+    words = "a publisher releases cases period after period, each period's table in one generalization"
+    schema = DynamicScenario
+    policies = POLICIES
+    measures = MEASURES
+    captions = CAPTIONS
+    amount_keys = MONEY_KEYS
+
+    def build(self, loaded: LoadedScenario[Any]) -> DynamicStudy:
+        """Read or draw cases, and read people."""
+        return build_study(loaded)
+
+    def describe(self, study: DynamicStudy) -> str:
+        """Say how many cases, periods and generalizations there are."""
+        # Amounts that the adversary cannot plan with are told before anything is played.
+        study.world()
+        return (
+            f"{counted(len(study.cases.codes), 'case')} in {counted(len(study.cases.periods), 'period')}, "
+            f"{counted(study.lattice.size, 'strategy', 'strategies')} for the table of each"
+        )
+
+    def needed_memory(self, study: DynamicStudy, use: Use = "run") -> int:
+        """Return the bytes of cases, people and simulated tables."""
+        return needed_memory(study)
+
+    def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
+        """Return what cases and people are made of."""
+        return shared_content(loaded.content)
+
+    def row_of_record(self, study: DynamicStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+        """Return the row of each case in the last table that holds it."""
+        return study.row_of_case
+
+    def summarise(self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Average the outcomes over the records of all tables, and PK over periods."""
+        return super().summarise(study, draw, equilibria).join(measures_of_periods(study, equilibria))
+
+    def reidentified(
+        self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]
+    ) -> dict[str, Reidentified]:
+        """Return how many people are re-identified; each counts once, by the table that puts them most at risk."""
+        if study.scenario.release.table == "period":
+            return super().reidentified(study, draw, equilibria)
+        once, people = np.ones(len(study.row_of_case), dtype=np.int64), {}
+        for number, (policy, found) in enumerate(equilibria.items()):
+            rng = partial(nested_stream, study.scenario.seed, "reidentified", (draw, number))
+            people[policy] = reidentified_in(found.expand(exposing_rows(study, found)), once, rng)
+        return people
+
+    def records(self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Return cases with their period, and their values as released in the last table that holds them."""
+        row, periods = study.row_of_case, pd.Index(study.cases.periods, dtype="str")
+        table = super().records(study, draw, equilibria)
+        codes = np.tile(study.cases.period, len(equilibria))
+        released = [study.lattice.released(found.strategies[row], row) for found in equilibria.values()]
+        table.insert(1, PERIOD, pd.Series(pd.Categorical.from_codes(codes, categories=periods)))
+        return pd.concat([table, pd.concat(released, ignore_index=True)], axis=1)
+
+    def analyse(self, study: DynamicStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> DynamicTables:
+        """Return what comes of each period's table."""
+        return DynamicTables(periods=period_table(study, equilibria_of(outcomes)))
+
+    def facts(self, study: DynamicStudy) -> dict[str, Any]:
+        """Return facts about cases, periods and generalizations."""
+        people, lattice = {"population": study.cases.population, "voters": study.cases.voters}, study.lattice
+        return {
+            "records": len(study.cases.codes),
+            "cases": len(study.cases.codes),
+            "periods": len(study.cases.periods),
+            "strategies": lattice.size,
+            "attribute_weights": dict(zip(lattice.domain.names, lattice.attribute_weights.tolist(), strict=True)),
+            **{name: each.total for name, each in people.items() if each is not None},
+            "data_hash": study.fingerprint,
+        }
+
+    def cross_play_policies(self, study: DynamicStudy) -> tuple[str, ...]:
+        """Return the policies that the scenario says enough for, and its own."""
+        said = {FIXED: bool(study.scenario.publisher.fixed), PK: study.cases.population is not None}
+        names = super().cross_play_policies(study)
+        return tuple(name for name in names if said.get(name, True))
+
+    def warnings(self, study: DynamicStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
+        """Yield what earlier tables tell that is not counted."""
+        return warnings_of(study, outcomes)
+
+    def release_file(self, scenario: DynamicScenario) -> str | None:
+        """Return the file of cases."""
+        return scenario.release.path
+
+    def shared_columns(self, scenario: DynamicScenario) -> SharedColumns:
+        """Say which columns of the cases are quasi-identifiers."""
+        return SharedColumns(columns_of(scenario), delimiter=scenario.release.delimiter, counts_release=False)
+
+    def decision(self, scenario: DynamicScenario) -> str:
+        """Say that tables are decided on, not records."""
+        return "one generalization for the table of each period: its best reply under the policy"
+
+    def asked(self, run: Stored) -> Iterator[Sentence]:
+        """Yield what a run was asked."""
+        return sentences(run)
+
+    def figures(self, result: Shown) -> Figures:
+        """Return the figures over periods."""
+        from reidsim.kinds.dynamic.figures import run_figures
+
+        return run_figures(result)
+
+
+DYNAMIC = DynamicKind()

@@ -1,0 +1,111 @@
+"""Generalizations of tables of cases, worth the mutual information between original and released values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.populations.domain import mixed_radix_keys
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.strategy_space import Floats, Strategies
+
+
+@dataclass(frozen=True, eq=False)
+class PeriodLattice(GeneralizationLattice):
+    """The lattice of the distinct cases of each period's table; rows of a period are neighbours.
+
+    A released value is a function of the original one, so their mutual information is the entropy of the released
+    values. Normalised it is ``2 H(Y) / (H(X) + H(Y))`` of an attribute's original values X and released values Y in the
+    table, 1 where all X are equal, and 0 where Y has one value whatever X is. Utility is its mean over attributes,
+    weighted by the entropy of each among all cases (Gourabathina et al. 2023, as their program has it).
+
+    Parameters
+    ----------
+    period : ndarray of int64, shape (n_rows,)
+        Ascending, from 0 without gaps.
+    counts : ndarray of int64, shape (n_rows,)
+        Cases of each row.
+    attribute_weights : ndarray of float64, shape (n_attributes,)
+        Of the attributes in the utility; they sum to 1.
+    """
+
+    period: NDArray[np.int64] = field(kw_only=True)
+    counts: NDArray[np.int64] = field(kw_only=True)
+    attribute_weights: Floats = field(kw_only=True)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """First row of each period, and one more: rows of period t are from ``starts[t]`` on, (n_periods + 1,)."""
+        return np.searchsorted(self.period, np.arange(int(self.period[-1]) + 2))
+
+    def part(self, first: int, last: int) -> PeriodLattice:
+        """Return the lattice of the rows of the periods from `first` to `last`, both included."""
+        here = slice(self.starts[first], self.starts[last + 1])
+        return replace(self, codes=self.codes[here], period=self.period[here] - first, counts=self.counts[here])
+
+    @cached_property
+    def information(self) -> tuple[Floats, ...]:
+        """Normalised mutual information by attribute, level and period, shape (n_levels, n_periods) each."""
+        found = []
+        for position, hierarchy in enumerate(self.hierarchies):
+            entropy = np.stack(
+                [self._entropy(groups[self.codes[:, position]], int(groups.max()) + 1) for groups in hierarchy.groups]
+            )
+            both = entropy + entropy[0]
+            shares = np.divide(2 * entropy, both, out=np.ones_like(entropy), where=both > 0)
+            # What is the same for everybody tells nothing, also where everybody is the same.
+            told = np.array(hierarchy.n_groups) > 1
+            told[0] = True
+            found.append(np.where(told[:, None], np.minimum(shares, 1.0), 0.0))
+        return tuple(found)
+
+    def _entropy(self, values: NDArray[np.int32], n_values: int) -> Floats:
+        n_periods = len(self.starts) - 1
+        cells = np.bincount(self.period * n_values + values, weights=self.counts, minlength=n_periods * n_values)
+        return entropy(cells.reshape(n_periods, n_values))
+
+    @cached_property
+    def record_losses(self) -> tuple[Floats, ...]:
+        """Utility lost of every row by attribute and level, shape (n_levels, n_rows) each."""
+        return tuple(
+            np.ascontiguousarray((weight * (1.0 - shares))[:, self.period])
+            for weight, shares in zip(self.attribute_weights, self.information, strict=True)
+        )
+
+    def utilities(self, period: int) -> Floats:
+        """Return the utility of every strategy in a period, shape (n_strategies,)."""
+        levels, lost = self.all_levels(np.arange(self.size)), np.zeros(self.size)
+        for position, (weight, shares) in enumerate(zip(self.attribute_weights, self.information, strict=True)):
+            lost += weight * (1.0 - shares[levels[:, position], period])
+        return 1.0 - lost
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Cases of each period's table, shape (n_periods,)."""
+        return np.add.reduceat(self.counts, self.starts[:-1])
+
+    def class_sizes(self, strategies: Strategies) -> NDArray[np.int64]:
+        """Return how many cases of its period's table look like each row's, itself included, shape (n_rows,).
+
+        Parameters
+        ----------
+        strategies : ndarray of int64, shape (n_rows,)
+            The same in all rows of a period; negative where the table is not released, which hides nobody.
+        """
+        levels = self.all_levels(np.maximum(strategies, 0))
+        columns: list[NDArray[np.integer]] = [self.period]
+        columns += [h.groups[levels[:, j], self.codes[:, j]] for j, h in enumerate(self.hierarchies)]
+        radices = (len(self.starts) - 1, *(hierarchy.attribute.size for hierarchy in self.hierarchies))
+        keys = mixed_radix_keys(np.column_stack(columns), radices, where="attributes")
+        _, inverse = np.unique(keys, return_inverse=True)
+        return np.bincount(inverse, weights=self.counts).astype(np.int64)[inverse]
+
+
+def entropy(counts: NDArray[np.number]) -> Floats:
+    """Return the entropy of each row of counts (n, n_values) in natural units, shape (n,); 0 of a row of zeros."""
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    return np.asarray(np.maximum(-(shares * logs).sum(axis=1), 0.0))

@@ -1,0 +1,142 @@
+"""What comes of a policy period by period: tables, measures and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.record_game import WITHHELD
+from reidsim.kinds.dynamic.measures import CHANGES, PERIODS_WITHIN, PK
+from reidsim.kinds.dynamic.simulation import share_below
+from reidsim.kinds.dynamic.study import DynamicStudy
+from reidsim.scenarios.study import AnalysisTables
+from reidsim.wording import counted
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DynamicTables(AnalysisTables):
+    """Tables behind the figures of cases over time.
+
+    Parameters
+    ----------
+    periods : DataFrame
+        One row per policy and period; see `period_table`.
+    """
+
+    periods: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+def period_table(study: DynamicStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+    """Return what each period's table leads to: one row per policy and period.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``policy``, ``period``, ``number`` (of the period, from 1), ``records`` (of the table), ``strategy``,
+        ``utility``, ``publisher_payoff`` and ``adversary_payoff`` (sums over the table), ``attacked`` and
+        ``reidentified`` (expected numbers of records), ``pk``, and ``level ATTRIBUTE``, missing where nothing is
+        released.
+    """
+    lattice, periods, parts = study.lattice, study.cases.periods, []
+    starts, sizes, names = lattice.starts[:-1], lattice.sizes, lattice.domain.names
+
+    def summed(values: NDArray[Any]) -> NDArray[Any]:
+        return np.add.reduceat(values * lattice.counts, starts)
+
+    for policy, found in equilibria.items():
+        forms = found.strategies[starts]
+        levels = lattice.all_levels(np.maximum(forms, 0)).astype(np.float64)
+        levels[forms == WITHHELD] = np.nan
+        parts.append(
+            pd.DataFrame(
+                {
+                    "policy": policy,
+                    "period": list(periods),
+                    "number": np.arange(1, len(periods) + 1),
+                    "records": sizes,
+                    "strategy": [_name(study, form) for form in forms.tolist()],
+                    "utility": summed(found.utility) / sizes,
+                    "publisher_payoff": summed(found.publisher_payoff),
+                    "adversary_payoff": summed(found.adversary_payoff),
+                    "attacked": summed(found.attack_probability),
+                    "reidentified": summed(found.risk),
+                    "pk": pk_by_period(study, found),
+                    **{f"level {name}": levels[:, position] for position, name in enumerate(names)},
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def pk_by_period(study: DynamicStudy, found: Equilibrium) -> NDArray[np.float64]:
+    """Return PK of each period's released table, shape (n_periods,); 0 where nothing is released."""
+    lattice, k = study.lattice, study.scenario.publisher.k
+    sizes = lattice.class_sizes(found.strategies)
+    released = np.where(found.withheld, 0, lattice.counts)
+    ends = zip(lattice.starts[:-1], lattice.starts[1:], strict=True)
+    return np.array([share_below(sizes[start:end], released[start:end], k) for start, end in ends])
+
+
+def measures_of_periods(study: DynamicStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+    """Return the measures of periods, indexed by policy."""
+    rows = {}
+    for policy, found in equilibria.items():
+        shares, forms = pk_by_period(study, found), found.strategies[study.lattice.starts[:-1]]
+        rows[policy] = {
+            PK.column: shares.mean(),
+            PERIODS_WITHIN.column: (shares <= study.scenario.publisher.threshold).mean(),
+            CHANGES.column: float((forms[1:] != forms[:-1]).sum()),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def exposing_rows(study: DynamicStudy, found: Equilibrium) -> NDArray[np.intp]:
+    """Return for each case its row in the table that puts it most at risk, the first of equals, shape (n_cases,).
+
+    Tables hold a case once or, where they are cumulative, from its period on.
+    """
+    lattice, cases = study.lattice, study.cases
+    if study.scenario.release.table == "period":
+        return study.row_of_case
+    last = study.row_of_case
+    n_rows, risk = lattice.n_records, found.risk
+    final = lattice.starts[-2]
+    # The distinct cases of the last table, which holds all: rows of earlier tables are some of them.
+    keys = lattice.domain.keys(lattice.codes)
+    place = np.searchsorted(keys[final:], keys)
+    best = np.full(len(last), -1, dtype=np.intp)
+    for number in range(len(cases.periods)):
+        rows = np.arange(lattice.starts[number], lattice.starts[number + 1])
+        row_of_cell = np.full(n_rows - final, -1, dtype=np.intp)
+        row_of_cell[place[rows]] = rows
+        here = np.flatnonzero(cases.period <= number)
+        row = row_of_cell[last[here] - final]
+        better = (best[here] < 0) | (risk[row] > risk[best[here]])
+        best[here[better]] = row[better]
+    return best
+
+
+def warnings_of(study: DynamicStudy, outcomes: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a reader of the outcomes should know: who keeps an earlier table may know more than this one tells."""
+    if study.scenario.release.table != "cumulative":
+        return
+    for policy, outcome in outcomes.items():
+        forms = outcome.equilibrium.strategies[study.lattice.starts[:-1]]
+        levels = study.lattice.all_levels(forms[forms != WITHHELD])
+        finest = np.minimum.accumulate(levels, axis=0)
+        coarser = int((levels > finest).any(axis=1).sum())
+        if coarser:
+            yield (
+                f"{policy}: {counted(coarser, 'table is', 'tables are')} coarser in some attribute than an earlier "
+                "one; whoever kept that one knows more of its cases than is counted"
+            )
+
+
+def _name(study: DynamicStudy, form: int) -> str:
+    return "withheld" if form == WITHHELD else study.lattice.describe(form)

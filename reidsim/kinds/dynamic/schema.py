@@ -1,0 +1,204 @@
+"""What a scenario file about case records that are released over time may say."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from reidsim.errors import InputError, listed
+from reidsim.kinds.dynamic.policies import FIXED, PK, PolicyName
+from reidsim.scenarios.adversary_schema import AdversarySection
+from reidsim.scenarios.hierarchy_schema import GeneralizedSection
+from reidsim.scenarios.publisher_schema import PoliciesSection, PublisherScenario
+from reidsim.scenarios.schema import RECORD_COLUMNS
+from reidsim.validation import Section
+
+# Column of records.parquet with the period of each case.
+PERIOD = "period"
+_Text = Annotated[str, Field(min_length=1)]
+_Count = Annotated[int, Field(ge=1)]
+_Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class CasePopulationSection(Section):
+    """Who may become a case."""
+
+    recipe: _Text = Field(description="name of a bundled population, or path of a recipe")
+
+
+class VotersSection(Section):
+    """The list in which the adversary looks records up."""
+
+    recipe: _Text = Field(description="name of a bundled population, or path of a recipe")
+    coverage: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None,
+        description="probability that the person of a record is in the list; people of the list over people of the "
+        "population if not given, 1 without a population",
+    )
+
+
+class CasesSection(Section):
+    """Which case records are released, and what a table holds."""
+
+    path: _Text | None = Field(default=None, description="file of cases, one per row; `[epidemic]` takes its place")
+    delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
+    period: _Text = Field(
+        default=PERIOD,
+        description="column with the period of each case: whole numbers by size, anything else as text, such as "
+        "`2020-03-01`",
+    )
+    forecast: _Text | None = Field(
+        default=None,
+        description="column with what a forecast from the period's table adds to the benefit of each of its records, "
+        "the same in all rows of a period; 0 if not given",
+    )
+    table: Literal["period", "cumulative"] = Field(
+        default="period",
+        description="a period's table holds its own cases, or those of all periods so far; a case then counts in every "
+        "table that holds it",
+    )
+
+
+class EpidemicSection(Section):
+    """Cases drawn from the population: a wave that reaches each area in its time."""
+
+    periods: _Count = Field(description="number of periods, from 1")
+    cases: _Count = Field(description="number of cases of all periods, each a different person")
+    area: _Text = Field(description="attribute whose groups are the areas")
+    level: Annotated[int, Field(ge=0)] = Field(default=0, description="level of its hierarchy at which they are")
+    peak: float = Field(description="period at which the wave is highest where it comes first")
+    spread: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="periods, by so many of which at most other areas are later, drawn evenly"
+    )
+    width: Annotated[float, Field(gt=0)] = Field(description="standard deviation of the wave of an area, in periods")
+
+
+class DynamicPublisherSection(PoliciesSection):
+    """How the publisher decides in each period."""
+
+    policies: tuple[PolicyName, ...] = Field(
+        default=("no-protection", "basic", "no-attack"),
+        description="what is played and compared, each once",
+        json_schema_extra={"minItems": 1},
+    )
+    fixed: dict[str, Annotated[int, Field(ge=0)]] = Field(
+        default={}, description="of policy `fixed`: attribute = level; 0 where not given"
+    )
+    k: _Count = Field(default=11, description="PK is the share of a table's records that fewer than `k` look like")
+    threshold: _Share = Field(default=0.01, description="of policy `pk`: largest PK that is allowed")
+    quantile: _Share = Field(
+        default=0.975, description="of policy `pk`: share of the simulated tables whose PK must be allowed"
+    )
+    simulations: _Count = Field(default=1000, description="of policy `pk`: simulated tables")
+    review: _Count = Field(
+        default=1,
+        description="of policy `pk`: periods that a choice is kept; it is made for the number of cases of the first",
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> DynamicPublisherSection:
+        repeated = [name for name in self.policies if self.policies.count(name) > 1]
+        if repeated or not self.policies:
+            problem = "listed twice" if repeated else "the list is empty"
+            raise InputError(problem, where="policies", found=repeated[0] if repeated else [])
+        if FIXED in self.policies and not self.fixed:
+            raise InputError("no levels of policy 'fixed'", where="fixed", expected="a level of some attribute")
+        return self
+
+
+class DynamicScenario(PublisherScenario):
+    """A publisher releases the cases of period after period, the table of each in one generalization."""
+
+    game: Literal["dynamic"] = Field(description="a publisher decides about a table of cases in each period")
+    population: CasePopulationSection | None = Field(
+        default=None, description="who may become a case; needed by `[epidemic]` and by policy `pk`"
+    )
+    voters: VotersSection | None = Field(
+        default=None, description="the list in which the adversary looks records up; the population if not given"
+    )
+    release: CasesSection = Field(default=CasesSection(), description="which case records are released")
+    epidemic: EpidemicSection | None = Field(default=None, description="made-up cases, in place of `release.path`")
+    attributes: dict[str, GeneralizedSection] = Field(
+        description="the quasi-identifiers, in the order of the lattice", json_schema_extra={"minProperties": 1}
+    )
+    publisher: DynamicPublisherSection = Field(
+        default=DynamicPublisherSection(), description="how the publisher decides in each period"
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> DynamicScenario:
+        if not self.attributes:
+            raise InputError("no quasi-identifiers", where="attributes", expected="one or more")
+        for name in self.attributes:
+            if name in (*RECORD_COLUMNS, PERIOD):
+                raise InputError("name of a column of results", where=f"attributes.{name}", expected="another name")
+        self._require_known(tuple(self.publisher.fixed), "publisher.fixed")
+        self._cases_consistently()
+        for where, section in self.every_adversary.items():
+            self.refuse(section, where)
+        return self
+
+    @property
+    def every_adversary(self) -> dict[str, AdversarySection]:
+        """The sections of all adversaries, by key path."""
+        several: dict[str, AdversarySection] = {f"adversaries.{key}": each for key, each in self.adversaries.items()}
+        return several or {"adversary": self.adversary}
+
+    def refuse(self, section: AdversarySection, where: str) -> None:
+        """Refuse an adversary who knows other things than the values of all people of the list.
+
+        Raises
+        ------
+        InputError
+            Names the key.
+        """
+        for key, given in (
+            ("knowledge", section.knowledge is not None),
+            ("stages", section.stages is not None),
+            ("sequential.registry", section.sequential.registry is not None),
+            ("sequential.belief", section.plans_sequentially and section.sequential.belief == "unknown"),
+        ):
+            if given:
+                raise InputError(
+                    "not of an adversary of cases released over time", where=f"{where}.{key}",
+                    expected="an adversary who knows all quasi-identifiers; [voters] names the list",
+                )  # fmt: skip
+        if section.risk == "sample":
+            raise InputError("cases have no weights", where=f"{where}.risk", found="sample", expected="journalist")
+        if section.risk == "journalist" and self.voters is None and self.population is None:
+            raise InputError(
+                "nobody to look records up among", where=f"{where}.risk", found="journalist",
+                expected="[voters] or [population], or risk prosecutor",
+            )  # fmt: skip
+
+    def _cases_consistently(self) -> None:
+        if (self.release.path is None) == (self.epidemic is None):
+            found = "both" if self.epidemic is not None else "neither"
+            raise InputError(
+                "cases come from a file or from a drawn epidemic", where="release.path", found=found,
+                expected="release.path or [epidemic]",
+            )  # fmt: skip
+        if self.population is None and (self.epidemic is not None or PK in self.publisher.policies):
+            needing = "epidemic" if self.epidemic is not None else f"policy {PK}"
+            raise InputError("nobody to draw cases from", where="population", expected=f"it, for {needing}")
+        if self.epidemic is not None:
+            self._require_known((self.epidemic.area,), "epidemic.area")
+            if self.release.forecast is not None:
+                raise InputError(
+                    "a column of a file", where="release.forecast", found=self.release.forecast, expected="release.path"
+                )
+        if self.agents is not None and self.release.table == "cumulative":
+            raise InputError(
+                "rounds of agents are of tables that hold a case once", where="release.table", found="cumulative",
+                expected="period",
+            )  # fmt: skip
+        if self.agents is not None and self.agents.participation is not None:
+            raise InputError("the publisher decides which cases a table holds", where="agents.participation")
+
+    def _require_known(self, names: tuple[str, ...], where: str) -> None:
+        for name in names:
+            if name not in self.attributes:
+                raise InputError(
+                    "no such attribute", where=where, found=name, expected=f"one of {listed(self.attributes)}"
+                )

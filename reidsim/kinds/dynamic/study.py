@@ -1,0 +1,215 @@
+"""A scenario of cases over time with its data read: tables, people, and the games of all periods together."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.response import Linkage, ListedCandidates, one_over
+from reidsim.errors import InputError
+from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
+from reidsim.kinds.dynamic.cases import Cases, read_cases
+from reidsim.kinds.dynamic.lattice import PeriodLattice, entropy
+from reidsim.kinds.dynamic.schema import DynamicScenario
+from reidsim.kinds.dynamic.simulation import SimulatedTables
+from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.populations.domain import mixed_radix_keys
+from reidsim.random_streams import random_stream
+from reidsim.releases.strategy_space import Rows
+from reidsim.scenarios.adversary_schema import AdversarySection
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.planners import planner
+from reidsim.scenarios.schema import EconomicsSection, economics_of
+from reidsim.scenarios.study import Study, World
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicStudy(Study[DynamicScenario]):
+    """Cases over time. Rows of its games are the distinct cases of each period's table, period after period.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    cases : Cases
+    lattice : PeriodLattice
+        Over the rows.
+    row_of_case : ndarray of int, shape (n_cases,)
+        In the table of the last period that holds the case.
+    group_sizes : GroupSizes or None
+        People of the list, or of the population without one, who share released values.
+    """
+
+    cases: Cases
+    lattice: PeriodLattice
+    row_of_case: NDArray[np.intp]
+    group_sizes: GroupSizes | None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of cases and people."""
+        cases = self.cases
+        arrays: list[NDArray[Any]] = [cases.codes, cases.period, cases.forecast, self.lattice.counts]
+        for people in (cases.population, cases.voters):
+            arrays += [] if people is None else [people.cells, people.counts]
+        digest = hashlib.sha256(repr((self.lattice.domain, cases.periods)).encode())
+        for array in arrays:
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
+    @property
+    def fixed_form(self) -> int:
+        """Generalization at the levels of policy ``fixed``.
+
+        Raises
+        ------
+        InputError
+            If an attribute has fewer levels.
+        """
+        given = self.scenario.publisher.fixed
+        levels = [given.get(name, 0) for name in self.lattice.domain.names]
+        for name, level, n_levels in zip(self.lattice.domain.names, levels, self.lattice.shape, strict=True):
+            if level >= n_levels:
+                raise InputError(
+                    "no such level", where=f"publisher.fixed.{name}", found=level, expected=f"at most {n_levels - 1}"
+                )
+        return self.lattice.index(levels)
+
+    @cached_property
+    def tables(self) -> SimulatedTables:
+        """Tables of people drawn from the population, as large as the largest of the study."""
+        population, largest = self.cases.population, int(self.lattice.sizes.max())
+        if population is None:
+            raise InputError("nobody to draw cases from", where="population", expected="it, for policy pk")
+        rng = random_stream(self.scenario.seed, "simulated-tables")
+        if largest > population.total:
+            expected = f"at most the {population.total:,.0f} people of the population"
+            raise InputError("more cases in a table than people", where="population", found=largest, expected=expected)
+        return SimulatedTables(population, self.lattice, largest, self.scenario.publisher.simulations, rng)
+
+    # Games
+
+    @property
+    def coverage(self) -> float:
+        """Probability that the person of a record is in the list."""
+        section, people, voters = self.scenario.voters, self.cases.population, self.cases.voters
+        if section is None or voters is None:
+            return 1.0
+        if section.coverage is not None:
+            return section.coverage
+        return 1.0 if people is None else min(1.0, voters.total / people.total)
+
+    @property
+    def linker(self) -> Linker:
+        """Links records of all periods, as the adversary's risk says."""
+        if self.scenario.adversary.risk == "prosecutor":
+            return TableLinker(self.lattice)
+        assert self.group_sizes is not None  # noqa: S101 - held by the schema, said for the type checker
+        if self.cases.voters is None:
+            return PopulationLinker(self.group_sizes)
+        return ListLinker(self.group_sizes, self.coverage)
+
+    def game(self, economics: EconomicsSection) -> RecordGame:
+        """Return the game under some economics."""
+        adversary = planner(self.scenario.adversary, economics.adversary_gain, economics.cost, loaded=self.loaded)
+        benefit = economics.benefit + self.cases.forecast[self.lattice.period]
+        return RecordGame(self.lattice, self.linker, adversary, benefit, np.array(economics.loss))
+
+    def world(self, draw: int = 0) -> World:
+        """Return the games; see `Study`."""
+        truth, belief = economics_of(self.scenario)
+        return World(self.game(truth), self.game(belief), self.lattice.counts)
+
+    def with_adversary(self, section: AdversarySection) -> Self:
+        """Return the study against another adversary; see `Study`."""
+        self.scenario.refuse(section, "adversary")
+        return super().with_adversary(section)
+
+
+@dataclass(frozen=True, eq=False)
+class ListLinker:
+    """Links to the people of a list who share the released values, among whom the record's person may not be.
+
+    Parameters
+    ----------
+    group_sizes : GroupSizes
+        In the list.
+    coverage : float
+        Probability that the person is in the list.
+    """
+
+    group_sizes: GroupSizes
+    coverage: float
+
+    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
+        """Return one over the probability that one of those who fit is the person, none of nobody; see `Linker`."""
+        listed = self.group_sizes.at(strategy, rows)
+        chance = np.divide(self.coverage, listed, out=np.zeros(len(listed)), where=listed > 0)
+        candidates = ListedCandidates(listed, np.full(len(listed), self.coverage))
+        sizes = one_over(chance)
+        return Linkage(sizes, sizes, by_chance=True, candidates=candidates)
+
+
+@dataclass(frozen=True, eq=False)
+class TableLinker:
+    """Links to the records of a period's table that share the released values: the adversary knows who is in it."""
+
+    lattice: PeriodLattice
+
+    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
+        """Return class sizes in the tables; see `Linker`."""
+        lattice = self.lattice
+        if rows is not None and not len(rows):
+            return Linkage(rows, rows)
+        # Periods are neighbours: the tables from that of the first row to that of the last.
+        ends = np.arange(lattice.n_records) if rows is None else rows
+        first, last = lattice.period[ends.min()], lattice.period[ends.max()]
+        part = lattice.part(first, last)
+        sizes = part.class_sizes(np.full(part.n_records, strategy))[ends - lattice.starts[first]]
+        return Linkage(sizes, sizes)
+
+
+def build_study(loaded: LoadedScenario[Any]) -> DynamicStudy:
+    """Read everything that a scenario names, and put the tables together.
+
+    Raises
+    ------
+    InputError
+        If the scenario is of another kind, or a file or value cannot be used.
+    """
+    if not isinstance(loaded.scenario, DynamicScenario):
+        raise InputError("a scenario of another kind", source=loaded.path, where="game", expected="dynamic")
+    try:
+        cases = read_cases(loaded)
+        radices = tuple(hierarchy.attribute.size for hierarchy in cases.hierarchies)
+        cell_keys = mixed_radix_keys(cases.codes, radices, where="attributes")
+        _, first, cell = np.unique(cell_keys, return_index=True, return_inverse=True)
+        counts = np.zeros((len(cases.periods), len(first)), dtype=np.int64)
+        np.add.at(counts, (cases.period, cell), 1)
+        last = cases.period
+        if loaded.scenario.release.table == "cumulative":
+            counts, last = np.cumsum(counts, axis=0), np.full_like(cases.period, len(cases.periods) - 1)
+        period, held = np.nonzero(counts)
+        entropies = np.array([_entropy_of(cases.codes[:, position]) for position in range(len(radices))])
+        weights = entropies / entropies.sum() if entropies.sum() > 0 else np.full(len(radices), 1 / len(radices))
+        lattice = PeriodLattice(
+            cases.hierarchies, cases.codes[first[held]], period=period, counts=counts[period, held],
+            attribute_weights=weights,
+        )  # fmt: skip
+        row_of_case = np.searchsorted(period * len(first) + held, last * len(first) + cell)
+        listed = cases.voters or cases.population
+        groups = None if listed is None else GroupSizes(listed, lattice, holds_records=cases.voters is None)
+        study = DynamicStudy(loaded, cases, lattice, row_of_case, groups)
+        if "fixed" in loaded.scenario.publisher.policies:
+            _ = study.fixed_form
+        return study
+    except InputError as error:
+        raise error.located(loaded.path) from None
+
+
+def _entropy_of(values: NDArray[np.int32]) -> float:
+    return float(entropy(np.bincount(values)[None, :])[0])

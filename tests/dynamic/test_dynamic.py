@@ -1,0 +1,444 @@
+"""Cases over time against enumeration in plain Python, simulated tables against exact probabilities, and errors."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import plain_dynamic as plain
+import pytest
+from dynamic_worlds import CASES, EPIDEMIC, PEOPLE, VOTERS, study_of, write_world
+from hypothesis import given
+from hypothesis import strategies as st
+from tiers import examples
+from typer.testing import CliRunner
+
+import reidsim
+from reidsim.cli import app
+from reidsim.errors import InputError
+from reidsim.kinds.dynamic.kind import DYNAMIC
+from reidsim.kinds.dynamic.outcomes import exposing_rows, period_table
+from reidsim.kinds.dynamic.simulation import SimulatedTables, share_below
+from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.population import Population
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.study import equilibria_of
+
+
+@pytest.fixture
+def scenario(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return write_world(tmp_path)
+
+
+# Against enumeration.
+
+
+def days_of(study, world, cases, *, cumulative, no_attack):
+    """Return by day, in order, the node that enumeration finds best and its outcome."""
+    weights = plain.attribute_weights(cases)
+    for day in sorted({day for day, _ in cases}):
+        table = plain.table_of(cases, day, cumulative=cumulative)
+        yield table, *plain.best_of(table, day, world, weights, no_attack=no_attack)
+
+
+def check_against_enumeration(study, world, cases, *, cumulative=False):
+    found = equilibria_of(DYNAMIC.play(study, 0, ("basic", "no-attack", "no-protection", "fixed")))
+    table, weights = period_table(study, found), plain.attribute_weights(cases)
+    assert study.lattice.attribute_weights == pytest.approx(weights, abs=1e-12)
+    for policy in ("basic", "no-attack"):
+        rows = table[table["policy"] == policy].to_dict("records")
+        days = days_of(study, world, cases, cumulative=cumulative, no_attack=policy == "no-attack")
+        for row, (records, node, (payoff, attacked, hit)) in zip(rows, days, strict=True):
+            assert row["records"] == len(records)
+            assert row["strategy"] == ("withheld" if node is None else ",".join(map(str, node)))
+            assert row["publisher_payoff"] == pytest.approx(payoff, abs=1e-9)
+            assert row["attacked"] == attacked
+            assert row["reidentified"] == pytest.approx(hit, abs=1e-12)
+    for policy, node in (("no-protection", (0, 0, 0)), ("fixed", (1, 0, 0))):
+        rows = table[table["policy"] == policy].to_dict("records")
+        for row, day in zip(rows, sorted({day for day, _ in cases}), strict=True):
+            records = plain.table_of(cases, day, cumulative=cumulative)
+            payoff, attacked, _ = plain.outcome_of(records, node, day, world, weights)
+            assert (row["publisher_payoff"], row["attacked"]) == pytest.approx((payoff, attacked), abs=1e-9)
+            assert row["utility"] == pytest.approx(plain.utility_of(records, node, weights), abs=1e-12)
+            assert row["pk"] == pytest.approx(plain.pk_of(records, node, 2), abs=1e-12)
+
+
+@st.composite
+def worlds(draw):
+    cases = draw(st.lists(st.tuples(st.integers(1, 4), st.sampled_from(list(PEOPLE))), min_size=1, max_size=9))
+    return {
+        "cases": cases,
+        "forecast": {day: draw(st.sampled_from([0, 0, 2.5])) for day, _ in cases},
+        "benefit": draw(st.sampled_from([1, 10, 12.5])),
+        "loss": draw(st.sampled_from([0, 30, 200])),
+        "gain": draw(st.sampled_from([7, 30])),
+        "cost": draw(st.sampled_from([0, 1, 3.5])),
+        "risk": draw(st.sampled_from(["journalist", "journalist", "prosecutor"])),
+        "voters": draw(st.sampled_from([None, 0.5, 1.0])),
+        "table": draw(st.sampled_from(["period", "cumulative"])),
+    }
+
+
+@given(worlds())
+@examples(30)
+def test_every_day_gets_what_enumeration_of_its_lattice_gives(tmp_path_factory, drawn):
+    path = write_world(tmp_path_factory.mktemp("world"), drawn["cases"], drawn["forecast"])
+    overrides = {
+        "economics": {key: drawn[key] for key in ("benefit", "loss", "gain", "cost")},
+        "adversary.risk": drawn["risk"],
+        "release.table": drawn["table"],
+        "release.forecast": "worth",
+    }
+    world = {**drawn, "list": PEOPLE, "coverage": None}
+    if drawn["voters"] is not None:
+        overrides["voters"] = {"recipe": str(path.parent / "voters.toml"), "coverage": drawn["voters"]}
+        world |= {"list": VOTERS, "coverage": drawn["voters"]}
+    check_against_enumeration(
+        study_of(path, overrides), world, drawn["cases"], cumulative=drawn["table"] == "cumulative"
+    )
+
+
+def test_coverage_of_the_list_is_its_share_of_the_population_if_not_given(scenario):
+    study = study_of(scenario, {"voters.recipe": "voters.toml"})
+    assert study.coverage == sum(VOTERS.values()) / sum(PEOPLE.values())
+    linked = study.linker.link(0)
+    listed = [VOTERS.get(person_of(study, row), 0) for row in range(study.lattice.n_records)]
+    chance = [study.coverage / n if n else 0.0 for n in listed]
+    assert (1 / linked.group_sizes).tolist() == pytest.approx(chance, rel=1e-12)
+    assert 0 in listed
+    assert linked.candidates.sizes.tolist() == listed
+
+
+def person_of(study, row):
+    codes = study.lattice.codes[row]
+    return tuple(a.categories[code] for a, code in zip(study.lattice.domain.attributes, codes, strict=True))
+
+
+# Utility.
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from(list(PEOPLE))), min_size=1, max_size=12))
+@examples(20)
+def test_utility_falls_from_one_to_nothing_on_every_way_up(tmp_path_factory, cases):
+    lattice = study_of(write_world(tmp_path_factory.mktemp("world"), cases)).lattice
+    for period in range(len(lattice.starts) - 1):
+        utilities = lattice.utilities(period)
+        assert utilities[0] == pytest.approx(1, abs=1e-12)
+        assert utilities[-1] == pytest.approx(0, abs=1e-12)
+        for form in range(lattice.size):
+            assert lattice.utility(form)[lattice.starts[period]] == pytest.approx(utilities[form], abs=1e-12)
+            assert all(utilities[above] <= utilities[form] + 1e-12 for above in lattice.successors(form))
+
+
+def test_cases_that_are_all_alike_weigh_attributes_equally(tmp_path):
+    lattice = study_of(write_world(tmp_path, [(1, ("20", "F", "North"))] * 3)).lattice
+    assert lattice.attribute_weights.tolist() == [1 / 3] * 3
+    assert lattice.utilities(0)[lattice.index((1, 0, 0))] == 1
+    assert lattice.utilities(0)[lattice.index((2, 1, 0))] == pytest.approx(1 / 3)
+
+
+# Simulated tables.
+
+
+def two_groups(first, second):
+    """Return people of two towns, and the lattice in which they are told apart, or not."""
+    town = Attribute("town", ("A", "B"))
+    people = Population(Domain((town,)), np.array([[0], [1]], dtype=np.int32), np.array([first, second]))
+    return people, GeneralizationLattice((Hierarchy.from_labels(town, [["*", "*"]]),), people.cells)
+
+
+def exact_pk(first, second, size, k):
+    """Return the values of PK of `size` people of two towns, and the probability of each."""
+    found = {}
+    for a in range(max(0, size - second), min(first, size) + 1):
+        chance = math.comb(first, a) * math.comb(second, size - a) / math.comb(first + second, size)
+        value = sum(n for n in (a, size - a) if n < k) / size
+        found[value] = found.get(value, 0.0) + chance
+    return found
+
+
+@pytest.mark.parametrize(("first", "second", "size", "k"), [(6, 5, 4, 2), (9, 3, 6, 3), (30, 2, 8, 11)])
+def test_pk_of_simulated_tables_is_hypergeometric(first, second, size, k):
+    """Within 4 standard errors of 4,000 tables: 1 in 16,000 for each of nine numbers, of one seed for all."""
+    people, lattice = two_groups(first, second)
+    tables = SimulatedTables(people, lattice, size + 2, 4_000, np.random.default_rng(1))
+    shares, exact = tables.shares_below(0, size, k), exact_pk(first, second, size, k)
+    mean = sum(value * chance for value, chance in exact.items())
+    spread = math.sqrt(sum((value - mean) ** 2 * chance for value, chance in exact.items()))
+    assert shares.mean() == pytest.approx(mean, abs=4 * spread / math.sqrt(4_000) + 1e-12)
+    for value, chance in exact.items():
+        error = 4 * math.sqrt(chance * (1 - chance) / 4_000) + 1e-12
+        assert np.isclose(shares, value).mean() == pytest.approx(chance, abs=error)
+    assert (tables.shares_below(1, size, k) == (size < k)).all()
+
+
+@pytest.mark.parametrize("quantile", [0, 0.5, 0.9, 0.975, 1])
+def test_tables_keep_a_threshold_if_that_quantile_of_them_does(quantile):
+    people, lattice = two_groups(9, 4)
+    tables = SimulatedTables(people, lattice, 6, 75, np.random.default_rng(2))
+    shares = tables.shares_below(0, 6, 3)
+    assert len(set(shares)) >= 3
+    for threshold in (0, *shares, *(shares - 1e-9)):
+        keeps = np.quantile(shares, quantile, method="higher") <= threshold
+        assert tables.keep(0, 6, 3, threshold, quantile) == keeps
+
+
+@pytest.mark.parametrize(("review", "threshold"), [(1, 0.25), (2, 0.25), (1, 0.0), (1, 1.0)])
+def test_the_pk_policy_releases_the_most_useful_of_what_simulated_tables_allow(scenario, review, threshold):
+    study = study_of(scenario, {"publisher.review": review, "publisher.threshold": threshold})
+    (outcome,) = DYNAMIC.play(study, 0, ("pk",)).values()
+    chosen = outcome.equilibrium.strategies[study.lattice.starts[:-1]]
+    sizes, rule, allowed_of = [2, 3, 5], study.scenario.publisher, {}
+    assert study.lattice.sizes.tolist() == sizes
+    for period, form in enumerate(chosen.tolist()):
+        first = period - period % review
+        utilities = study.lattice.utilities(first)
+        shares = [study.tables.shares_below(each, sizes[first], rule.k) for each in range(study.lattice.size)]
+        allowed = [n for n, each in enumerate(shares) if np.quantile(each, 0.9, method="higher") <= threshold]
+        allowed_of[first] = allowed
+        best = max(allowed, key=lambda each: (round(utilities[each], 12), -each)) if allowed else len(shares) - 1
+        assert form == best
+    assert threshold == 1 or any(len(allowed) < study.lattice.size for allowed in allowed_of.values())
+
+
+def test_share_below_counts_records_not_classes():
+    assert share_below(np.array([3, 1, 5]), np.array([3, 1, 5]), 4) == 4 / 9
+    assert share_below(np.array([2]), np.array([2]), 2) == 0
+    assert share_below(np.array([2]), np.array([0]), 9) == 0
+
+
+# Tables.
+
+
+def test_cumulative_tables_hold_every_case_from_its_day_on(scenario):
+    study = study_of(scenario, {"release.table": "cumulative"})
+    assert study.lattice.sizes.tolist() == [2, 5, 10]
+    last = study.lattice.starts[-2]
+    assert (study.row_of_case >= last).all()
+    shown = [person_of(study, row) for row in study.row_of_case]
+    assert shown == [person for _, person in CASES]
+
+
+@pytest.mark.parametrize("policy", ["no-protection", "basic"])
+def test_a_case_counts_once_by_the_table_that_exposes_it_most(scenario, policy):
+    study = study_of(scenario, {"release.table": "cumulative", "adversary.risk": "prosecutor"})
+    (outcome,) = DYNAMIC.play(study, 0, (policy,)).values()
+    found, days = outcome.equilibrium, sorted({day for day, _ in CASES})
+    rows = exposing_rows(study, found)
+    for case, (day, person) in enumerate(CASES):
+        of_case = [
+            row
+            for row in range(study.lattice.n_records)
+            if person_of(study, row) == person and days[study.lattice.period[row]] >= day
+        ]
+        assert rows[case] in of_case
+        assert found.risk[rows[case]] == found.risk[of_case].max()
+    people = DYNAMIC.reidentified(study, 0, {policy: found})[policy]
+    assert people.n == len(CASES)
+
+
+def test_who_keeps_a_finer_table_is_warned_of(scenario):
+    said = reidsim.run(scenario, overrides={"release.table": "cumulative", "publisher.policies": ["basic"]}).warnings
+    forms = [tuple(map(int, each.split(","))) for each in _strategies(scenario, "cumulative", "basic")]
+    finest, coarser = forms[0], 0
+    for form in forms[1:]:
+        coarser += any(a > b for a, b in zip(form, finest, strict=True))
+        finest = tuple(map(min, form, finest))
+    assert coarser
+    assert [warning.startswith(f"basic: {coarser} table") for warning in said] == [True]
+
+
+def _strategies(scenario, table, policy):
+    result = reidsim.run(scenario, overrides={"release.table": table, "publisher.policies": [policy]})
+    return result.analysis.periods["strategy"].tolist()
+
+
+# The epidemic.
+
+
+def test_an_epidemic_takes_different_people_of_each_area_in_its_time(scenario):
+    changes = {"release": {}, **EPIDEMIC}
+    study, again = study_of(scenario, changes), study_of(scenario, changes)
+    assert study.fingerprint == again.fingerprint
+    assert study_of(scenario, {**changes, "seed": 4}).fingerprint != study.fingerprint
+    cases = study.cases
+    assert len(cases.codes) == 60
+    found = {}
+    for row in range(study.lattice.n_records):
+        person = person_of(study, row)
+        found[person] = found.get(person, 0) + int(study.lattice.counts[row])
+    assert all(n <= PEOPLE[person] for person, n in found.items())
+    assert (np.diff(cases.period) >= 0).all()
+    assert set(cases.periods) <= {str(number) for number in range(1, 13)}
+    days = np.array([int(cases.periods[period]) for period in cases.period])
+    # Both waves end long before the last period, and most cases are within two widths of a peak from 4 to 7.
+    assert ((days >= 1) & (days <= 11)).mean() > 0.9
+
+
+def test_an_epidemic_needs_people_and_areas(scenario):
+    for changes, said in (
+        ({"cases": 152}, r"epidemic\.cases: more cases in an area than people; found 152"),
+        ({"level": 2}, r"epidemic\.level: no such level; found 2; expected at most 1"),
+        ({"area": "town"}, r"epidemic\.area: no such attribute; found 'town'"),
+        ({"peak": 1e6}, r"epidemic\.peak: the wave reaches no period"),
+    ):
+        epidemic = {"epidemic": EPIDEMIC["epidemic"] | changes}
+        with pytest.raises(InputError, match=said):
+            study_of(scenario, {"release": {}, **epidemic})
+
+
+# Errors.
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"release.path": None}, r"release\.path: cases come from a file or from a drawn epidemic; found 'neither'"),
+        (EPIDEMIC, r"release\.path: cases come from a file or from a drawn epidemic; found 'both'"),
+        ({"population": None}, r"population: nobody to draw cases from; .*policy pk"),
+        (
+            {"population": None, "publisher.policies": ["basic"]},
+            r"adversary\.risk: nobody to look records up among; found 'journalist'",
+        ),
+        ({"publisher.fixed": {}}, r"publisher\.fixed: no levels of policy 'fixed'"),
+        ({"publisher.fixed": {"age": 3}}, r"publisher\.fixed\.age: no such level; found 3; expected at most 2"),
+        ({"publisher.fixed": {"zip": 1}}, r"publisher\.fixed: no such attribute; found 'zip'"),
+        ({"publisher.policies": ["pk", "pk"]}, r"publisher\.policies: listed twice; found 'pk'"),
+        ({"publisher.policies": ["bsic"]}, r"policies.*value not allowed; found 'bsic'.*'basic'"),
+        ({"adversary.knowledge": "worst-case"}, r"adversary\.knowledge: not of an adversary of cases"),
+        ({"adversary.risk": "sample"}, r"adversary\.risk: cases have no weights"),
+        ({"adversary.direction": "person"}, r"adversary\.direction: persons are looked up in tables alone"),
+        (
+            {"agents.rounds": 2, "release.table": "cumulative"},
+            r"release\.table: rounds of agents are of tables that hold a case once; found 'cumulative'",
+        ),
+        (
+            {"agents.participation": {"reward": 1, "harm": 1}},
+            r"agents\.participation: the publisher decides which cases a table holds",
+        ),
+        ({"release.period": "week"}, r"cases\.csv: column 'week': column missing"),
+        ({"release.forecast": "day2"}, r"cases\.csv: column 'day2': column missing"),
+        (
+            {"attributes.period": {"hierarchy": {"rule": "suppress"}}},
+            r"attributes\.period: name of a column of results",
+        ),
+        ({"voters.recipe": "nobody"}, r"voters\.recipe: .*nobody"),
+    ],
+)
+def test_what_cannot_be_released_is_told_in_a_line(scenario, changes, said):
+    with pytest.raises(InputError, match=said):
+        study_of(scenario, changes)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("3,50,F,North,0", r"row 11, column 'age'.*'50'"),
+        ("3,,F,North,0", r"row 11, column 'age': value missing"),
+        (",20,F,North,0", r"row 11, column 'day': value missing; expected the period of the case"),
+        (
+            "10,20,F,North,4",
+            r"row 11, column 'worth': cases of one period differ in .*; found 4.0; expected 0, as in",
+        ),
+        ("10,20,F,North,-1", r"row 11, column 'worth': not a number of 0 or more; found '-1'"),
+    ],
+)
+def test_a_wrong_row_is_named(scenario, row, said):
+    path = scenario.parent / "cases.csv"
+    path.write_text(path.read_text() + row + "\n")
+    with pytest.raises(InputError, match=rf"cases\.csv: {said}"):
+        study_of(scenario, {"release.forecast": "worth"})
+
+
+# Runners.
+
+
+@pytest.mark.deep
+def test_a_run_has_its_tables_figures_and_report(scenario):
+    command = CliRunner()
+    ran = command.invoke(app, ["run", "cases.toml", "-o", "out"])
+    assert ran.exit_code == 0, ran.output
+    assert "Periods within the PK threshold" in ran.output
+    assert command.invoke(app, ["report", "out"]).exit_code == 0
+    drawn = {path.stem for path in Path("out/figures").glob("*.png")}
+    assert {"levels", "cumulative-payoff", "exposed", "payoffs", "risks"} <= drawn
+    text = Path("out/report.html").read_text()
+    assert "released over 3 periods" in text
+    assert "payoff of all periods so far, by policy" in text
+    shared = command.invoke(app, ["share", "out", "--policy", "no-attack", "-o", "shared.csv"])
+    assert shared.exit_code == 0, shared.output
+    assert len(Path("shared.csv").read_text().splitlines()) == len(CASES) + 1
+
+
+def test_records_are_released_as_their_day_is_and_drawn(scenario):
+    result = reidsim.run(scenario)
+    drawn = dict(DYNAMIC.figures(result))
+    titles = {name: [axes.get_title(loc="left") for axes in figure.axes] for name, figure in drawn.items()}
+    assert titles["levels"] == ["Age", "Sex", "County", "Cases"]
+    lines = drawn["cumulative-payoff"].axes[0].get_lines()[: len(result.summary)]
+    totals = {line.get_label(): line.get_ydata()[-1] / len(CASES) for line in lines}
+    paid = result.summary["publisher_payoff"].rename(lambda policy: DYNAMIC.policies[policy].label)
+    assert totals == pytest.approx(paid.to_dict(), abs=1e-9)
+    exposed = drawn["exposed"].axes[0].get_lines()[0]
+    assert exposed.get_ydata()[-1] == result.summary["share_attacked"].iloc[0] * len(CASES)
+    of_day = result.analysis.periods.set_index(["policy", "period"])["strategy"]
+    for _, row in result.records.iterrows():
+        node = tuple(map(int, row["strategy"].split(",")))
+        day, person = CASES[row["record"]]
+        assert (row["period"], row["strategy"]) == (str(day), of_day[row["policy"], str(day)])
+        shown, told = plain.generalized(person, node), tuple(row[list(plain.NAMES)])
+        assert told[1:] == shown[1:]
+        assert (told[0] == "*") == (shown[0] == "*")
+        assert (told[0] == person[0]) == (node[0] == 0 or (node[0] == 1 and person[0] == "40"))
+
+
+def test_rounds_in_expectation_and_sweeps_are_runs(scenario):
+    policies = ["no-protection", "basic"]
+    plainly = reidsim.run(scenario, overrides={"publisher.policies": policies}).summary
+    rounds = reidsim.run(scenario, overrides={"publisher.policies": policies, "agents.rounds": 1}).summary
+    for column in ("publisher_payoff", "adversary_payoff", "risk", "utility"):
+        assert rounds[column].to_dict() == pytest.approx(plainly[column].to_dict(), abs=1e-12)
+    swept = {"publisher.policies": policies, "sweep.values": {"economics.loss": [10, 30]}}
+    runs = reidsim.run_batch(scenario, overrides=swept, executor="serial").runs
+    here = runs[runs["economics.loss"] == 30].set_index("policy")
+    assert here["publisher_payoff"].to_dict() == pytest.approx(plainly["publisher_payoff"].to_dict(), abs=1e-12)
+
+
+@pytest.mark.deep
+def test_every_adversary_meets_every_policy(scenario):
+    alone = {"population": None, "publisher": {"policies": ["basic"]}, "adversary.risk": "prosecutor"}
+    assert not {"fixed", "pk"} & set(reidsim.cross_play(scenario, overrides=alone).matrix("risk").index)
+    played = reidsim.cross_play(scenario)
+    matrix = played.matrix("publisher_payoff")
+    assert {"one-shot", "fmdp", "always", "never", "random"} <= set(matrix.columns)
+    basic = reidsim.run(scenario, overrides={"publisher.policies": ["basic"]}).summary["publisher_payoff"]
+    assert matrix.loc["basic vs one-shot", "one-shot"] == pytest.approx(basic["basic"], rel=1e-12)
+    assert matrix.loc["no-protection", "never"] == pytest.approx(10, rel=1e-12)
+    # Nobody knows better than who plans against the adversary that comes.
+    for column in ("one-shot", "always", "never"):
+        assert matrix[column].max() <= matrix.loc[f"basic vs {column}", column] + 1e-9
+
+
+@pytest.mark.deep
+def test_the_bundled_scenario_shows_what_its_page_says():
+    summary = reidsim.run("dynamic-release").summary
+    assert summary["publisher_payoff"].idxmax() == "basic"
+    assert summary.loc["no-attack", "share_attacked"] == 0
+    assert summary["periods_within"].idxmax() == "pk"
+    assert summary.loc["pk", "utility"] < summary.loc["no-attack", "utility"]
+
+
+def test_the_bundled_scenario_can_be_loaded_and_says_its_source():
+    scenario = load_scenario("dynamic-release").scenario
+    assert "10.1109/TNB.2023.3284092" in scenario.source
+    assert "10.1093/jamia/ocac011" in scenario.source
+
+
+def test_the_page_describes_every_column_of_periods(scenario):
+    page = (Path(__file__).parents[2] / "docs" / "dynamic-release.md").read_text(encoding="utf-8")
+    columns = reidsim.run(scenario, overrides={"publisher.policies": ["basic"]}).analysis.periods.columns
+    described = page.replace("`level age`", "`level age` `level sex` `level county`")
+    assert [column for column in columns if f"`{column}`" not in described and f'"{column}"' not in described] == []
