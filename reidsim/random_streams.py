@@ -20,6 +20,7 @@ _STREAMS = (
     "reidentified",
     "epidemic",
     "simulated-tables",
+    "participation",
 )
 
 

@@ -266,6 +266,8 @@ _RUNS = (
     Case("clinic-both-directions", "run", "clinic.toml", {"adversary.direction": "both"}),
     Case("visits", "run", "visits.toml"),
     Case("visits-risk", "run", "visits-risk.toml"),
+    Case("guo2023", "run", "guo2023", {"population.types": 200, "subjects.concern": 1}),
+    Case("guo2023-families", "run", "guo2023-families", {"population.people": 60, "equilibria.starts": 3}),
     Case("clinic-knowledge", "run", "clinic.toml", {"adversary.knowledge": "club.toml"}),
     Case("wan2021", "run", "wan2021", _FEW_MEN),
     Case("wan2021-nearest", "run", "wan2021", {
@@ -300,6 +302,7 @@ _RUNS = (
         "epidemic.cases": 200, "epidemic.periods": 40, "release.table": "cumulative", "publisher.simulations": 20,
         "publisher.policies": ["no-protection", "pk", "basic"],
     }),
+    Case("cohort-threshold", "run", "cohort-threshold", {"release.sizes": [300, 1000]}),
     Case("xia2021-pitman", "run", "xia2021", {
         "release.sizes": [500],
         "release.samples": 1,

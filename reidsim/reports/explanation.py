@@ -31,7 +31,7 @@ def explanation(loaded: LoadedScenario[ScenarioHead]) -> str:
         raise InputError(
             "a scenario of a game without agents", source=loaded.path, where="game",
             found=getattr(scenario, "game", None),
-            expected=listed([name for name in kind_names() if kind_named(name).decides]),
+            expected=listed([name for name in kind_names() if "agents" in kind_named(name).schema.model_fields]),
         )  # fmt: skip
     agents = kind.agents_of(scenario)
     return "\n".join([*_agents(loaded.name, kind, scenario, agents), "", *_phases(kind, scenario, agents)]) + "\n"

@@ -14,6 +14,8 @@ from reidsim.validation import read_toml
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
+# Largest tolerance, as a share of the printed number, where its page does not say less.
+_MOST = 0.25
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Found:
     holds : bool, optional
         Verdict of a claim in words; whether the answer is the printed one, if not given.
     error : float
-        Of what was computed; counts as tolerance where it is more than that of the printed number.
+        Of what was computed; counts as tolerance where it is more than the printed one's, within the same limit.
     note : str
         Stands before the note of the printed number.
     """
@@ -97,6 +99,25 @@ Computed = float | str | Found
 
 
 @dataclass(frozen=True)
+class Aside:
+    """Printed numbers compared with what was not computed independently of them; none counts as reproduced.
+
+    Parameters
+    ----------
+    how : str
+        Which reading it is and how it was found, in Markdown.
+    entries : sequence of Entry
+    """
+
+    how: str
+    entries: Sequence[Entry]
+
+    def markdown(self) -> str:
+        """Return what is compared, and how much of it agrees."""
+        return "\n".join([f"Not counted: {self.how.strip()} {_agree(self.entries)}", "", *_list(self.entries), ""])
+
+
+@dataclass(frozen=True)
 class Ledger:
     """All printed numbers of a paper.
 
@@ -109,17 +130,20 @@ class Ledger:
     how : str
         How the numbers were made and what the tolerances are, in Markdown.
     entries : sequence of Entry
+    asides : sequence of Aside
+        Other readings, which are not counted.
     """
 
     scenario: str
     paper: str
     how: str
     entries: Sequence[Entry]
+    asides: Sequence[Aside] = ()
 
     @property
     def reproduced(self) -> int:
         """How many entries are reproduced."""
-        return sum(entry.verdict == REPRODUCED for entry in self.entries)
+        return _reproduced(self.entries)
 
     def markdown(self) -> str:
         """Return the paper's section of the ledger: what does not reproduce, then what does, folded."""
@@ -131,7 +155,15 @@ class Ledger:
             lines += ["Not reproduced:", "", *_list(missed), ""]
         if done:
             lines += _folded(f"Reproduced: {len(done)} printed numbers and claims", _list(done))
-        return "\n".join(lines)
+        return "\n".join([*lines, *(aside.markdown() for aside in self.asides)])
+
+
+def _reproduced(entries: Iterable[Entry]) -> int:
+    return sum(entry.verdict == REPRODUCED for entry in entries)
+
+
+def _agree(entries: Sequence[Entry]) -> str:
+    return f"{_reproduced(entries)} of {len(entries)} numbers agree."
 
 
 def compared(scenario: str, paper: str, found: Mapping[str, Computed]) -> Ledger:
@@ -147,23 +179,44 @@ def compared(scenario: str, paper: str, found: Mapping[str, Computed]) -> Ledger
         What was computed, by the key of the printed number; there may be more than was printed.
     """
     printed = read_toml(Path(__file__).with_name("printed") / f"{scenario}.toml")
-    rows = {row["key"]: {**part, **row} for part in printed["parts"] for row in part["printed"]}
-    return Ledger(scenario, paper, printed["how"], [_entry(row, found[key]) for key, row in rows.items()])
+    page = {key: value for key, value in printed.items() if key in ("most", "zero")}
+    asides = [Aside(part["how"], _entries([{**page, **part}], found)) for part in printed.get("asides", ())]
+    return Ledger(scenario, paper, printed["how"], _entries([page | part for part in printed["parts"]], found), asides)
+
+
+def _entries(parts: Iterable[Mapping[str, Any]], found: Mapping[str, Computed]) -> list[Entry]:
+    return [_entry({**part, **row}, found[row["key"]]) for part in parts for row in part["printed"]]
 
 
 def _entry(row: Mapping[str, Any], computed: Computed) -> Entry:
     found = computed if isinstance(computed, Found) else Found(computed)
-    said, tolerance = row["value"], row.get("tolerance")
+    said = row["value"]
     holds = found.value == said if found.holds is None and isinstance(said, str) else found.holds
     return Entry(
         row["where"],
         row["what"],
         said,
         found.value,
-        tolerance=None if tolerance is None else max(tolerance, found.error),
+        tolerance=None if isinstance(said, str) else _tolerance(row, found.error),
         holds=holds,
         form=row.get("form", Entry.form),
-        note=f"{found.note} {row.get('note', '')}".strip(),
+        note="; ".join(note for note in (found.note, row.get("note", "")) if note),
+    )
+
+
+def _tolerance(row: Mapping[str, Any], error: float) -> float | None:
+    """Return the largest difference that counts as reproduced: it scales with what is printed.
+
+    It is never more than a share of the distance between the printed number and what stands for nothing (no risk, no
+    attack: `zero` of the row), and half a unit of the last digit that is printed: so nothing computed passes for a
+    number that is not nothing.
+    """
+    if "tolerance" not in row:
+        return None
+    said, zero = float(row["value"]), float(row.get("zero", 0.0))
+    digits = row.get("form", Entry.form).format(said).partition(".")[2]
+    return float(
+        min(max(row["tolerance"], error), row.get("most", _MOST) * abs(said - zero) + 0.5 * 0.1 ** len(digits))
     )
 
 
@@ -175,8 +228,10 @@ def ledger_page(ledgers: Sequence[Ledger]) -> str:
         "# Reproduction ledger",
         "",
         f"{done} of {entries} printed numbers and claims of the papers are reproduced. A number counts as reproduced",
-        "when it differs from the printed one by no more than the tolerance stated with its paper. Lists give the",
-        "printed → the computed number, or one if both read the same; what is reproduced is folded.",
+        "when it differs from the printed one by no more than the tolerance stated with its paper. That is never more",
+        f"than {_MOST:.0%} of the printed number (of the risk that remains, where its reduction is printed) and half a",
+        "unit of its last digit. Readings that were found by looking for the printed numbers are shown, not counted.",
+        "Lists give printed → computed, and one value where both read the same; what is reproduced is folded.",
         "",
         _row(("Scenario", "Paper", "Reproduced", "Not reproduced")),
         _row(["---"] * 4),

@@ -133,8 +133,11 @@ def _figure_6(study: TablesStudy) -> dict[str, Computed]:
         ours[amount] = size / best.evaluated
     return {
         "pruning": Found(
+            "more" if speedup[300.0] > speedup[2000.0] > 1 else "not more", holds=speedup[300.0] > speedup[2000.0] > 1
+        ),
+        "speedup": Found(
             f"{speedup[300.0]:.0f} and {speedup[2000.0]:.1f} times fewer nodes",
-            holds=speedup[300.0] > speedup[2000.0] > 1,
+            holds=False,
             note=f"by the bound of Eq. 6 alone; by that of the search, {ours[300.0]:.0f} and {ours[2000.0]:.0f}",
         ),
         "run times": "not compared",

@@ -44,6 +44,7 @@ def ledger() -> Ledger:
         **_sh_friendly_gain(summary),
         **_table_8(study, summary),
         **_sensitivity(study),
+        **_sensitivity_at_cost_8(),
     }
     return compared(loaded.name, loaded.scenario.source, found)
 
@@ -154,6 +155,12 @@ def _sensitivity(study: TablesStudy) -> dict[str, Computed]:
         "attacked less by V": Found(f"V <= {benefit_limit:,.0f}", holds=benefit_limit >= 190),
         "attacked less by c": Found(f"c > {cost_limit:,.0f}", holds=cost_limit <= 90),
     }
+
+
+def _sensitivity_at_cost_8() -> dict[str, Computed]:
+    """Compute the limits at twice the stated cost, at which most of the printed ones appear."""
+    limits = _sensitivity(build_study(load_scenario("wan2015", {"economics.cost": 8})))
+    return {f"cost 8: {key}": found for key, found in limits.items()}
 
 
 def _points(study: TablesStudy, **changes: NDArray[np.float64]) -> ParameterPoints:

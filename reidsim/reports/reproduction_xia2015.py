@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.exploit_values import exploit_values
@@ -22,6 +23,8 @@ from reidsim.scenarios.figures_schema import AttackChanges, SequentialFiguresSec
 from reidsim.scenarios.load import load_scenario
 
 _FOREVER = 1_000_000
+# Of the reading found by a scan: within .9345 and .9377, all of which give the same thresholds.
+_DISCOUNT_AT_ACTION = 0.936
 
 
 def ledger() -> Ledger:
@@ -36,6 +39,8 @@ def ledger() -> Ledger:
         **_findings(every, once, growing),
         **_sensitivity(every),
         **_shares(study),
+        **_at_action(every),
+        "two levels": "not compared",
     }
     return compared(loaded.name, loaded.scenario.source, found)
 
@@ -46,10 +51,7 @@ def _sunk_threshold(attack: SequentialAttack) -> int:
 
 
 def _thresholds(every: SequentialAttack, once: SequentialAttack, growing: SequentialAttack) -> dict[str, Computed]:
-    sizes = np.arange(1, 40)
-    made = exploits_undetected(growing, sizes) * plan_known(growing, sizes).accesses
-    partial = int(sizes[made < sizes][0])
-    none = int(sizes[made == 0][0])
+    partial, none, made = _growing(growing)
     run = " ".join(map(str, made[partial - 1 : none - 1]))
     sunk = f"{_sunk_threshold(every)} under (a), whose k is {_threshold(every):.0f}"
     return {
@@ -60,6 +62,28 @@ def _thresholds(every: SequentialAttack, once: SequentialAttack, growing: Sequen
         "partial": Found(partial, note=f"exploits for g = {partial} to {none - 1}: {run}"),
         "none": none,
     }
+
+
+def _growing(attack: SequentialAttack) -> tuple[int, int, NDArray[np.int64]]:
+    """Return the smallest group not exploited in full, the smallest not attacked, and the exploits from size 1 on."""
+    sizes = np.arange(1, 40)
+    made = exploits_undetected(attack, sizes) * plan_known(attack, sizes).accesses
+    return int(sizes[made < sizes][0]), int(sizes[made == 0][0]), made
+
+
+def _at_action(every: SequentialAttack) -> dict[str, Computed]:
+    """Compute the thresholds in another reading: the penalty is collected at once, and n_f is read the other way."""
+    attack = replace(every, discount=_DISCOUNT_AT_ACTION, penalty_timing="at-action")
+    partial, none, _ = _growing(replace(attack, detection_slope=0.18))
+    thresholds = _sensitivity(replace(attack, max_penalties=1, detection_slope=0.18))
+    values: dict[str, Computed] = {
+        "k": _threshold(attack),
+        "k if paid for": _sunk_threshold(attack),
+        "partial": partial,
+        "none": none,
+        **thresholds,
+    }
+    return {f"at action: {key}": value for key, value in values.items()}
 
 
 def _threshold(attack: SequentialAttack) -> float:
@@ -91,7 +115,6 @@ def _sensitivity(every: SequentialAttack) -> dict[str, Computed]:
     return {
         "k at 10,000": _threshold(replace(base, penalty=10_000.0)),
         "k at 50,000": _threshold(replace(base, penalty=50_000.0)),
-        "two levels": "not compared",
     }
 
 

@@ -108,7 +108,9 @@ def verdict(
     return f"{text} This holds for the scenario's adversary and payoff parameters."
 
 
-def assessment_verdict(runs: pd.DataFrame, name: Callable[[str], str] = str) -> str:
+def assessment_verdict(
+    runs: pd.DataFrame, name: Callable[[str], str] = str, *, cohorts: pd.DataFrame | None = None
+) -> str:
     """Say how probably a person is re-identified by who knows everything, and by what each real source tells.
 
     Parameters
@@ -117,6 +119,8 @@ def assessment_verdict(runs: pd.DataFrame, name: Callable[[str], str] = str) -> 
         One row per knowledge (and size of the release, ``records``), with ``overall_risk``.
     name : callable
         Returns what a knowledge is called.
+    cohorts : DataFrame, optional
+        Risks by size, sample, knowledge and group, where the scenario gives a risk that is accepted.
     """
     sizes = runs["records"] if "records" in runs else pd.Series(0, index=runs.index)
     size = sizes.min()
@@ -135,6 +139,8 @@ def assessment_verdict(runs: pd.DataFrame, name: Callable[[str], str] = str) -> 
     for knowledge, risk in others.items():
         less = "" if not worst else f", {1 - risk / worst:.1%} less"
         parts.append(f"With what {name(str(knowledge))} tells it is {risk:.4f}{less}.")
+    if cohorts is not None and len(cohorts):
+        parts.append(_against_threshold(cohorts, name))
     return " ".join(parts)
 
 
@@ -217,7 +223,7 @@ def told_by(result: Result, name: Callable[[str], str] = str) -> str:
     content = result.manifest["content"]
     if isinstance(result, RunResult):
         if {"knowledge", "overall_risk"} <= set(result.runs):
-            return assessment_verdict(result.runs, name)
+            return assessment_verdict(result.runs, name, cohorts=getattr(result.analysis, "cohorts", None))
         if has_verdict(result.summary):
             return verdict(result.summary, content, rounds=getattr(result.analysis, "rounds", None), name=name)
         return ""
@@ -229,6 +235,21 @@ def told_by(result: Result, name: Callable[[str], str] = str) -> str:
     if isinstance(result, CrossPlayResult):
         return "\n".join(cross_play_verdict(result))
     return stress_verdict(result.tables, counted_units(content)[0], name) if isinstance(result, StressResult) else ""
+
+
+def _against_threshold(cohorts: pd.DataFrame, name: Callable[[str], str]) -> str:
+    """Say whether the people's risk lies below the accepted one, in the largest cohort that is not simulated."""
+    cohorts = cohorts[~cohorts["simulated"]]
+    accepted, share, size = cohorts["threshold"].iloc[0], cohorts["percentile"].iloc[0], cohorts["records"].max()
+    told = []
+    for knowledge, table in cohorts[cohorts["records"] == size].groupby("knowledge", sort=False):
+        risks = table.groupby(["attribute", "value"], sort=False)["percentile_risk"].mean()
+        whole, groups = float(risks.iloc[0]), risks.iloc[1:]
+        above = [f"{value} ({risk:.4f})" for (_, value), risk in groups[groups > accepted].items()]
+        of_groups = ", as of every group" if len(above) == len(groups) > 0 else f"; above it {', '.join(above)}"
+        verdict = "above" if whole > accepted else "below"
+        told.append(f"with {name(str(knowledge))} at most {whole:.4f}, {verdict} it{of_groups if above else ''}")
+    return f"Accepted is a risk of {accepted:g}. Of {size:,} people {share:.0%} have {'; '.join(told)}."
 
 
 def _kept(payoffs: pd.Series[float], policy: str, best: str, payoff: Measure) -> str:

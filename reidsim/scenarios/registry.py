@@ -27,6 +27,7 @@ _OWN = {
     "masking": "reidsim.kinds.masking.kind:MASKING",
     "risk": "reidsim.kinds.assessment.kind:ASSESSMENT",
     "dynamic": "reidsim.kinds.dynamic.kind:DYNAMIC",
+    "participation": "reidsim.kinds.participation.kind:PARTICIPATION",
 }
 DEFAULT_KIND = "tables"
 _GROUP = "reidsim.kinds"

@@ -61,8 +61,11 @@ def test_what_is_computed_is_compared_by_the_key_of_what_is_printed(monkeypatch)
     assert verdicts(number=1.15, claim="once") == [NOT_REPRODUCED, NOT_REPRODUCED]
     # A larger error of what was computed takes the place of the tolerance, a verdict that of the same words.
     assert verdicts(number=Found(1.15, error=0.2), claim=Found("not once", holds=True)) == [REPRODUCED, REPRODUCED]
+    # No tolerance lets nothing pass for something: a quarter of the number, and half a unit of its last digit.
+    assert verdicts(number=Found(1.31, error=9.0), claim="never")[0] == NOT_REPRODUCED
+    assert verdicts(number=Found(0.0, error=9.0), claim="never")[0] == NOT_REPRODUCED
     number, _ = compared("first", "A et al. 2001", {"number": Found(1.0, note="three"), "claim": "never"}).entries
-    assert number.cells == ("Table 1", "a number", "1.0", "1.0", "three printed so")
+    assert number.cells == ("Table 1", "a number", "1.0", "1.0", "three; printed so")
     assert number.verdict == REPRODUCED
     with pytest.raises(KeyError, match="claim"):
         verdicts(number=1.0)

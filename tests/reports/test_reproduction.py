@@ -1,5 +1,6 @@
 """The ledgers of the papers, each computed once: printed numbers, what does not reproduce, and the committed page."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -45,6 +46,7 @@ def test_the_committed_page_is_what_its_command_writes(tmp_path, monkeypatch):
 # Claims of the paper that the draw of ZIP codes or the machine decides.
 NOT_OF_2017 = {
     "without population, full-domain pays more than record-level",
+    "speedup by pruning at 300 and 2,000, in time",
     "full-domain is faster than record-level",
     "No-Attack by class sizes saves time",
 }
@@ -54,7 +56,7 @@ def test_the_ledger_reproduces_what_it_says():
     ledger = ledger_of("prasser2017")
     assert ledger.scenario == "prasser2017"
     assert {entry.what for entry in ledger.entries if entry.verdict != REPRODUCED} == NOT_OF_2017
-    assert len(ledger.entries) == 26
+    assert len(ledger.entries) == 27
 
 
 # Wan et al. 2021.
@@ -134,20 +136,24 @@ QUARTILES = {"q1": "first quartile", "median": "median", "q3": "third quartile"}
 # quartiles: what the tolerances rest on.
 SECOND = {("Table 3", "median"): 0.58, ("Table 3", "q3"): 1.36, ("Table 4", "median"): 0.8, ("Table 4", "q3"): 1.2}
 # What is not within them.
-MISSED = {("n = 1,000", "q1"), ("n = 1,000", "q3"), *((row, "q1") for table, row in PRINTED if table == "Table 4")}
+MISSED = {
+    *((f"n = {size}", "q1") for size in ("1,000", "7,000", "20,000", "40,000")),
+    ("n = 1,000", "q3"),
+    ("n = 40,000", "median"),
+    *((row, "q1") for table, row in PRINTED if table == "Table 4"),
+}
 
 
 def tolerance_of(entries, table, adversary, quartile):
-    """Return the one tolerance of all rows of an adversary and a quartile in a table."""
-    (one,) = {
+    """Return the largest tolerance of the rows of an adversary and a quartile in a table."""
+    return max(
         entry.tolerance
         for entry in entries
         if entry.where == table
         and entry.what.startswith(adversary)
         and entry.what.endswith(f" risk, {QUARTILES[quartile]}")
         and "standard deviation" not in entry.what
-    }
-    return one
+    )
 
 
 @pytest.mark.parametrize(("table", "row"), PRINTED)
@@ -155,7 +161,9 @@ def test_voter_lists(entries, table, row):
     found = ours(entries, "voter lists", f"{row}: reduction of")
     assert len(found) == 3
     for quartile, value, printed in zip(QUARTILES, found, PRINTED[table, row], strict=True):
-        within = abs(value - printed) <= tolerance_of(entries, table, "voter lists", quartile)
+        # A quarter of the risk that remains at most, and half a unit of the last digit.
+        most = 0.25 * (100 - printed) + 0.005
+        within = abs(value - printed) <= min(tolerance_of(entries, table, "voter lists", quartile), most)
         assert within == ((row, quartile) not in MISSED), quartile
     # Even there the third quartile is within two points.
     assert abs(found[2] - PRINTED[table, row][2]) < 2
@@ -175,14 +183,12 @@ def test_the_page_says_what_the_rows_are_held_to(entries):
             "quartiles to {q3[0]:g} and {q3[1]:g}:",
         ),
         ("voter lists", "first quartiles of voter lists {q1[0]:g},"),
-        ("Twitter", "Twitter {q1[0]:g} in Table 3 and {median[1]:g} in Table 4, its first quartiles there {q1[1]:g},"),
+        ("Twitter", "those of Twitter in Table 4 {q1[1]:g},"),
     ):
         tables = ("Table 3", "Table 4")
         held = {name: [tolerance_of(entries, table, adversary, name) for table in tables] for name in QUARTILES}
         assert words.format(**held) in said
-    spreads = {entry.tolerance for entry in entries if "standard deviation" in entry.what}
-    assert f"standard deviations {spreads.pop():g}." in said
-    assert not spreads
+    assert f"standard deviations {max(e.tolerance for e in entries if 'standard deviation' in e.what):g}." in said
 
 
 def test_half_of_the_persons_lose_all_risk_on_twitter_as_printed(entries):
@@ -191,8 +197,32 @@ def test_half_of_the_persons_lose_all_risk_on_twitter_as_printed(entries):
 
 def test_what_does_not_reproduce_of_2021(entries):
     verdicts = [entry.verdict for entry in entries]
-    # 60 of 79; a first quartile of Table 3 is within .1 of its tolerance.
-    assert 58 <= verdicts.count(REPRODUCED) <= 62
+    # 47 of 76.
+    assert 45 <= verdicts.count(REPRODUCED) <= 49
     failed = [entry for entry in entries if entry.verdict == NOT_REPRODUCED]
     assert all(entry.note for entry in failed)
-    assert [e.what for e in failed if "median" in e.what] == ["overall risk in the worst case, median"]
+    assert [e.what for e in failed if "voter lists" in e.what and "median" in e.what] == [
+        "voter lists, n = 40,000: reduction of marketer risk, median"
+    ]
+    (calibrated, unique) = ledger_of("xia2021").asides
+    assert [entry.verdict for entry in (*calibrated.entries, *unique.entries)] == [REPRODUCED] * 8
+
+
+def test_nothing_computed_passes_for_a_number_that_is_not_nothing():
+    """An answer of no risk, no attack, or a reduction by 100 %, is never reproduced where something else is printed."""
+    for paper in ("wan2015", "xia2015", "prasser2017", "wan2021", "xia2021"):
+        for entry in ledger_of(paper).entries:
+            if isinstance(entry.printed, str):
+                continue
+            nothing = 100.0 if "reduction" in entry.what else 1.0 if "privacy, mean" in entry.what else 0.0
+            if "standard deviation over all 81" in entry.what:
+                nothing = 0.0
+            assert replace(entry, ours=nothing).verdict == NOT_REPRODUCED or entry.printed == nothing, entry
+
+
+def test_the_reading_found_by_a_scan_gives_all_six_thresholds_and_is_not_counted():
+    ledger = ledger_of("xia2015")
+    (scan,) = ledger.asides
+    assert [entry.ours for entry in scan.entries] == [48, 51, 14, 29, 9, 2]
+    assert "found by a scan" in scan.how
+    assert len(ledger.entries) == 16

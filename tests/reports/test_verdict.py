@@ -174,3 +174,20 @@ def test_an_assessment_says_what_sources_tell_beside_everything_known():
     assert assessment_verdict(runs) == told
     alone = "In a release of 10 records, the probability that a person is re-identified is what follows. With what "
     assert assessment_verdict(runs[1:]) == f"{alone}voters tells it is 0.4000. With what gossip tells it is 0.1000."
+
+
+def test_an_assessment_says_whether_the_accepted_risk_is_met_in_the_largest_cohort():
+    runs = pd.DataFrame({"records": [10], "knowledge": ["voters"], "overall_risk": [0.4]})
+    rows = [
+        (10, "voters", "everybody", "everybody", 0.5), (20, "voters", "everybody", "everybody", 0.08),
+        (20, "voters", "sex", "F", 0.07), (20, "voters", "sex", "M", 0.1),
+        (20, "gossip", "everybody", "everybody", 0.2), (20, "gossip", "sex", "F", 0.1), (20, "gossip", "sex", "M", 0.3),
+        (99, "voters", "everybody", "everybody", 0.01),
+    ]  # fmt: skip
+    cohorts = pd.DataFrame(rows, columns=["records", "knowledge", "attribute", "value", "percentile_risk"])
+    cohorts = cohorts.assign(threshold=0.09, percentile=0.95, simulated=cohorts["records"] == 99)
+    told = assessment_verdict(runs, cohorts=cohorts)
+    assert told.endswith(
+        "Accepted is a risk of 0.09. Of 20 people 95% have with voters at most 0.0800, below it; above it M (0.1000); "
+        "with gossip at most 0.2000, above it, as of every group."
+    )

@@ -13,6 +13,7 @@ from reidsim.adversaries.knowledge.assessment import Assessment, assess
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.sets import count_sets
 from reidsim.errors import locating
+from reidsim.kinds.assessment.cohorts import cohort_table, grown_cohorts
 from reidsim.kinds.assessment.measures import JOURNALIST_HIGH, JOURNALIST_LOW, RISKS, RISKS_OF_PERSONS
 from reidsim.kinds.assessment.release import Release
 from reidsim.kinds.assessment.risk_tables import (
@@ -44,12 +45,15 @@ class RiskAnalysis(AnalysisTables):
         Sources of each adversary: price, whom they know, what an attack pays.
     knowledge_sets : DataFrame
         Sets of attributes known, how likely they are, and the uniqueness of who is unique on them.
+    cohorts : DataFrame
+        How the risk of each group of people lies to the accepted one, by size of the cohort.
     """
 
     reductions: pd.DataFrame = field(default_factory=pd.DataFrame)
     settings: pd.DataFrame = field(default_factory=pd.DataFrame)
     sources: pd.DataFrame = field(default_factory=pd.DataFrame)
     knowledge_sets: pd.DataFrame = field(default_factory=pd.DataFrame)
+    cohorts: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 def describe_risk(study: RiskStudy) -> str:
@@ -85,6 +89,7 @@ def assess_study(study: RiskStudy, report: Progress) -> Played:
         settings=made.get("settings", pd.DataFrame()),
         sources=made["sources"],
         knowledge_sets=made["knowledge_sets"],
+        cohorts=made.get("cohorts", pd.DataFrame()),
     )
     facts = {
         "records": list(study.sizes),
@@ -140,6 +145,15 @@ def _tables_of(
     yield "runs", _run_rows(study, release, records, found, sample)
     of_people = records if release.person is None else records.drop_duplicates(["knowledge", PERSON])
     yield "reductions", reduction_table(of_people).assign(replication=sample, records=size)
+    threshold = study.scenario.threshold
+    if threshold is not None:
+        yield "cohorts", cohort_table(threshold, of_people).assign(replication=sample, records=size, simulated=False)
+        for cohort, known in grown_cohorts(study, threshold, knowledge):
+            people = record_table(study, cohort, assess_release(study, cohort, known, sample))
+            yield (
+                "cohorts",
+                cohort_table(threshold, people).assign(replication=sample, records=cohort.n_records, simulated=True),
+            )
     settings = study.scenario.figures.settings
     if settings is not None and size == (settings.records or study.sizes[0]):
         rng = study.stream("outcomes", size, sample)

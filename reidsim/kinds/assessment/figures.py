@@ -18,6 +18,7 @@ from reidsim.errors import InputError
 from reidsim.figures.inputs import checked, only_value, refuse_repeated
 from reidsim.figures.spacing import scale_axis
 from reidsim.figures.style import draw_shares, given_name, label_axes, legend_below, looks, new_figure, sentence
+from reidsim.kinds.assessment.cohort_figures import cohort_figures
 from reidsim.kinds.assessment.measures import RISKS_OF_PERSONS
 from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.palette import BLACK, BLUE, GREY, SKY_BLUE
@@ -40,6 +41,8 @@ def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
     # Where nobody is at risk in the worst case, nothing is less than that.
     told = {name: tables[name].dropna(subset=["median"]) for name in ("reductions", "settings") if name in tables}
     yield "risk-reductions", risk_reductions(told["reductions"])
+    if "cohorts" in tables:
+        yield from cohort_figures(tables["cohorts"])
     if "settings" in told and (told["settings"]["knowledge"] != WORST_CASE).any():
         yield "capability-reductions", capability_reductions(told["settings"])
 

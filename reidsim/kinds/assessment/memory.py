@@ -19,7 +19,9 @@ def needed_memory(study: RiskStudy) -> int:
     """
     attributes, adversaries = len(study.domain.names), len(study.scenario.knowledge) + 1
     # The table of persons has those of a release of each size.
-    records, largest = sum(study.sizes), max(study.sizes)
+    threshold = study.scenario.threshold
+    simulated = max(threshold.sizes, default=0) if threshold is not None else 0
+    records, largest = sum(study.sizes) + simulated, max(*study.sizes, simulated)
     people = 0 if study.population is None else len(study.population.cells)
     return (
         records * (_OF_VALUE * attributes + _OF_RISKS * adversaries)

@@ -180,6 +180,24 @@ class AttackSection(Section):
     cost: Money = Field(default=0.0, description="cost of an attempt")
 
 
+class ThresholdSection(Section):
+    """The risk that is accepted, and for whom it is checked (Xia et al. 2023)."""
+
+    risk_accepted: Share = Field(
+        default=0.09, description="largest risk of a person that is accepted; .09 are groups of 11"
+    )
+    percentile: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=0.95, description="share of the people whose risk must not exceed it"
+    )
+    risk: Literal["marketer", "prosecutor", "journalist", "overall"] = Field(
+        default="marketer", description="which risk; marketer is 1 / group size, for those known to take part"
+    )
+    groups: tuple[str, ...] = Field(default=(), description="attributes by whose values people are compared")
+    sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        default=(), description="of a file: sizes of smaller and larger cohorts that are simulated from it"
+    )
+
+
 class SettingsSection(Section):
     """All combinations of some capabilities."""
 
@@ -225,6 +243,7 @@ class RiskScenario(ScenarioHead):
     network: NetworkSection = Field(default=NetworkSection(), description="capabilities of the adversary")
     expectation: ExpectationSection = Field(default=ExpectationSection(), description="exact or Monte Carlo")
     attack: AttackSection | None = Field(default=None, description="what an attack is worth")
+    threshold: ThresholdSection | None = Field(default=None, description="the risk that is accepted, by group")
     figures: RiskFiguresSection = Field(default=RiskFiguresSection(), description="what to compute besides the risks")
 
     @model_validator(mode="after")
@@ -244,6 +263,15 @@ class RiskScenario(ScenarioHead):
                 expected="either it or release.weight" if sized else
                 f"population_size with method {self.uniqueness.method!r}, or release.weight",
             )  # fmt: skip
+        if self.threshold is not None and self.threshold.sizes:
+            release = self.release
+            if release.path is None or (release.person or release.weight or release.household) is not None:
+                raise InputError(
+                    "cohorts are simulated from a file of one record per person, without weights",
+                    where="threshold.sizes",
+                    found=list(self.threshold.sizes),
+                    expected="release.path alone; of a population, release.sizes are the cohorts",
+                )
         if self.trees and self.release.path is None:
             raise InputError("value trees are those of a file", where="trees", expected="release.path")
         return self

@@ -15,7 +15,7 @@ from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
 from reidsim.adversaries.knowledge.network import Network
 from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownPopulation, UniquenessModel
 from reidsim.bundled import resolve
-from reidsim.errors import InputError, locating
+from reidsim.errors import InputError, locating, not_among
 from reidsim.kinds.assessment.release import Release, population_over, read_release
 from reidsim.kinds.assessment.schema import RISK_COLUMNS, WORST_CASE, RiskScenario
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
@@ -164,6 +164,10 @@ def build_risk_study(loaded: LoadedScenario[RiskScenario]) -> RiskStudy:
         taken = [name for name in study.domain.names if name in (*RISK_COLUMNS, *keyed)]
         if taken:
             raise InputError("name of a column of the results", where="release.attributes", found=taken[0])
+        groups = () if scenario.threshold is None else scenario.threshold.groups
+        for name in groups:
+            if name not in study.domain.names:
+                raise not_among("no such attribute", name, study.domain.names, where="threshold.groups")
     return study
 
 

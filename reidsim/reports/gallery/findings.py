@@ -49,6 +49,21 @@ def xia2021(result: Result) -> Numbers:
     return {"records": runs["records"].iloc[0], "risk": runs.groupby("knowledge")["overall_risk"].mean()}
 
 
+def cohort_threshold(result: Result) -> Numbers:
+    """Tell the risk that most people do not exceed, of everybody and by group, in the largest cohort."""
+    table = result.analysis.cohorts
+    risks = table[table["knowledge"] == "registered-tier"].set_index(["records", "value"])["percentile_risk"]
+    small, large = table["records"].min(), table["records"].max()
+    accepted = table["threshold"].iloc[0]
+    return {
+        "records": large,
+        "risk": risks[large],
+        "small": small,
+        "small_risk": risks[small]["everybody"],
+        "accepted": accepted,
+    }
+
+
 def sensitivity(result: Result) -> Numbers:
     """Tell what masking pays at the ends of the losses."""
     pays = _masked(result, "economics.loss", {})
@@ -126,3 +141,21 @@ def mistaken_beliefs(result: Result) -> Numbers:
     curves = result.tables["belief_curves"]
     of = curves[curves["policy"] == "masking"].set_index(["true", "believed"])["publisher_payoff"]
     return {"too_high": of[10.0, 10.0] - of[10.0, 30.0], "too_low": of[30.0, 30.0] - of[30.0, 10.0]}
+
+
+def guo2023(result: Result) -> Numbers:
+    """Tell the equilibria of a population, and what withstands drop-outs."""
+    tables = result.analysis.tables()
+    share, lost = tables["equilibria"]["participation"], tables["survival"]["lost"].max()
+    return {"few": share.iloc[1], "lost": lost, "pays": result.summary["publisher_payoff"]["everybody"]}
+
+
+def guo2023_families(result: Result) -> Numbers:
+    """Tell how many equilibria there are among families, and which withstand drop-outs."""
+    tables = result.analysis.tables()
+    survival, share = tables["survival"], tables["equilibria"]["participation"]
+    most_lost = survival[survival["lost"] == survival["lost"].max()]
+    return {
+        "people": result.manifest["records"], "found": len(share), "most": share.max(),
+        "kept": int((most_lost["returned"] == 1).sum()), "lost": survival["lost"].max(),
+    }  # fmt: skip

@@ -37,7 +37,8 @@ def answer_blocks(run: StoredRun) -> Iterator[Block]:
     elif {"policy", "publisher_payoff", "share_attacked", "risk"} <= set(runs.columns):
         yield from _policies(run)
     elif {"knowledge", "overall_risk"} <= set(runs.columns):
-        yield paragraph(assessment_verdict(runs), kind="answer")
+        cohorts = run.table("cohorts") if "cohorts" in run.tables else None
+        yield paragraph(assessment_verdict(runs, cohorts=cohorts), kind="answer")
     else:
         yield paragraph("This kind of run has no policies to compare; its tables and figures follow.")
 

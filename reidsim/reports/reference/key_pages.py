@@ -51,6 +51,7 @@ _GUIDES = {
     "masking": "../masking.md",
     "risk": "../knowledge.md",
     "dynamic": "../dynamic-release.md",
+    "participation": "../participation.md",
 }
 # Where the guides explain a kind of recipe.
 _RECIPE_GUIDES = {

@@ -1,0 +1,1 @@
+"""Who joins a genomic database, where relatives expose each other."""

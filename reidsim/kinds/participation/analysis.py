@@ -1,0 +1,127 @@
+"""Equilibria that best replies reach from many starts, those of small families, and which survive drop-outs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reidsim.games.participation.crowd import Crowd
+from reidsim.games.participation.families import Families, profile
+from reidsim.games.participation.game import Flags, outcome
+from reidsim.kinds.participation.study import ParticipationStudy
+from reidsim.scenarios.study import AnalysisTables, Progress
+
+# Shares of people at which best replies are drawn, and how near one must come to have come back.
+_DRAWN = 200
+_BACK = 1e-4
+# Of more families the first are enumerated.
+_MOST_FAMILIES = 200
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ParticipationAnalysis(AnalysisTables):
+    """What is known of equilibria.
+
+    Parameters
+    ----------
+    equilibria : DataFrame
+        One row per equilibrium: ``equilibrium``, ``participation``, ``publisher_payoff``, ``risk`` and ``starts``, how
+        many starts end there.
+    survival : DataFrame
+        One row per equilibrium and share lost: ``returned``, the share of draws that come back to it, and
+        ``participation_after``.
+    replies : DataFrame
+        Of a random population, by ``participation``: ``would_join``, with the concern and (``selfish``) without.
+    families : DataFrame
+        One row per small family and number who join: ``equilibria``, how many there are.
+    """
+
+    equilibria: pd.DataFrame = field(default_factory=pd.DataFrame)
+    survival: pd.DataFrame = field(default_factory=pd.DataFrame)
+    replies: pd.DataFrame = field(default_factory=pd.DataFrame)
+    families: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+def analyse_participation(study: ParticipationStudy, report: Progress) -> ParticipationAnalysis:
+    """Return the tables of a study."""
+    game = study.game
+    return _of_crowd(study, game) if isinstance(game, Crowd) else _of_families(study, game, report)
+
+
+def _of_crowd(study: ParticipationStudy, game: Crowd) -> ParticipationAnalysis:
+    shares = game.equilibria()
+    rows, survival = [], []
+    for number, share in enumerate(shares):
+        joined = game.keenest(share)
+        found, traced = game.chances_of(share)
+        values = game.values
+        inside = values.benefit * found + values.services - values.harm
+        payoff = joined * inside - (1 - joined) * values.harm * traced
+        risk = joined + (1 - joined) * traced
+        rows.append((number, share, float(payoff.mean()), float(risk.mean()), pd.NA))
+        for lost in study.scenario.equilibria.lost:
+            after = game.returns(share, lost)
+            survival.append((number, share, lost, float(abs(after - share) <= _BACK * max(share, _BACK)), after))
+    at = np.geomspace(1e-4, 1.0, _DRAWN)
+    selfish = game.without_concern()
+    replies = {
+        "participation": at,
+        "would_join": [game.wishing(share) for share in at.tolist()],
+        "selfish": [selfish.wishing(share) for share in at.tolist()],
+    }
+    return ParticipationAnalysis(
+        equilibria=_equilibria(rows), survival=_survival(survival), replies=pd.DataFrame(replies)
+    )
+
+
+def _of_families(study: ParticipationStudy, game: Families, report: Progress) -> ParticipationAnalysis:
+    starts, rng = study.starts(), study.stream(2)
+    ends: dict[bytes, tuple[Flags, int]] = {}
+    left_out = []
+    for number, (name, start) in enumerate(starts.items()):
+        report("looking for equilibria", number, len(starts))
+        end, settled = game.replies(start)
+        if settled:
+            ends[end.tobytes()] = (end, ends.get(end.tobytes(), (end, 0))[1] + 1)
+        else:
+            left_out.append(f"best replies from {name} do not settle")
+    rows, survival = [], []
+    for number, (end, count) in enumerate(sorted(ends.values(), key=lambda found: int(found[0].sum()))):
+        found = outcome(game, end)
+        rows.append((number, end.mean(), found.payoff.mean(), found.identified.mean(), count))
+        for lost in study.scenario.equilibria.lost:
+            afters = [game.replies(end & (rng.random(len(end)) >= lost), rng)[0] for _ in range(_draws(study, end))]
+            back = float(np.mean([np.array_equal(after, end) for after in afters]))
+            survival.append((number, end.mean(), lost, back, float(np.mean([after.mean() for after in afters]))))
+    return ParticipationAnalysis(
+        equilibria=_equilibria(rows), survival=_survival(survival), families=_small_families(game),
+        left_out=tuple(left_out),
+    )  # fmt: skip
+
+
+def _draws(study: ParticipationStudy, end: Flags) -> int:
+    return study.scenario.equilibria.draws if end.any() else 1
+
+
+def _small_families(game: Families) -> pd.DataFrame:
+    rows = []
+    small = [people for people in game.families() if 2 <= len(people) <= game.largest]
+    for number, people in enumerate(small[:_MOST_FAMILIES]):
+        equilibria, _ = game.of(people).profiles()
+        joined = [int(profile(found, len(people)).sum()) for found in np.flatnonzero(equilibria).tolist()]
+        for size, count in zip(*np.unique(joined, return_counts=True), strict=True):
+            rows.append((number, len(people), int(size), int(count)))
+    return pd.DataFrame(rows, columns=["family", "people", "joined", "equilibria"])
+
+
+def _equilibria(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    columns = ["equilibrium", "participation", "publisher_payoff", "risk", "starts"]
+    return pd.DataFrame(rows, columns=columns).astype({"starts": "Int64"})
+
+
+def _survival(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    columns = ["equilibrium", "participation", "lost", "returned", "participation_after"]
+    return pd.DataFrame(rows, columns=columns)

@@ -1,0 +1,142 @@
+"""Equilibria, what best replies lead to, and which equilibria survive drop-outs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, PercentFormatter
+from pandas.api.types import is_numeric_dtype
+
+from reidsim.figures import style
+from reidsim.figures.inputs import checked
+from reidsim.kinds.participation.analysis import ParticipationAnalysis
+from reidsim.measures import Measure, measures_among
+from reidsim.palette import BLACK, BLUE, GREY, ORANGE
+from reidsim.scenarios.faces import Shown, ShownSweep
+
+
+def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure of equilibria and of what drop-outs lead to."""
+    found = result.analysis
+    if not isinstance(found, ParticipationAnalysis):
+        return
+    if len(found.replies):
+        yield "best-replies", best_replies(found.replies, found.equilibria)
+    if len(found.equilibria):
+        yield "equilibria", equilibria_found(found.equilibria)
+        yield "survival", survival_of_losses(found.survival)
+
+
+def sweep_figures(result: ShownSweep) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure of participation and payoff along the key of a sweep of one number."""
+    keys = result.design.swept
+    if len(keys) == 1 and is_numeric_dtype(result.runs[keys[0]]):
+        yield "participation", participation_along(result.runs, keys[0], result.measures)
+
+
+def participation_along(runs: pd.DataFrame, key: str, measures: Sequence[Measure]) -> Figure:
+    """Draw participation and payoff of each policy along a key, as means over replications.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Columns ``policy``, the key, ``participation`` and ``publisher_payoff``.
+    key : str
+    measures : sequence of Measure
+    """
+    columns = ("participation", "publisher_payoff")
+    table = checked(runs, "runs", text=("policy",), numbers=(key, *columns))
+    look = style.looks(list(dict.fromkeys(table["policy"])))
+    figure, [row] = style.new_figure(1, 2, panel=(4.2, 3.0))
+    for axes, (column, measure) in zip(row, measures_among(measures, columns).items(), strict=True):
+        means = table.groupby(["policy", key], observed=True)[column].mean()
+        handles = []
+        for policy, own in look.items():
+            line = means[policy]
+            handles += style.draw_line(axes, line.index, line, own, style.policy_name(policy))
+        if column == "participation":
+            axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+        style.label_axes(axes, title=measure.label, x=style.parameter_label(key))
+    style.legend_below(figure, handles)
+    return figure
+
+
+def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
+    """Draw who would join by who is in, on logarithmic axes, and mark the equilibria.
+
+    Parameters
+    ----------
+    replies : DataFrame
+        Columns ``participation``, ``would_join`` and ``selfish``.
+    equilibria : DataFrame
+        Column ``participation``.
+    """
+    table = checked(replies, "replies", numbers=("participation", "would_join", "selfish"))
+    figure, [[axes]] = style.new_figure(1, 1, panel=(5.6, 3.4))
+    handles = axes.plot(table["participation"], table["participation"], color=GREY, label="as many as are in")
+    if not table["would_join"].equals(table["selfish"]):
+        handles += axes.plot(
+            table["participation"],
+            table["selfish"],
+            color=ORANGE,
+            linestyle="--",
+            label="without concern for kin",
+        )
+    handles += axes.plot(table["participation"], np.maximum(table["would_join"], 1e-12), color=BLUE, label="would join")
+    least = float(table["participation"].min())
+    # Nobody is where the axes begin, which a logarithm has no place for.
+    at = np.maximum(equilibria["participation"].to_numpy(dtype=np.float64), least)
+    handles += axes.plot(at, at, color=BLACK, marker="o", linestyle="", clip_on=False, label="equilibrium")
+    for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
+        axes.set(**{f"{name}scale": "log", f"{name}lim": (least, 1.0)})
+        axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+    style.label_axes(axes, title="Best replies", x="Share of people in the database", y="Share who would join")
+    style.legend_below(figure, handles, columns=2)
+    return figure
+
+
+def equilibria_found(equilibria: pd.DataFrame) -> Figure:
+    """Draw participation and mean payoff at each equilibrium.
+
+    Parameters
+    ----------
+    equilibria : DataFrame
+        Columns ``participation`` and ``publisher_payoff``.
+    """
+    table = checked(equilibria, "equilibria", numbers=("participation", "publisher_payoff"))
+    figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
+    axes.plot(table["participation"], table["publisher_payoff"], color=BLUE, marker="o", linestyle="", clip_on=False)
+    style.zero_line(axes)
+    axes.set_xlim(-0.02, 1.02)
+    axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    style.number_ticks(axes.yaxis)
+    style.label_axes(axes, title="Equilibria", x="Participation", y=f"Person's payoff\n({style.UNIT})")
+    return figure
+
+
+def survival_of_losses(survival: pd.DataFrame) -> Figure:
+    """Draw for each equilibrium the share of draws that come back after drop-outs.
+
+    Parameters
+    ----------
+    survival : DataFrame
+        One row per equilibrium and share lost: ``equilibrium``, ``participation``, ``lost`` and ``returned``.
+    """
+    table = checked(survival, "survival", numbers=("equilibrium", "participation", "lost", "returned"))
+    names = {
+        number: f"{part['participation'].iloc[0]:.2%} in" for number, part in table.groupby("equilibrium", sort=True)
+    }
+    figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
+    handles = []
+    for (number, name), look in zip(names.items(), style.looks([str(each) for each in names]).values(), strict=True):
+        rows = table[table["equilibrium"] == number].sort_values("lost")
+        handles += style.draw_line(axes, rows["lost"], rows["returned"], look, name)
+    axes.set_ylim(-0.03, 1.03)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(PercentFormatter(1, decimals=None, symbol=" %"))
+    style.label_axes(axes, title="After drop-outs", x="Share of participants who drop out", y="Draws that come back")
+    style.legend_below(figure, handles)
+    return figure

@@ -1,0 +1,200 @@
+"""The kind of scenario in which people decide whether to join a genomic database."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reidsim.errors import InputError
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.participation.game import outcome, unsettled
+from reidsim.games.record_game import Choice
+from reidsim.kinds.participation.analysis import analyse_participation
+from reidsim.kinds.participation.captions import CAPTIONS
+from reidsim.kinds.participation.measures import MEASURES
+from reidsim.kinds.participation.policies import POLICIES
+from reidsim.kinds.participation.schema import ParticipationScenario
+from reidsim.kinds.participation.study import ParticipationStudy, build_participation_study
+from reidsim.scenarios.asked import Stored, section
+from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, Slider, amount_slider
+from reidsim.scenarios.kind import Kind, Use
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress
+from reidsim.wording import Code, Sentence, counted, number_text
+
+# Bytes of a pair of relatives, with the tables that it is found by.
+_PAIR = 120
+
+
+class ParticipationKind(Kind):
+    """People decide whether to join a genomic database; see `Kind`."""
+
+    name = "participation"
+    words = "people decide whether to join a genomic database, in which relatives expose each other"
+    schema = ParticipationScenario
+    measures = MEASURES
+    captions = CAPTIONS
+    policies = POLICIES
+    decides = "subject"
+    amount_keys = ("subjects.benefit", "subjects.services", "subjects.harm")
+
+    def build(self, loaded: LoadedScenario[Any]) -> ParticipationStudy:
+        """Read or make the people who decide."""
+        return build_participation_study(loaded)
+
+    def describe(self, study: ParticipationStudy) -> str:
+        """Say how many people decide, and how many relatives they have."""
+        if study.relatives is None:
+            couples = study.scenario.population.couples
+            return f"{2 * (couples or 0):,.0f} people of {counted(study.n_people, 'type')}"
+        pairs = len(study.relatives.other) / study.n_people
+        return f"{counted(study.n_people, 'person', 'people')}, {pairs:,.1f} relatives each"
+
+    def needed_memory(self, study: ParticipationStudy, use: Use = "run") -> int:
+        """Return the bytes of relatives."""
+        pairs = 0 if study.relatives is None else len(study.relatives.other)
+        return _PAIR * (pairs + study.n_people)
+
+    def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
+        """Return what relatives are found by."""
+        content = loaded.content
+        return {key: content[key] for key in ("game", "population", "matching") if key in content}
+
+    def play(
+        self,
+        study: ParticipationStudy,
+        draw: int = 0,
+        policies: Sequence[str] | None = None,
+        *,
+        timed: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Mapping[str, PolicyOutcome]:
+        """Say who joins by each policy, and what that leads to."""
+        names, outcomes = self.policies_of(study.scenario) if policies is None else tuple(policies), {}
+        for number, name in enumerate(names):
+            if progress is not None:
+                progress(number, len(names))
+            begun = time.perf_counter()
+            choice = self.policy(name).defender(study, draw).choose(study.world(draw).belief)
+            outcomes[name] = PolicyOutcome(_equilibrium(study, choice), choice, time.perf_counter() - begun)
+        return outcomes
+
+    def summarise(self, study: ParticipationStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Average the outcomes of each policy over all people."""
+        rows = []
+        for found in equilibria.values():
+            out = found.withheld
+            rows.append(
+                {
+                    "publisher_payoff": found.publisher_payoff.mean(),
+                    "participation": 1.0 - out.mean(),
+                    "utility": found.utility.mean(),
+                    "share_attacked": found.attacked.mean(),
+                    "risk": found.risk.mean(),
+                    "exposed_by_relatives": found.risk[out].mean() if out.any() else np.nan,
+                    "unsettled": unsettled(study.game, ~out).mean(),
+                }
+            )
+        return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"))
+
+    def records(self, study: ParticipationStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Return one row per person and policy."""
+        parts = [
+            pd.DataFrame(
+                {
+                    "record": np.arange(study.n_people),
+                    "policy": policy,
+                    "strategy": np.where(found.withheld, "withheld", "joined"),
+                    "publisher_payoff": found.publisher_payoff,
+                    "attacked": found.attacked,
+                    "success_probability": found.success_probability,
+                    "utility": found.utility,
+                }
+            )
+            for policy, found in equilibria.items()
+        ]
+        return pd.concat(parts, ignore_index=True).astype({"policy": "category", "strategy": "category"})
+
+    def analyse(self, study: ParticipationStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
+        """Return equilibria, and which survive drop-outs."""
+        return analyse_participation(study, report)
+
+    def facts(self, study: ParticipationStudy) -> dict[str, Any]:
+        """Return how many people decide, and the fingerprint of who is related."""
+        return {"records": study.n_people, "strategies": 2, "data_hash": study.fingerprint}
+
+    def warnings(self, study: ParticipationStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
+        """Yield which best replies do not settle, and whether the planner's choice is proved."""
+        for policy, found in outcomes.items():
+            if policy.startswith("from-") and not found.equilibrium.exact:
+                yield f"{policy}: best replies do not settle; what is shown is no equilibrium"
+            if policy == "planner" and not found.equilibrium.exact:
+                yield "planner: families are too large to enumerate; a larger sum of payoffs may exist"
+
+    def opponents(self, study: ParticipationStudy, **options: Any) -> Any:
+        """Refuse cross-play: whoever searches the database has no choice."""
+        raise InputError(
+            "no adversary decides: everybody is searched for", source=study.loaded.path, where="game", found=self.name,
+            expected="a kind of scenario with an adversary",
+        )  # fmt: skip
+
+    def asked(self, run: Stored) -> Iterator[Sentence]:
+        """Yield who decides on what, and what it is worth."""
+        subjects, population = section(run.content, "subjects"), section(run.content, "population")
+        where = population.get("recipe") or population.get("path")
+        yield (
+            f"{number_text(run.n_records)} {'people' if where else 'types of people'} decide whether to join a genomic "
+            "database",
+            *((", of ", Code(str(where))) if where else (f", of {number_text(population.get('couples'))} couples",)),
+            ".",
+        )
+        yield (
+            f"Finding a relative is worth {number_text(subjects.get('benefit'))}, all else that joining brings "
+            f"{number_text(subjects.get('services', 0))}; being identified costs {number_text(subjects.get('harm'))}.",
+        )
+        if subjects.get("concern"):
+            yield (f"Relatives' payoffs count, by relatedness and times {number_text(subjects['concern'])}.",)
+
+    def figures(self, result: Shown) -> Figures:
+        """Return the figures of equilibria."""
+        from reidsim.kinds.participation.figures import run_figures
+
+        return run_figures(result)
+
+    def sweep_figures(self, result: ShownSweep) -> Figures:
+        """Return participation along what changes."""
+        from reidsim.kinds.participation.figures import sweep_figures
+
+        return sweep_figures(result)
+
+    def controls(self, scenario: ParticipationScenario) -> Iterator[Control]:
+        """Yield what joining is worth, and the concern for relatives."""
+        subjects = scenario.subjects
+        yield amount_slider("subjects.benefit", "Benefit of finding a relative", subjects.benefit)
+        yield amount_slider("subjects.harm", "Harm of being identified", subjects.harm)
+        yield Slider("subjects.concern", "Concern for relatives", subjects.concern, max(5.0, 3 * subjects.concern), 0.1)
+
+
+def _equilibrium(study: ParticipationStudy, choice: Choice) -> Equilibrium:
+    """Return what comes of who joins, in the words of all games: whoever joins shares the whole record."""
+    joined = choice.strategies >= 0
+    found, n = outcome(study.game, joined), len(joined)
+    return Equilibrium(
+        strategies=choice.strategies,
+        publisher_payoff=found.payoff,
+        adversary_payoff=np.zeros(n),
+        attacked=np.ones(n, dtype=np.bool_),
+        success_probability=found.identified,
+        utility=found.found,
+        generalization_intensity=np.where(joined, 0.0, 1.0),
+        solver=choice.solver,
+        evaluated=choice.evaluated,
+        exact=choice.exact,
+    )
+
+
+PARTICIPATION = ParticipationKind()

@@ -1,0 +1,142 @@
+"""What a scenario of the kind ``participation`` may say: who is related, what joining is worth, what a search finds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from reidsim.errors import InputError
+from reidsim.populations.recipe import Share
+from reidsim.scenarios.amounts import Money
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.validation import Section
+
+PolicyName = Literal["nobody", "everybody", "from-nobody", "from-everybody", "planner"]
+POLICY_NAMES: tuple[PolicyName, ...] = ("nobody", "everybody", "from-nobody", "from-everybody", "planner")
+
+_Generations = Annotated[int, Field(ge=1, le=8)]
+
+
+class ParticipationPopulationSection(Section):
+    """Who may join, and who is related to whom."""
+
+    couples: Annotated[float, Field(ge=1_000, le=10_000_000_000)] | None = Field(
+        default=None, description="couples of the present generation of a random population (N_0)"
+    )
+    children: Annotated[float, Field(ge=2, le=20)] = Field(default=2.5, description="of each couple (r), of `couples`")
+    types: Annotated[int, Field(ge=1, le=100_000)] = Field(
+        default=1_000, description="equally large types of people who differ in their values, of `couples`"
+    )
+    recipe: str | None = Field(default=None, description="instead: bundled genealogy, or path of a genealogy's recipe")
+    people: Annotated[int, Field(ge=2)] | None = Field(
+        default=None, description="people of each generation; those of the recipe if not given"
+    )
+    generations: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="generations with the founders; those of the recipe if not given"
+    )
+    living: Annotated[int, Field(ge=1)] = Field(
+        default=3, description="last generations, whose people decide, of `recipe`"
+    )
+    path: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="instead: pedigree with the columns person, father, mother (empty if unknown) and, if some do not "
+        "decide, decides (yes or no)",
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> ParticipationPopulationSection:
+        ways = [key for key in ("couples", "recipe", "path") if getattr(self, key) is not None]
+        if len(ways) != 1:
+            problem = "several populations" if ways else "nobody is there"
+            raise InputError(problem, found=", ".join(ways) or None, expected="one of couples, recipe and path")
+        keys = {"children": "couples", "types": "couples"}
+        keys |= dict.fromkeys(("people", "generations", "living"), "recipe")
+        for key, way in keys.items():
+            if key in self.model_fields_set and way != ways[0]:
+                raise InputError("of another population", where=key, expected=f"{way}, not {ways[0]}")
+        return self
+
+
+class MatchingSection(Section):
+    """What a search of the database finds."""
+
+    genome: Annotated[float, Field(gt=0, le=1_000)] = Field(
+        default=35.0, description="length of the genome, Morgans (L)"
+    )
+    segment: Annotated[float, Field(ge=0, le=10)] = Field(
+        default=0.06, description="least length of a shared segment that is detected, Morgans (m)"
+    )
+    segments: Annotated[int, Field(ge=1, le=20)] = Field(default=2, description="segments that make a match (n_s)")
+    matches: Annotated[int, Field(ge=1, le=20)] = Field(
+        default=2, description="matches that identify a person who is not in the database (n_u)"
+    )
+    found_within: _Generations = Field(
+        default=3, description="relatives one is glad to find: ancestors in common so many generations ago (g_maxc)"
+    )
+    traced_within: _Generations = Field(
+        default=5, description="relatives through whom one is identified, likewise (g_maxi)"
+    )
+
+    @model_validator(mode="after")
+    def _near_ones_are_traced(self) -> MatchingSection:
+        if self.found_within > self.traced_within:
+            raise InputError(
+                "relatives who are found but identify nobody", where="found_within", found=self.found_within,
+                expected=f"at most traced_within, {self.traced_within}",
+            )  # fmt: skip
+        return self
+
+
+class JoiningSubjectsSection(Section):
+    """What joining is worth, and how people decide."""
+
+    benefit: Money = Field(description="of finding a relative in the database (b)")
+    services: Annotated[float, Field(ge=-1_000_000_000, le=1_000_000_000)] = Field(
+        default=0.0, description="net value of everything else that joining brings (v); below 0, its price"
+    )
+    harm: Money = Field(description="of being identified (c)")
+    spread: Share = Field(
+        default=0.0,
+        description="people differ: each amount is uniform within this share of its value, 0 if all are alike",
+    )
+    concern: Annotated[float, Field(ge=0, le=1_000)] = Field(
+        default=0.0, description="weight of relatives' payoffs, times relatedness; 0 of who cares for nobody else"
+    )
+    policies: tuple[PolicyName, ...] = Field(
+        default=POLICY_NAMES, min_length=1, description="policies compared, the columns of the table, each once"
+    )
+
+    @model_validator(mode="after")
+    def _each_once(self) -> JoiningSubjectsSection:
+        repeated = [policy for policy in self.policies if self.policies.count(policy) > 1]
+        if repeated:
+            raise InputError("policy given twice", where="policies", found=repeated[0])
+        return self
+
+
+class EquilibriaSection(Section):
+    """How equilibria are looked for, and tried."""
+
+    starts: Annotated[int, Field(ge=0, le=1_000)] = Field(
+        default=8, description="random starts of best replies, besides nobody and everybody"
+    )
+    largest: Annotated[int, Field(ge=1, le=20)] = Field(
+        default=12, description="people of a family whose every profile is enumerated, at most"
+    )
+    lost: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = Field(
+        default=(0.01, 0.05, 0.2), description="shares of those who joined that drop out at random"
+    )
+    draws: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        default=10, description="draws of who drops out, of each share"
+    )
+
+
+class ParticipationScenario(ScenarioHead):
+    """Who joins a genomic database, if relatives expose each other."""
+
+    game: Literal["participation"] = Field(description="people decide whether to join a genomic database")
+    population: ParticipationPopulationSection = Field(description="who may join, and who is related to whom")
+    matching: MatchingSection = Field(default=MatchingSection(), description="what a search of the database finds")
+    subjects: JoiningSubjectsSection = Field(description="what joining is worth, and how people decide")
+    equilibria: EquilibriaSection = Field(default=EquilibriaSection(), description="how equilibria are looked for")

@@ -1,0 +1,130 @@
+"""From a scenario of the kind ``participation`` to the people who decide, and the game that they play."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.bundled import resolve
+from reidsim.errors import InputError, locating
+from reidsim.games.participation.crowd import Crowd
+from reidsim.games.participation.families import Families
+from reidsim.games.participation.game import Flags, Floats, Values
+from reidsim.kinds.participation.pedigree import read_pedigree
+from reidsim.kinds.participation.schema import ParticipationPopulationSection, ParticipationScenario
+from reidsim.linkage.relatives import Ancestry, Matching, Relatives, relatives_within
+from reidsim.populations.genealogy.make import make_genealogy
+from reidsim.random_streams import nested_stream
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.study import Study, World
+
+# Relatives of so many people are held at once.
+_MOST_PEOPLE = 20_000
+_STREAM = "participation"
+
+
+@dataclass(frozen=True, eq=False)
+class ParticipationStudy(Study[ParticipationScenario]):
+    """A scenario of the kind ``participation`` with the people that it names.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    relatives : Relatives, optional
+        Who is related to whom; of a random population nobody knows.
+    """
+
+    relatives: Relatives | None
+
+    @property
+    def n_people(self) -> int:
+        """How many people decide, or types of people."""
+        relatives = self.relatives
+        return self.scenario.population.types if relatives is None else len(relatives.starts) - 1
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the relatives, or of the random population."""
+        relatives, section = self.relatives, self.scenario.population
+        digest = hashlib.sha256(repr((section.couples, section.children, section.types)).encode())
+        for array in () if relatives is None else (relatives.starts, relatives.other, relatives.meioses):
+            digest.update(array.tobytes())
+        return digest.hexdigest()
+
+    @cached_property
+    def game(self) -> Families | Crowd:
+        """The game that the people play."""
+        scenario = self.scenario
+        section, values = scenario.matching, self._values()
+        matching = Matching(section.genome, section.segment, section.segments)
+        if self.relatives is None:
+            people = scenario.population
+            assert people.couples is not None  # noqa: S101 - held by the schema, said for the type checker
+            within = (section.found_within, section.traced_within, section.matches)
+            return Crowd(values, Ancestry(people.couples, people.children), matching, *within)
+        known = self.relatives
+        return Families(
+            values, known.starts, known.other, matching.probability(known.meioses, known.relatedness),
+            known.meioses <= 2 * section.found_within, known.relatedness, section.matches, scenario.equilibria.largest,
+        )  # fmt: skip
+
+    def _values(self) -> Values:
+        section, rng = self.scenario.subjects, self.stream(0)
+
+        def drawn(amount: float) -> Floats:
+            return amount * (1.0 + section.spread * rng.uniform(-1.0, 1.0, self.n_people))
+
+        return Values(drawn(section.benefit), drawn(section.services), drawn(section.harm), section.concern)
+
+    def stream(self, number: int) -> np.random.Generator:
+        """Return a generator: 0 draws values, 1 random starts, 2 who drops out."""
+        return nested_stream(self.scenario.seed, _STREAM, (0, number))
+
+    def starts(self) -> dict[str, Flags]:
+        """Return from which profiles best replies start: nobody, everybody, and shares from few to many at random."""
+        n, rng = self.n_people, self.stream(1)
+        found = {"nobody": np.zeros(n, dtype=np.bool_), "everybody": np.ones(n, dtype=np.bool_)}
+        for number in range(1, self.scenario.equilibria.starts + 1):
+            found[f"random {number}"] = rng.random(n) < rng.random() ** 3
+        return found
+
+    def world(self, draw: int = 0) -> World:
+        """Return the game: nobody errs about it, and everybody stands for themselves."""
+        game = cast("Any", self.game)
+        return World(game, game, np.ones(self.n_people, dtype=np.int64))
+
+
+def build_participation_study(loaded: LoadedScenario[ParticipationScenario]) -> ParticipationStudy:
+    """Read everything that a scenario of the kind ``participation`` names.
+
+    Raises
+    ------
+    InputError
+        If a recipe or file cannot be used, or too many people decide.
+    """
+    section = loaded.scenario.population
+    if section.couples is not None:
+        return ParticipationStudy(loaded, None)
+    with locating(loaded.path):
+        father, mother, rows = _pedigree(loaded, section)
+        if len(rows) > _MOST_PEOPLE:
+            key = "population.people" if section.path is None else "population.path"
+            expected = f"at most {_MOST_PEOPLE:,} who decide"
+            raise InputError("too many people to tell their relatives", where=key, found=len(rows), expected=expected)
+    return ParticipationStudy(loaded, relatives_within(father, mother, rows, loaded.scenario.matching.traced_within))
+
+
+def _pedigree(
+    loaded: LoadedScenario[Any], section: ParticipationPopulationSection
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    if section.path is not None:
+        return read_pedigree(loaded.folder / section.path)
+    assert section.recipe is not None  # noqa: S101 - held by the schema, said for the type checker
+    recipe = resolve(section.recipe, "populations", "population", base=loaded.folder)
+    made = make_genealogy(recipe, people=section.people, generations=section.generations)
+    return made.father.astype(np.int64), made.mother.astype(np.int64), made.living(section.living, women=True)

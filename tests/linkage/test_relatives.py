@@ -1,0 +1,80 @@
+"""Relatives by their nearest common ancestors, and how likely a search matches them."""
+
+import itertools
+from math import comb, exp
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.linkage.relatives import Ancestry, Matching, relatives_within
+
+# Grandparents 0 and 1, their children 2 and 3 with spouses 4 and 5, half-sibling 8 of 6, cousins 6 and 7.
+FATHER = np.array([-1, -1, 0, 0, -1, -1, 2, 3, 2])
+MOTHER = np.array([-1, -1, 1, 1, -1, -1, 4, 5, -1])
+
+
+def pairs_of(found):
+    n = len(found.starts) - 1
+    return {
+        (i, int(found.other[at])): (int(found.meioses[at]), float(found.relatedness[at]))
+        for i in range(n)
+        for at in range(found.starts[i], found.starts[i + 1])
+    }
+
+
+def test_a_family_of_three_generations_by_hand():
+    found = pairs_of(relatives_within(FATHER, MOTHER, np.arange(9), 2))
+    assert found[0, 2] == (1, 0.5)
+    assert found[2, 3] == (2, 0.5)
+    assert found[0, 6] == (2, 0.25)
+    assert found[6, 8] == (2, 0.25)
+    assert found[3, 6] == (3, 0.25)
+    assert found[6, 7] == (4, 0.125)
+    assert (0, 1) not in found
+    assert (4, 5) not in found
+    assert (6, 7) not in pairs_of(relatives_within(FATHER, MOTHER, np.arange(9), 1))
+    assert pairs_of(relatives_within(FATHER, MOTHER, np.array([6, 7]), 2)) == {(0, 1): (4, 0.125), (1, 0): (4, 0.125)}
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_pairs_are_those_of_all_ways_up_and_down(seed):
+    """Every way up from each of two people, enumerated; the shortest ones that meet make the relationship."""
+    rng, n = np.random.default_rng(seed), 12
+    father, mother = np.full(n, -1), np.full(n, -1)
+    for child in range(3, n):
+        if rng.random() < 0.8:
+            father[child], mother[child] = rng.choice(child, 2, replace=False)
+
+    def ways(person, length=0):
+        yield person, length
+        for parent in (father[person], mother[person]):
+            if parent >= 0:
+                yield from ways(parent, length + 1)
+
+    expected = {}
+    for one, other in itertools.permutations(range(n), 2):
+        meeting = [a + b for (i, a), (j, b) in itertools.product(ways(one), ways(other)) if i == j]
+        if meeting and min(meeting) <= 4:
+            nearest = min(meeting)
+            expected[one, other] = (nearest, min(0.5, meeting.count(nearest) * 0.5**nearest))
+    assert pairs_of(relatives_within(father, mother, np.arange(n), 2)) == expected
+
+
+@pytest.mark.parametrize("generations", [1, 2, 3, 4, 5, 6])
+def test_matches_are_those_of_the_printed_formula(generations):
+    """Erlich et al. 2018, supplement, equation 4, summed as it stands."""
+    g, n = generations, 2 * 35 * generations + 22
+    p = exp(-2 * g * 0.06) / 2 ** (2 * g - 2)
+    expected = 1 - sum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(2))
+    found = Matching().probability(np.array([2 * g]), np.array([2.0 ** (1 - 2 * g)]))
+    assert found[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_common_ancestors_are_those_of_the_printed_formula():
+    """Equation 2, for three generations of the population of Guo et al. 2023, Table 1."""
+    couples = [90e6 * (2 / 2.5) ** g for g in (1, 2, 3)]
+    each = [4.0 ** (g - 1) / n for g, n in zip((1, 2, 3), couples, strict=True)]
+    expected = [each[0], each[1] * (1 - each[0]), each[2] * (1 - each[0]) * (1 - each[1])]
+    assert Ancestry().sharing(3) == pytest.approx(expected, rel=1e-12)

@@ -1,0 +1,133 @@
+"""Scenarios in which people decide whether to join a genomic database: files, runs, batches, stress, and refusals."""
+
+import numpy as np
+import pytest
+
+import reidsim
+from reidsim.errors import InputError
+from reidsim.kinds.participation.pedigree import read_pedigree
+from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.registry import kind_of
+
+FAMILY = """person,father,mother,decides
+Ada,,,no
+Ben,,,no
+Cid,Ben,Ada,yes
+Dot,Ben,Ada,yes
+Eve,,,yes
+Flo,Cid,Eve,yes
+Gus,Cid,Eve,yes
+Hal,,Dot,yes
+"""
+SCENARIO = """game = "participation"
+[population]
+path = "family.csv"
+[subjects]
+benefit = 5
+services = 1
+harm = 10
+"""
+
+
+@pytest.fixture
+def family(tmp_path):
+    (tmp_path / "family.csv").write_text(FAMILY)
+    (tmp_path / "family.toml").write_text(SCENARIO)
+    return tmp_path / "family.toml"
+
+
+def test_a_family_joins_as_a_whole_or_not_at_all(family):
+    """By hand: everybody has a sure match, so everybody in gets 5 + 1 - 10 each; who is alone is exposed by nobody."""
+    result = reidsim.run(family)
+    summary = result.summary
+    assert summary["participation"].to_dict() == {
+        "nobody": 0, "everybody": 1, "from-nobody": 0, "from-everybody": 1, "planner": 0,
+    }  # fmt: skip
+    assert summary.loc["everybody", "publisher_payoff"] == pytest.approx(-4, abs=1e-9)
+    assert (summary["unsettled"] == 0).all()
+    families = result.analysis.families
+    assert families[["people", "joined", "equilibria"]].to_numpy().tolist() == [[6, 0, 1], [6, 6, 1]]
+    assert set(result.analysis.survival["returned"]) == {1.0}
+    joined = result.records[result.records["strategy"] == "joined"]
+    assert joined["policy"].value_counts().to_dict() == {
+        "nobody": 0, "everybody": 6, "from-nobody": 0, "from-everybody": 6, "planner": 0,
+    }  # fmt: skip
+
+
+def test_a_benefit_is_swept_and_draws_participation(family, tmp_path):
+    sweep = {"sweep.values": {"subjects.benefit": [0, 20]}, "equilibria.starts": 1}
+    result = reidsim.run_batch(family, overrides=sweep, executor="serial", folder=tmp_path / "out")
+    means = result.runs.set_index(["subjects.benefit", "policy"])["publisher_payoff"]
+    assert means[20, "planner"] == pytest.approx(11, abs=1e-9)
+    assert means[0, "planner"] == 0
+    names = {name for name, _ in kind_of(load_scenario(family).scenario).sweep_figures(result)}
+    assert names == {"participation"}
+
+
+def test_it_is_stressed(family):
+    family.write_text(
+        SCENARIO
+        + '[uncertainty]\nparameters = { "subjects.harm" = { distribution = "uniform", low = 1, high = 20 } }\n'
+        + '[stress]\noutputs = ["publisher_payoff", "participation"]\npolicies = ["planner", "everybody"]\nrobustness = { samples = 4 }\n'
+    )
+    table = reidsim.stress(family).tables["robustness"].set_index("policy")
+    assert table.loc["planner", "worst_payoff"] >= table.loc["everybody", "worst_payoff"]
+
+
+def test_what_needs_an_adversary_is_refused(family):
+    with pytest.raises(InputError, match=r"game: no adversary decides: everybody is searched for"):
+        reidsim.cross_play(family)
+    with pytest.raises(InputError, match=r"agents: unknown key"):
+        reidsim.run(family, overrides={"agents.rounds": 2})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"population.couples": 5000.0}, r"population: several populations; found 'couples, path'"),
+        ({"population": {}}, r"population: nobody is there"),
+        ({"population.types": 5}, r"types: of another population; expected couples, not path"),
+        ({"matching": {"found_within": 6}}, r"relatives who are found but identify nobody"),
+        ({"subjects.policies": ["nobody", "nobody"]}, r"policies: policy given twice"),
+        ({"subjects.policies": ["basic"]}, r"subjects\.policies"),
+        ({"population.path": "nowhere.csv"}, r"nowhere\.csv"),
+    ],
+)
+def test_scenarios_that_cannot_be_are_told_in_a_line(family, changes, message):
+    with pytest.raises(InputError, match=message) as told:
+        reidsim.run(family, overrides=changes)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "message"),
+    [
+        ("Dot,Ben", "Cid,Ben", r"row 4, column 'person': person given twice; found 'Cid'"),
+        ("Dot,Ben", ",Ben", r"row 4, column 'person': person without a name"),
+        ("Hal,,Dot", "Hal,Ian,Dot", r"row 8, column 'father': no such person; found 'Ian'"),
+        ("Ada,,,no", "Ada,Cid,,no", r"descends from itself; found 'Ada'"),
+        ("Ada,,,no", "Ada,,,dead", r"row 1, column 'decides': value not allowed; found 'dead'"),
+        ("yes", "no", r"nobody decides"),
+        ("mother", "mum", r"mother"),
+    ],
+)
+def test_pedigrees_that_cannot_be_are_told_with_their_row(tmp_path, was, now, message):
+    path = tmp_path / "family.csv"
+    path.write_text(FAMILY.replace(was, now))
+    with pytest.raises(InputError, match=message):
+        read_pedigree(path)
+
+
+def test_a_pedigree_without_the_column_lets_everybody_decide(tmp_path):
+    path = tmp_path / "family.csv"
+    path.write_text("person,father,mother\nAda,,\nCid,,Ada\n")
+    father, mother, rows = read_pedigree(path)
+    assert (father.tolist(), mother.tolist(), rows.tolist()) == ([-1, -1], [-1, 0], [0, 1])
+
+
+def test_seeds_draw_other_people_and_the_same_seed_the_same():
+    few = {"population.types": 50}
+    first, again, other = (reidsim.run("guo2023", overrides=few, seed=seed).analysis.equilibria for seed in (1, 1, 2))
+    assert first.equals(again)
+    assert first["participation"].iloc[1] != other["participation"].iloc[1]
+    assert np.isclose(first["participation"].iloc[[0, -1]], [0, 1]).all()
