@@ -9,7 +9,7 @@ import pandas as pd
 
 from reidsim.engine.results import Result
 from reidsim.engine.run_result import RunResult
-from reidsim.games.measures import PUBLISHER_PAYOFF
+from reidsim.games.measures import PUBLISHER_PAYOFF, SHARE_ATTACKED
 from reidsim.measures import Measure, measures_among
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.registry import kind_of_content
@@ -205,6 +205,9 @@ def _breaking(tables: Mapping[str, pd.DataFrame], name: Callable[[str], str]) ->
 
 def _exposure(measures: pd.DataFrame, policy: str, words: Mapping[str, Measure], units: tuple[str, str]) -> str:
     share, chance = float(measures["share_attacked"][policy]), float(measures["risk"][policy])
+    if words["share_attacked"].label != SHARE_ATTACKED.label:
+        said = f"{words['share_attacked'].in_text}: {words['share_attacked'].text(share)}"
+        return said if share == 0 else f"{said}, re-identification risk {words['risk'].text(chance)}"
     if share == 0:
         return "nobody is attacked" if units[0] == "person" else f"no {units[0]} is attacked"
     attacked, risk = words["share_attacked"].text(share), words["risk"].text(chance)
