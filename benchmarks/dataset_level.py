@@ -4,7 +4,7 @@ Run by hand: ``python benchmarks/dataset_level.py``; ``--growth`` adds rows to 1
 
 On the example data of ARX (30,162 rows, 9 quasi-identifiers, 12,960 nodes; ``arx-example``). The plain reference,
 written here from the paper, groups the generalized rows of a node with pandas and adds up payouts; it is checked
-against the package on the nodes it works out, timed on a sample of nodes and extrapolated. Ours is timed whole, from
+against the package on the nodes it computes, timed on a sample of nodes and extrapolated. Ours is timed whole, from
 distinct cells on: reading files is left out on both sides, compilation too (it is cached on disk). CPU seconds, one
 thread.
 
@@ -57,7 +57,7 @@ def cpu_time(work: Callable[[], object], repeats: int) -> float:
 
 
 def fresh(game: FullDomainGame) -> FullDomainGame:
-    """Return the game without anything that was worked out before."""
+    """Return the game without anything that was computed before."""
     return replace(game)
 
 

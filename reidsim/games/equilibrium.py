@@ -34,7 +34,7 @@ class Equilibrium:
     solver : str
         What found the strategies.
     evaluated : ndarray of int64
-        Strategies whose payoff the solver worked out.
+        Strategies whose payoff the solver computed.
     exact : bool
         Whether the strategies are proved optimal for what the publisher believed.
     frequency : ndarray of float64, optional

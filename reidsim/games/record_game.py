@@ -210,7 +210,7 @@ class Choice:
     solver : str
         What picked them.
     evaluated : ndarray of int64, shape (n_records,)
-        Number of strategies whose payoff was worked out.
+        Number of strategies whose payoff was computed.
     exact : bool
         Whether the choice is proved optimal.
     """

@@ -1,4 +1,4 @@
-"""What a stress test asks for, checked before anything is worked out: parts, outputs, policies, keys and points."""
+"""What a stress test asks for, checked before anything is computed: parts, outputs, policies, keys and points."""
 
 from __future__ import annotations
 

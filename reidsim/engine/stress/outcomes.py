@@ -1,6 +1,6 @@
 """Outcomes of every policy at many parameter points, whatever the game.
 
-Where a kind can plan under any amounts of money at once, points that differ in these alone are worked out here, in
+Where a kind can plan under any amounts of money at once, points that differ in these alone are computed here, in
 milliseconds each; all others are runs of the batch engine.
 """
 
@@ -70,7 +70,7 @@ class Outcomes:
 
 
 class Evaluator(Protocol):
-    """Works out outputs at points of the scenario's keys."""
+    """Computes outputs at points of the scenario's keys."""
 
     def at(self, points: pd.DataFrame, planning: Planning) -> Outcomes:
         """Return the outputs of every policy at every point, a row of `points`, one column per key path.
@@ -78,7 +78,7 @@ class Evaluator(Protocol):
         Raises
         ------
         InputError
-            If the scenario cannot have the values of a point; before anything is worked out.
+            If the scenario cannot have the values of a point; before anything is computed.
         """
         ...
 

@@ -81,10 +81,8 @@ def _rows(command: Any) -> dict[str, str]:
     """Return the rows of a command's arguments and options by their names, of options the long ones."""
     kinds = _kinds(command)
     own = sorted(_own(command), key=lambda each: each.param_type_name != "argument")
-    return {
-        _name(each) if each.param_type_name == "argument" else each.opts[-1]: _row(each, kinds[each.name])
-        for each in own
-    }
+    names = [_name(each) if each.param_type_name == "argument" else each.opts[-1] for each in own]
+    return {name: _row(each, kinds[each.name]) for name, each in zip(names, own, strict=True)}
 
 
 def _kinds(command: Any) -> dict[str, tuple[Any, Any]]:
