@@ -111,7 +111,10 @@ def place() -> str:
 
 
 def page(
-    ran: dict[str, dict[str, Any]], shows: dict[str, str], grown: dict[str, tuple[list[int], list[float], float]]
+    ran: dict[str, dict[str, Any]],
+    lacking: list[str],
+    shows: dict[str, str],
+    grown: dict[str, tuple[list[int], list[float], float]],
 ) -> str:
     """Return the page as Markdown."""
     lines = [
@@ -145,6 +148,9 @@ def page(
     ]
     for name, found in ran.items():
         lines.append(f"| `{name}.py` | {shows[name]} | {found['seconds']:.1f} | {found['mib']:,.0f} |")
+    if lacking:
+        names = ", ".join(f"`{name}.py`" for name in lacking)
+        lines += ["", f"Left out for lack of what they need on that machine: {names}."]
     lines += [
         "",
         "## Growth",
@@ -180,13 +186,19 @@ def main() -> None:
     ran = {}
     for name in chosen:
         print(f"{name}:", flush=True)
-        ran[name] = alone(measured, name, found[name][1])
+        try:
+            ran[name] = alone(measured, name, found[name][1])
+        except SystemExit as stop:
+            # Of a benchmark that lacks what it needs, and has said so.
+            if stop.code != 2:
+                raise
+    lacking = [name for name in chosen if name not in ran]
     print("growth:", flush=True)
     grown = exponents(alone(growth, options.records, options.subjects, options.people))
     (options.output / PICTURE).parent.mkdir(parents=True, exist_ok=True)
     draw(grown, options.output / PICTURE)
     shows = {name: words for name, (words, _) in found.items()}
-    (options.output / "performance.md").write_text(page(ran, shows, grown), encoding="utf-8")
+    (options.output / "performance.md").write_text(page(ran, lacking, shows, grown), encoding="utf-8")
     print(f"{len(ran)} benchmarks in {time.perf_counter() - begun:,.0f} s")
 
 
