@@ -267,7 +267,7 @@ _RUNS = (
     Case("visits", "run", "visits.toml"),
     Case("visits-risk", "run", "visits-risk.toml"),
     Case("guo2023", "run", "guo2023", {"population.types": 200, "subjects.concern": 1}),
-    Case("guo2023-families", "run", "guo2023-families", {"population.people": 60, "equilibria.starts": 3}),
+    Case("guo2023-families", "run", "guo2023-families", {"population.people": 60, "figures.equilibria.starts": 3}),
     Case("clinic-knowledge", "run", "clinic.toml", {"adversary.knowledge": "club.toml"}),
     Case("wan2021", "run", "wan2021", _FEW_MEN),
     Case("wan2021-nearest", "run", "wan2021", {
@@ -290,6 +290,11 @@ _RUNS = (
         **_FEW_LOCI, "replications": 2,
         "sweep": {"values": {"economics.loss": [0.0, 150.0, 400.0], "subjects.weights": ["entropy", "uniform"]},
                   "one_at_a_time": ["economics.loss", "subjects.weights"]},
+    }),
+    Case("wan2021-settings", "run", "wan2021-settings", {
+        **_FEW_LOCI, "replications": 2,
+        "sweep": {"values": {"subjects.weights": ["entropy", "uniform"], "subjects.minority_support": [-1.0, 0.0]},
+                  "one_at_a_time": ["subjects.weights", "subjects.minority_support"]},
     }),
     Case("xia2021", "run", "xia2021", {
         "release.sizes": [300, 1000],

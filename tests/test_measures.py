@@ -100,6 +100,7 @@ def orphans(kind, runs, points=()):
         ("tables", TOWN, {"adversary.planner": "fmdp"}, True),
         pytest.param("masking", "wan2021-case", {"subjects.policies": ["opt-in"]}, False, marks=pytest.mark.deep),
         ("risk", "xia2021", {"release.sizes": [60], "release.samples": 1, "figures": {}}, False),
+        ("participation", "guo2023", {"population.types": 50}, False),
     ],
 )
 def test_every_number_of_a_run_is_a_measure_of_its_kind(kind, scenario, overrides, several):

@@ -71,9 +71,7 @@ def tables(text):
         yield dict(rows)
 
 
-EXTENDS = re.compile(
-    r"(?:Adds\s+to|The\s+keys\s+of)\s+(\[[^()]+\]\(.*?#.+?\)(?:\s+and\s+\[[^()]+\]\(.*?#.+?\))*)[:.]"
-)
+EXTENDS = re.compile(r"(?:Adds\s+to|The\s+keys\s+of)\s+(\[[^()]+\]\(.*?#.+?\)(?:\s+and\s+\[[^()]+\]\(.*?#.+?\))*)[:.]")
 
 
 def sections_of(name):
@@ -147,7 +145,8 @@ def test_scenario_pages_have_the_keys_of_every_section_and_no_others():
     # What sections only extend is none itself.
     assert (own | set(shared.values())) - needed <= only_extended("scenario-keys.md", *pages)
     assert {anchor for anchor, keys in shared.items() if keys not in needed} == {
-        "every-scenario", "attributesnamehierarchy", "resourcesname", "adversary", "adversariesname", "uncertaintyparametersname",
+        "every-scenario", "attributesnamehierarchy", "resourcesname", "adversary", "adversariesname",
+        "uncertaintyparametersname",
     }  # fmt: skip
 
 
@@ -254,7 +253,9 @@ NUMBERS = at_least(
     (
         pytest.param(field, id=f"{model.__name__}.{name}")
         for model, name, field in KEYS
-        if re.fullmatch(r"(integer|number)((?! or section).)*|share|count", kind_in_words(field, lambda _, words: words))
+        if re.fullmatch(
+            r"(integer|number)((?! or section).)*|share|count", kind_in_words(field, lambda _, words: words)
+        )
     ),
 )
 

@@ -19,6 +19,8 @@ _SHORTEST_VALUE = 8
 _SHORTEST_INTERVAL = 17
 # Points of a sweep that are printed.
 _MOST_POINTS = 20
+# Characters of a value in it.
+_LONGEST = 40
 
 
 def summary_tables(
@@ -106,11 +108,16 @@ def _sweep_table(
     table = titled_table(f"{title}\n{measure.label}", [*keys, *names], left=keys)
     for values, row in zip(wide.index, wide.to_numpy()[:_MOST_POINTS], strict=False):
         place = values if isinstance(values, tuple) else (values,)
-        table.add_row(*(f"{value:,g}" if isinstance(value, float) else str(value) for value in place), *row)
+        table.add_row(*(f"{value:,g}" if isinstance(value, float) else _short(str(value)) for value in place), *row)
     left = len(wide) - _MOST_POINTS
     shown = "" if halves.isna().all() else "means, with the half-width of their 95% interval; "
     table.caption = f"{shown}other measures in statistics.parquet" + (f", as {left:,} more points" if left > 0 else "")
     return table
+
+
+def _short(text: str) -> str:
+    """Return the beginning of a value that would leave no room for the measures, such as a table of weights."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _shown(measure: Measure, value: float, half: float | None) -> str:

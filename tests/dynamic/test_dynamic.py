@@ -428,6 +428,8 @@ def test_the_bundled_scenario_shows_what_its_page_says():
     assert summary["publisher_payoff"].idxmax() == "basic"
     assert summary.loc["no-attack", "share_attacked"] == 0
     assert summary["periods_within"].idxmax() == "pk"
+    # Hardly a record has ten others like it in its table, and yet no attack pays.
+    assert summary.loc["no-attack", "pk"] > 0.99
     assert summary.loc["pk", "utility"] < summary.loc["no-attack", "utility"]
 
 

@@ -9,7 +9,7 @@ import pytest
 import reidsim
 from reidsim.adversaries.knowledge.network import Network
 from reidsim.engine.run import describe
-from reidsim.kinds.assessment.figures import run_figures
+from reidsim.kinds.assessment.figures.risks import run_figures
 from reidsim.scenarios.load import load_scenario
 
 SETTINGS = {"p_m": [0.2, 0.8], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.3, 0.6]}

@@ -24,7 +24,10 @@ def test_the_page_counts_by_paper_and_folds_all_numbers() -> None:
     assert not any("near" in text or "same" in text for text in shown)
     assert "Not reproduced" not in shown[1]
     listed = [re.findall(r"^- Table 1: .*", paper, flags=re.MULTILINE) for paper in papers]
-    assert listed == [["- Table 1: far **1.00 → 2.00**", "- Table 1: near **1.00 → 1.05**"], ["- Table 1: same **1.00**"]]
+    assert listed == [
+        ["- Table 1: far **1.00 → 2.00**", "- Table 1: near **1.00 → 1.05**"],
+        ["- Table 1: same **1.00**"],
+    ]
 
 
 def test_numbers_of_one_subject_share_an_item_and_say_what_they_share_once() -> None:

@@ -8,7 +8,9 @@ from layout import misplaced
 from reidsim.errors import InputError
 from reidsim.figures.saving import save_figure
 from reidsim.kinds.masking.figures.lines import masking_lines
+from reidsim.kinds.masking.figures.search import search_path_figure
 from reidsim.kinds.masking.figures.subjects import effectiveness, masks_by_attribute, strategy_map
+from reidsim.kinds.masking.figures.usefulness import usefulness_and_fairness
 from reidsim.kinds.masking.policies import POLICIES
 
 RUNS = pd.DataFrame(
@@ -176,3 +178,39 @@ def test_the_same_tables_give_the_same_bytes(tmp_path):
 def test_tables_that_cannot_be_drawn(draw, says):
     with pytest.raises(InputError, match=says):
         draw()
+
+
+def test_fairness_is_drawn_against_usefulness_and_against_privacy():
+    runs = RUNS.assign(
+        usefulness=np.linspace(0.1, 0.6, 6), usefulness_fairness=np.linspace(0.5, 1, 6), privacy_fairness=0.9
+    )
+    runs.loc[5, "usefulness"] = np.nan
+    figure = usefulness_and_fairness(runs)
+    assert not misplaced(figure)
+    left, right = figure.axes
+    drawn = {name: axes.collections for name, axes in (("left", left), ("right", right))}
+    for rows, marks in zip(
+        (runs[runs["policy"] == policy].dropna() for policy in ("no-protection", "masking")), range(2), strict=True
+    ):
+        np.testing.assert_allclose(drawn["left"][marks].get_offsets(), rows[["usefulness", "usefulness_fairness"]])
+        np.testing.assert_allclose(drawn["right"][marks].get_offsets()[:, 0], 1 - rows["risk"])
+    with pytest.raises(InputError, match="usefulness"):
+        usefulness_and_fairness(runs.drop(columns="usefulness").assign(usefulness="much"))
+
+
+def test_a_search_path_is_drawn_in_its_order_with_who_is_attacked_and_recommended():
+    path = pd.DataFrame(
+        {"step": pd.array([1, 0, None], dtype="Int64"), "confidence": [0.4, 0.6, 0.1], "attacked": [False, True, True],
+         "utility": [0.8, 1.0, 0.0], "payoff": [80.0, 25.0, 0.0], "privacy": [1.0, 0.5, 1.0],
+         "recommended_by": ["masking", "", "opt-in"]}
+    )  # fmt: skip
+    figure = search_path_figure(path)
+    assert not misplaced(figure)
+    for axes, name in zip(figure.axes, ("utility", "payoff", "privacy"), strict=True):
+        line = axes.get_lines()[0]
+        assert list(line.get_xdata()) == [0.6, 0.4]
+        assert list(line.get_ydata()) == list(path[name][[1, 0]])
+        attacked, safe, ringed = (list(map(tuple, marks.get_offsets())) for marks in axes.collections)
+        assert (attacked, safe, ringed) == ([(0.6, path[name][1])], [(0.4, path[name][0])], [(0.4, path[name][0])])
+    with pytest.raises(InputError):
+        search_path_figure(path.assign(step=pd.array([None] * 3, dtype="Int64")))

@@ -10,7 +10,7 @@ from matplotlib.collections import PolyCollection, QuadMesh
 from matplotlib.figure import Figure
 
 from reidsim.errors import InputError
-from reidsim.kinds.assessment.figures import capability_reductions, risk_maps, risk_reductions
+from reidsim.kinds.assessment.figures.risks import capability_reductions, risk_maps, risk_reductions
 
 ADVERSARIES = ("worst-case", "twitter", "voters")
 

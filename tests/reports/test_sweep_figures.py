@@ -193,12 +193,14 @@ def masked():
 @pytest.mark.deep
 def test_sweeps_of_the_masking_game_draw_payoff_privacy_and_utility(masked):
     drawn = dict(figures_of(masked))
-    assert list(drawn) == ["lines-payoff", "lines-privacy", "lines-utility"]
+    assert list(drawn) == ["lines-payoff", "lines-privacy", "lines-utility", "lines-usefulness", "lines-fairness"]
     own = load_scenario("wan2021").content
     for name, measure in (
         ("lines-payoff", "publisher_payoff"),
         ("lines-privacy", "risk"),
         ("lines-utility", "utility"),
+        ("lines-usefulness", "usefulness"),
+        ("lines-fairness", "usefulness_fairness"),
     ):
         figure = drawn[name]
         labels = [axes.get_xlabel() for axes in figure.axes if axes.get_visible()]

@@ -55,7 +55,7 @@ def test_a_family_joins_as_a_whole_or_not_at_all(family):
 
 
 def test_a_benefit_is_swept_and_draws_participation(family, tmp_path):
-    sweep = {"sweep.values": {"subjects.benefit": [0, 20]}, "equilibria.starts": 1}
+    sweep = {"sweep.values": {"subjects.benefit": [0, 20]}, "figures.equilibria.starts": 1}
     result = reidsim.run_batch(family, overrides=sweep, executor="serial", folder=tmp_path / "out")
     means = result.runs.set_index(["subjects.benefit", "policy"])["publisher_payoff"]
     assert means[20, "planner"] == pytest.approx(11, abs=1e-9)
@@ -65,11 +65,9 @@ def test_a_benefit_is_swept_and_draws_participation(family, tmp_path):
 
 
 def test_it_is_stressed(family):
-    family.write_text(
-        SCENARIO
-        + '[uncertainty]\nparameters = { "subjects.harm" = { distribution = "uniform", low = 1, high = 20 } }\n'
-        + '[stress]\noutputs = ["publisher_payoff", "participation"]\npolicies = ["planner", "everybody"]\nrobustness = { samples = 4 }\n'
-    )
+    uncertain = '[uncertainty]\nparameters = { "subjects.harm" = { distribution = "uniform", low = 1, high = 20 } }\n'
+    outputs = 'policies = ["planner", "everybody"]\n'
+    family.write_text(f"{SCENARIO}{uncertain}[stress]\n{outputs}robustness = {{ samples = 4 }}\n")
     table = reidsim.stress(family).tables["robustness"].set_index("policy")
     assert table.loc["planner", "worst_payoff"] >= table.loc["everybody", "worst_payoff"]
 

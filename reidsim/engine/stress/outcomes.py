@@ -88,6 +88,14 @@ def outputs_among(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
     return (*measures, RISK_QUANTILE)
 
 
+def chosen_outputs(scenario: ScenarioHead, section: StressSection) -> tuple[str, ...]:
+    """Return the outputs asked for; if none are, those of the default that the game has."""
+    if "outputs" in section.model_fields_set:
+        return section.outputs
+    has = columns_of(outputs_among(kind_of(scenario).measures))
+    return tuple(output for output in section.outputs if output in has)
+
+
 def chosen_policies(scenario: ScenarioHead, wanted: tuple[str, ...]) -> tuple[str, ...]:
     """Return the policies to be compared, all of the scenario's if none is wanted in particular.
 
@@ -115,9 +123,9 @@ def economics_at(
     return economics_of(at_point(loaded, values).scenario)
 
 
-def asks_for_people(section: StressSection) -> bool:
+def asks_for_people(scenario: ScenarioHead, section: StressSection) -> bool:
     """Tell whether any output of a stress test is about the number of people re-identified."""
-    outputs = {*section.outputs, *(() if section.discovery is None else (section.discovery.output,))}
+    outputs = {*chosen_outputs(scenario, section), *(() if section.discovery is None else (section.discovery.output,))}
     return bool(outputs & set(columns_of(REIDENTIFIED)))
 
 

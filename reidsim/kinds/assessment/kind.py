@@ -58,7 +58,7 @@ class AssessmentKind(Kind):
 
     def figures(self, result: Shown) -> Figures:
         """Return the figures of risks."""
-        from reidsim.kinds.assessment.figures import run_figures
+        from reidsim.kinds.assessment.figures.risks import run_figures
 
         return run_figures(result)
 

@@ -62,7 +62,7 @@ def _of_crowd(study: ParticipationStudy, game: Crowd) -> ParticipationAnalysis:
         payoff = joined * inside - (1 - joined) * values.harm * traced
         risk = joined + (1 - joined) * traced
         rows.append((number, share, float(payoff.mean()), float(risk.mean()), pd.NA))
-        for lost in study.scenario.equilibria.lost:
+        for lost in study.scenario.figures.equilibria.lost:
             after = game.returns(share, lost)
             survival.append((number, share, lost, float(abs(after - share) <= _BACK * max(share, _BACK)), after))
     at = np.geomspace(1e-4, 1.0, _DRAWN)
@@ -92,7 +92,7 @@ def _of_families(study: ParticipationStudy, game: Families, report: Progress) ->
     for number, (end, count) in enumerate(sorted(ends.values(), key=lambda found: int(found[0].sum()))):
         found = outcome(game, end)
         rows.append((number, end.mean(), found.payoff.mean(), found.identified.mean(), count))
-        for lost in study.scenario.equilibria.lost:
+        for lost in study.scenario.figures.equilibria.lost:
             afters = [game.replies(end & (rng.random(len(end)) >= lost), rng)[0] for _ in range(_draws(study, end))]
             back = float(np.mean([np.array_equal(after, end) for after in afters]))
             survival.append((number, end.mean(), lost, back, float(np.mean([after.mean() for after in afters]))))
@@ -103,7 +103,7 @@ def _of_families(study: ParticipationStudy, game: Families, report: Progress) ->
 
 
 def _draws(study: ParticipationStudy, end: Flags) -> int:
-    return study.scenario.equilibria.draws if end.any() else 1
+    return study.scenario.figures.equilibria.draws if end.any() else 1
 
 
 def _small_families(game: Families) -> pd.DataFrame:

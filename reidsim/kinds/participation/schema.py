@@ -132,6 +132,12 @@ class EquilibriaSection(Section):
     )
 
 
+class ParticipationFiguresSection(Section):
+    """What to compute besides the policies."""
+
+    equilibria: EquilibriaSection = Field(default=EquilibriaSection(), description="how equilibria are looked for")
+
+
 class ParticipationScenario(ScenarioHead):
     """Who joins a genomic database, if relatives expose each other."""
 
@@ -139,4 +145,6 @@ class ParticipationScenario(ScenarioHead):
     population: ParticipationPopulationSection = Field(description="who may join, and who is related to whom")
     matching: MatchingSection = Field(default=MatchingSection(), description="what a search of the database finds")
     subjects: JoiningSubjectsSection = Field(description="what joining is worth, and how people decide")
-    equilibria: EquilibriaSection = Field(default=EquilibriaSection(), description="how equilibria are looked for")
+    figures: ParticipationFiguresSection = Field(
+        default=ParticipationFiguresSection(), description="what to compute besides the policies"
+    )

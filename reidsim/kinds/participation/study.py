@@ -60,7 +60,7 @@ class ParticipationStudy(Study[ParticipationScenario]):
     def game(self) -> Families | Crowd:
         """The game that the people play."""
         scenario = self.scenario
-        section, values = scenario.matching, self._values()
+        section, values, largest = scenario.matching, self._values(), scenario.figures.equilibria.largest
         matching = Matching(section.genome, section.segment, section.segments)
         if self.relatives is None:
             people = scenario.population
@@ -70,7 +70,7 @@ class ParticipationStudy(Study[ParticipationScenario]):
         known = self.relatives
         return Families(
             values, known.starts, known.other, matching.probability(known.meioses, known.relatedness),
-            known.meioses <= 2 * section.found_within, known.relatedness, section.matches, scenario.equilibria.largest,
+            known.meioses <= 2 * section.found_within, known.relatedness, section.matches, largest,
         )  # fmt: skip
 
     def _values(self) -> Values:
@@ -89,7 +89,7 @@ class ParticipationStudy(Study[ParticipationScenario]):
         """Return from which profiles best replies start: nobody, everybody, and shares from few to many at random."""
         n, rng = self.n_people, self.stream(1)
         found = {"nobody": np.zeros(n, dtype=np.bool_), "everybody": np.ones(n, dtype=np.bool_)}
-        for number in range(1, self.scenario.equilibria.starts + 1):
+        for number in range(1, self.scenario.figures.equilibria.starts + 1):
             found[f"random {number}"] = rng.random(n) < rng.random() ** 3
         return found
 

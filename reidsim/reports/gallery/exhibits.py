@@ -55,6 +55,7 @@ _NUMBERS: Mapping[str, Callable[[Result], Numbers]] = {
     "wan2021": findings.wan2021,
     "wan2021-robustness": findings.robustness,
     "wan2021-sensitivity": findings.sensitivity,
+    "wan2021-settings": findings.settings,
     "wan2021-stress": findings.mistaken_beliefs,
     "xia2021": findings.xia2021,
     "guo2023": findings.guo2023,

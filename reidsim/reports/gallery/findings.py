@@ -71,19 +71,30 @@ def sensitivity(result: Result) -> Numbers:
     return {"first": first, "last": last, "pays_first": pays[first], "pays_last": pays[last]}
 
 
+def settings(result: Result) -> Numbers:
+    """Tell what subjects get who decide for themselves, and what if all must share alike."""
+    support = "subjects.minority_support"
+    runs = result.runs[(result.runs["subjects.weights"] == "entropy") & (result.runs[support] == 0)]
+    pays = runs.groupby("policy")["publisher_payoff"].mean()
+    fair = _masked(result, support, {"subjects.weights": "entropy"}, "usefulness_fairness")
+    low, high = fair.index[[0, -1]]
+    ends = {"low": low, "high": high, "fair_low": fair[low], "fair": fair[0.0], "fair_high": fair[high]}
+    return {"alone": pays["masking"], "same": pays["same-strategy"], **ends}
+
+
 def robustness(result: Result) -> Numbers:
     """Tell what those get who are wrong about what attacks cost."""
     pays = _masked(result, "economics.cost", {"beliefs.cost": 10.0})
     return {"as_planned": pays[10.0], "free": pays[0.0], "dear": pays[40.0]}
 
 
-def _masked(result: Result, key: str, others: Mapping[str, float]) -> Series:
-    """Return what subjects who mask get along a key, where other keys have some values."""
+def _masked(result: Result, key: str, others: Mapping[str, float | str], measure: str = "publisher_payoff") -> Series:
+    """Return what subjects who mask get, or another measure, along a key, where other keys have some values."""
     runs = result.runs[result.runs["policy"] == "masking"]
     for other, value in others.items():
         runs = runs[runs[other] == value]
-    pays: Series = runs.groupby(key)["publisher_payoff"].mean()
-    return pays
+    means: Series = runs.groupby(key)[measure].mean()
+    return means
 
 
 def market(result: Result) -> Numbers:

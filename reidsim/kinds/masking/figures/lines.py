@@ -27,12 +27,18 @@ from reidsim.figures.style import (
 from reidsim.figures.sweep import is_own
 from reidsim.games.measures import RISK, UTILITY
 from reidsim.kinds.masking.figures.subjects import masking_look, ordered_masking_policies
-from reidsim.kinds.masking.measures import SUBJECT_PAYOFF
+from reidsim.kinds.masking.measures import SUBJECT_PAYOFF, USEFULNESS, USEFULNESS_FAIRNESS
 from reidsim.scenarios.design_schema import SweepSection
 
 _COLUMNS = 3
 # Figures of the lines, each of a measure.
-LINE_MEASURES = {"lines-payoff": SUBJECT_PAYOFF.column, "lines-privacy": RISK.column, "lines-utility": UTILITY.column}
+LINE_MEASURES = {
+    "lines-payoff": SUBJECT_PAYOFF,
+    "lines-privacy": RISK,
+    "lines-utility": UTILITY,
+    "lines-usefulness": USEFULNESS,
+    "lines-fairness": USEFULNESS_FAIRNESS,
+}
 
 
 def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> Figure:
@@ -43,7 +49,7 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
     lines : DataFrame
         One row per line, value, replication and policy, with columns ``line``, ``value`` (text), ``policy`` and
         `measure`.
-    measure : {"publisher_payoff", "utility", "risk"}
+    measure : {"publisher_payoff", "utility", "risk", "usefulness", "usefulness_fairness"}
         Risk is drawn as privacy, 1 - risk.
 
     Returns
@@ -57,6 +63,7 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
     InputError
         If the table is empty or lacks a column.
     """
+    lines = lines[lines[measure].notna()] if measure in lines else lines
     table = checked(lines, "lines", text=("line", "value", "policy"), numbers=(measure,))
     if measure == RISK.column:
         table[measure] = 1 - table[measure]
@@ -64,8 +71,8 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
     policies = ordered_masking_policies(table["policy"])
     figure, every = panels(len(names), _COLUMNS, panel=(3.6 if len(names) > 1 else 6.4, 2.9))
     label = {
+        **{shown.column: shown.label for shown in LINE_MEASURES.values()},
         SUBJECT_PAYOFF.column: f"{SUBJECT_PAYOFF.label}\n({UNIT})",
-        UTILITY.column: UTILITY.label,
         RISK.column: "Privacy (1 - risk)",
     }
     for name, axes in zip(names, every, strict=True):
@@ -131,6 +138,8 @@ def lines_of_runs(runs: pd.DataFrame, sweep: SweepSection, content: Mapping[str,
 def _labels(column: pd.Series[Any]) -> tuple[pd.Series[Any], str]:
     """Return values as text, and what that text is if not the value itself."""
     texts = column.astype(str)
+    tables = [text for text in texts.unique() if text.startswith("{")]
+    texts = texts.replace({text: f"given {n}" if len(tables) > 1 else "given" for n, text in enumerate(tables, 1)})
     lists = {text: json.loads(text) for text in texts.unique() if text.startswith("[")}
     lengths = {text: str(len(entries)) for text, entries in lists.items()}
     if len(set(lengths.values())) == texts.nunique():

@@ -98,13 +98,7 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
     style.number_ticks(right.xaxis)
     style.number_ticks(right.yaxis)
     style.label_axes(right, title="(b) Privacy and utility", x="Mean utility", y="Mean privacy (1 \N{MINUS SIGN} risk)")
-    own = {policy: masking_look(policy) for policy in policies}
-    style.legend_below(figure, [
-        Line2D(
-            [], [], linestyle="", marker=look.marker, color=look.colour, markersize=7, label=style.policy_name(policy),
-        )
-        for policy, look in own.items()
-    ])  # fmt: skip
+    policy_legend(figure, policies)
     return figure
 
 
@@ -175,6 +169,17 @@ def ordered_masking_policies(policies: Iterable[str]) -> list[str]:
 def masking_look(policy: str) -> style.Look:
     """Return how a policy is drawn, here as in every other figure."""
     return style.looks([policy])[policy]
+
+
+def policy_legend(figure: Figure, policies: Iterable[str]) -> None:
+    """Say below a figure which mark stands for which policy."""
+    looks = {policy: masking_look(policy) for policy in policies}
+    style.legend_below(figure, [
+        Line2D(
+            [], [], linestyle="", marker=look.marker, color=look.colour, markersize=7, label=style.policy_name(policy),
+        )
+        for policy, look in looks.items()
+    ])  # fmt: skip
 
 
 def _violin(axes: Axes, values: Floats, row: float, colour: str, *, tails: bool) -> None:

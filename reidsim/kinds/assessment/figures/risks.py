@@ -18,7 +18,7 @@ from reidsim.errors import InputError
 from reidsim.figures.inputs import checked, only_value, refuse_repeated
 from reidsim.figures.spacing import scale_axis
 from reidsim.figures.style import draw_shares, given_name, label_axes, legend_below, looks, new_figure, sentence
-from reidsim.kinds.assessment.cohort_figures import cohort_figures
+from reidsim.kinds.assessment.figures.cohorts import cohort_figures
 from reidsim.kinds.assessment.measures import RISKS_OF_PERSONS
 from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.palette import BLACK, BLUE, GREY, SKY_BLUE
