@@ -1,7 +1,7 @@
 """Every benchmark at the small settings of README.md, one process each, and the page docs/performance.md.
 
-Run by hand, on an idle machine: ``python benchmarks/all.py``. Whole benchmarks take some minutes on one processor, and
-growth one more. Seconds of a whole benchmark are of the processor, its children included.
+Run by hand, on an idle machine: ``python benchmarks/all.py``. Seconds of a whole benchmark are of the processor, its
+children included; those of a figure and of growth are what the benchmark measures.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def draw(grown: dict[str, tuple[list[int], list[float], float]], path: Path) -> 
     for (work, (sizes, seconds, exponent)), marker in zip(grown.items(), "osd^v", strict=False):
         axes.loglog(sizes, seconds, marker=marker, label=f"{work}: exponent {exponent:.2f}")
     axes.set_xlabel("size")
-    axes.set_ylabel("seconds of one processor")
+    axes.set_ylabel("seconds")
     axes.grid(visible=True, alpha=0.3)
     axes.legend(frameon=False)
     picture.savefig(path, dpi=120)
@@ -122,7 +122,8 @@ def page(
         "",
         "Each benchmark compares reidsim with a reference in one run: a plain implementation, another program, or the",
         "same work in another way. The ratio is the reference's time over ours; where it is *at most* something, ours",
-        "over the reference's. Times are in seconds, at small settings, with compiled code ready.",
+        "over the reference's. Times are in seconds, at small settings, with compiled code ready. Under a load above",
+        "the number of cores they are longer than on an idle machine, and ratios less exact.",
         "`python benchmarks/all.py` writes this page; `benchmarks/README.md` lists the settings.",
         "",
         f"Measured on {place()}.",
