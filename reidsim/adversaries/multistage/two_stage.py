@@ -35,7 +35,7 @@ _MEMO_BITS = 14
 _FEWEST_PLACES = 256
 _MOST_PLACES = 6_000_000
 # Of memories that outlast their games.
-_MOST_BYTES = 200_000_000
+_MOST_BYTES = 130_000_000
 # In place of the number of a surname: agrees with every surname.
 ANY = -2
 
