@@ -18,7 +18,7 @@ OUTPUT = "OUTPUT"
 # Settings at which each is over in seconds.
 SMALL = {
     "all": [
-        *("--only", "masking", "--records", "500", "1000", "--subjects", "20", "40"),
+        *("--only", "reidentified", "--records", "500", "1000", "--subjects", "20", "40"),
         *("--people", "1000", "2000", "--output", OUTPUT),
     ],
     "agents": ["--subjects", "2000", "--repeats", "1", "--sample", "20"],
@@ -130,7 +130,7 @@ def test_a_benchmark_runs_from_the_root_of_the_repository(name, tmp_path):
     assert any(character.isdigit() for character in done.stdout)
     if name == "all":
         page = (tmp_path / "performance.md").read_text(encoding="utf-8")
-        assert "(`masking.py`)" in page
+        assert "(`reidentified.py`)" in page
         assert (tmp_path / "figures" / "performance-growth.png").stat().st_size > 10_000
 
 
