@@ -1,7 +1,7 @@
 """Every benchmark at the small settings of README.md, one process each, and the page docs/performance.md.
 
-Run by hand, on an idle machine: ``python benchmarks/all.py``. Whole benchmarks take some minutes on one processor, and
-growth one more. Seconds of a whole benchmark are of the processor, its children included.
+Run by hand, on an idle machine: ``python benchmarks/all.py``. Seconds of a whole benchmark are of the processor, its
+children included; those of a figure and of growth are what the benchmark measures.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def draw(grown: dict[str, tuple[list[int], list[float], float]], path: Path) -> 
     for (work, (sizes, seconds, exponent)), marker in zip(grown.items(), "osd^v", strict=False):
         axes.loglog(sizes, seconds, marker=marker, label=f"{work}: exponent {exponent:.2f}")
     axes.set_xlabel("size")
-    axes.set_ylabel("seconds of one processor")
+    axes.set_ylabel("seconds")
     axes.grid(visible=True, alpha=0.3)
     axes.legend(frameon=False)
     picture.savefig(path, dpi=120)
@@ -111,7 +111,10 @@ def place() -> str:
 
 
 def page(
-    ran: dict[str, dict[str, Any]], shows: dict[str, str], grown: dict[str, tuple[list[int], list[float], float]]
+    ran: dict[str, dict[str, Any]],
+    lacking: list[str],
+    shows: dict[str, str],
+    grown: dict[str, tuple[list[int], list[float], float]],
 ) -> str:
     """Return the page as Markdown."""
     lines = [
@@ -119,7 +122,8 @@ def page(
         "",
         "Each benchmark compares reidsim with a reference in one run: a plain implementation, another program, or the",
         "same work in another way. The ratio is the reference's time over ours; where it is *at most* something, ours",
-        "over the reference's. Times are in seconds, at small settings, with compiled code ready.",
+        "over the reference's. Times are in seconds, at small settings, with compiled code ready. Under a load above",
+        "the number of cores they are longer than on an idle machine, and ratios less exact.",
         "`python benchmarks/all.py` writes this page; `benchmarks/README.md` lists the settings.",
         "",
         f"Measured on {place()}.",
@@ -145,6 +149,9 @@ def page(
     ]
     for name, found in ran.items():
         lines.append(f"| `{name}.py` | {shows[name]} | {found['seconds']:.1f} | {found['mib']:,.0f} |")
+    if lacking:
+        names = ", ".join(f"`{name}.py`" for name in lacking)
+        lines += ["", f"Left out for lack of what they need on that machine: {names}."]
     lines += [
         "",
         "## Growth",
@@ -180,13 +187,19 @@ def main() -> None:
     ran = {}
     for name in chosen:
         print(f"{name}:", flush=True)
-        ran[name] = alone(measured, name, found[name][1])
+        try:
+            ran[name] = alone(measured, name, found[name][1])
+        except SystemExit as stop:
+            # Of a benchmark that lacks what it needs, and has said so.
+            if stop.code != 2:
+                raise
+    lacking = [name for name in chosen if name not in ran]
     print("growth:", flush=True)
     grown = exponents(alone(growth, options.records, options.subjects, options.people))
     (options.output / PICTURE).parent.mkdir(parents=True, exist_ok=True)
     draw(grown, options.output / PICTURE)
     shows = {name: words for name, (words, _) in found.items()}
-    (options.output / "performance.md").write_text(page(ran, shows, grown), encoding="utf-8")
+    (options.output / "performance.md").write_text(page(ran, lacking, shows, grown), encoding="utf-8")
     print(f"{len(ran)} benchmarks in {time.perf_counter() - begun:,.0f} s")
 
 

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from selenium.webdriver import Chrome
 
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 300
+# A key is answered, by greyed numbers, within a fraction of that.
+KEY_SECONDS = 10
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--window-size=1500,1400")
 VERDICT = "return document.querySelector('.reidsim-verdict')?.innerText"
 NUMBERS = (
@@ -69,9 +71,13 @@ def seconds_of_changes(page: Chrome, changes: int) -> list[float]:
     for number in range(changes):
         seconds_until(lambda: page.execute_script(DRAWN), time.perf_counter())
         before = page.execute_script(NUMBERS)
-        thumb = page.find_elements(By.CSS_SELECTOR, SLIDER)[LOSS]
-        start = time.perf_counter()
-        thumb.send_keys(Keys.ARROW_LEFT if number % 2 else Keys.ARROW_RIGHT)
+        start = 0.0
+        # A key that comes while the page is drawn anew is lost: then it is pressed again, and the clock starts anew.
+        while page.execute_script(NUMBERS) == before:
+            if time.perf_counter() - start > KEY_SECONDS:
+                start = time.perf_counter()
+                key = Keys.ARROW_LEFT if number % 2 else Keys.ARROW_RIGHT
+                page.find_elements(By.CSS_SELECTOR, SLIDER)[LOSS].send_keys(key)
         seconds.append(seconds_until(lambda shown=before: page.execute_script(NUMBERS) not in (None, shown), start))
     return seconds
 

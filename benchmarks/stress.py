@@ -1,4 +1,4 @@
-"""Stress tests: points worked out at once against single runs, and robust strategies; ratios measured in one run.
+"""Stress tests: points computed at once against single runs, and robust strategies; ratios measured in one run.
 
 Run by hand: ``python benchmarks/stress.py``.
 """

@@ -5,7 +5,7 @@ by one number of `Generator.random` (53 bits of the stream, the same in every ve
 and divisions of float64 in a fixed order, which IEEE 754 rounds alike everywhere. Compiled without ``fastmath``,
 nothing is reordered, nor contracted to fused multiply-adds.
 
-Neighbouring weights of each distribution differ by a ratio of products, so weights are worked out from the mode, where
+Neighbouring weights of each distribution differ by a ratio of products, so weights are computed from the mode, where
 they are 1, outwards until they are below 2^-60. Further out they only fall faster (the distributions are log-concave),
 so each tail that is left out has less than 2^-60 of the probability, which no uniform number of 53 bits can tell. Time
 grows with the standard deviation.

@@ -25,7 +25,7 @@ def test_distributions_are_described():
 
 def test_executors_are_described():
     text = parts(TEXT)["Where runs are done"]
-    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == list(EXECUTORS)
+    assert re.findall(r"^- `(\w+)`: ", text, re.MULTILINE) == list(EXECUTORS)
 
 
 @pytest.mark.deep
@@ -48,5 +48,5 @@ def test_tables_and_the_manifest(tmp_path, monkeypatch):
     manifest = json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))
     ordinary = {"scenario", "scenario_hash", "seed", "content", "origins", "versions", "timings_seconds", "figures",
                 "warnings"}  # fmt: skip
-    keys = {key.strip("`") for key in rows_of(parts(TEXT)["Results"], "key")}
+    keys = {key.strip("`") for key in rows_of(parts(TEXT)["Results"], "column")}
     assert set(manifest) - ordinary == keys

@@ -39,7 +39,7 @@ def played(tmp_path_factory):
 
 
 def test_adversaries_are_described():
-    assert sorted(names_in(rows_of(parts(TEXT)["Who plays"], "adversary"))) == sorted(ADVERSARIES)
+    assert sorted(names_in(rows_of(parts(TEXT)["Who plays"], "column"))) == sorted(ADVERSARIES)
 
 
 @pytest.mark.deep
@@ -49,7 +49,7 @@ def test_defenders_are_described(played):
         "k-anonymity", "random-masking", "random-opt-in",
     }  # fmt: skip
     played_by = {name for result in played[:2] for name in result.table["defender"]}
-    assert set(names_in(rows_of(parts(TEXT)["Who plays"], "defender"))) == played_by | masking
+    assert set(names_in(rows_of(parts(TEXT)["Who defends"], "column"))) == played_by | masking
     assert len(played_by) == 18
 
 

@@ -17,7 +17,7 @@ TEXT = (Path(__file__).resolve().parents[1] / "docs" / "full-domain.md").read_te
 
 def test_policies_are_described():
     policies = set(POLICIES)
-    rows = "".join(rows_of(parts(TEXT)["The model"], "policy"))
+    rows = "".join(rows_of(parts(TEXT)["Policies"], "column"))
     assert set(re.findall(r"`([\w-]+)`", rows)) == policies
 
 

@@ -28,16 +28,16 @@ def names_in(rows):
 
 
 @pytest.mark.parametrize(
-    ("column", "known"),
-    [("policy", set(POLICIES)), ("solver", literals(SubjectsSection.model_fields["solver"].annotation))],
+    ("heading", "known"),
+    [("Policies", set(POLICIES)), ("Solvers", literals(SubjectsSection.model_fields["solver"].annotation))],
 )
-def test_policies_and_solvers_are_described(column, known):
-    assert sorted(names_in(rows_of(parts(TEXT)["The subject"], column))) == sorted(known)
+def test_policies_and_solvers_are_described(heading, known):
+    assert sorted(names_in(rows_of(parts(TEXT)[heading], "column"))) == sorted(known)
 
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory):
-    """Play the page's own files with all that can be worked out besides; return the result and its folder."""
+    """Play the page's own files with all that can be computed besides; return the result and its folder."""
     folder = tmp_path_factory.mktemp("page")
     for name, text in re.findall(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', TEXT, re.MULTILINE | re.DOTALL):
         (folder / name).write_text(text, encoding="utf-8")

@@ -145,7 +145,8 @@ def test_scenario_pages_have_the_keys_of_every_section_and_no_others():
     # What sections only extend is none itself.
     assert (own | set(shared.values())) - needed <= only_extended("scenario-keys.md", *pages)
     assert {anchor for anchor, keys in shared.items() if keys not in needed} == {
-        "every-scenario", "attributesnamehierarchy", "resourcesname", "adversary", "adversariesname", "uncertaintyparametersname",
+        "every-scenario", "attributesnamehierarchy", "resourcesname", "adversary", "adversariesname",
+        "uncertaintyparametersname",
     }  # fmt: skip
 
 

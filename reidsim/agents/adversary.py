@@ -99,7 +99,7 @@ class Adversary(mesa.Agent):
         return self._equipment[holds]
 
     def _reply(self, profile: AdversaryProfile, equipment: Equipment | None, strategies: Strategies) -> Replies:
-        """Return what `replies_to` does, worked out once as long as records are shared in the same forms."""
+        """Return what `replies_to` does, computed once as long as records are shared in the same forms."""
         if self._strategies is None or not np.array_equal(self._strategies, strategies):
             self._strategies = strategies.copy()
             self._replies.clear()
@@ -174,7 +174,7 @@ class Adversary(mesa.Agent):
             return 0.0
         profile, payoff = self.profile, self.outcome.payoff
         if self.outcome.attacked is not None and profile.single_exploit and profile.expected_fine > 0:
-            # Plans reckon with expected fines; those drawn take their place.
+            # Plans account for expected fines; those drawn take their place.
             payoff += profile.expected_fine * self.outcome.exploits - self.fines
         return self.acts * payoff
 

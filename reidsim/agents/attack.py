@@ -186,7 +186,7 @@ def plan_attack(
 ) -> AttackPlan:
     """Plan purchases and attacks of a round.
 
-    The adversary reckons with the same release in all rounds that are left. Of the sets of resources that its budget
+    The adversary expects the same release in all rounds that are left. Of the sets of resources that its budget
     allows it buys the one with the highest expected payoff over them, less the price; only if that is more than it
     expects without.
 

@@ -79,7 +79,7 @@ class AdversaryProfile:
     experience : float
         Number of attempts that its expectation counts as.
     expected_fine : float
-        Expected fine per exploit that its plans reckon with.
+        Expected fine per exploit that its plans account for.
     access_outlay, exploit_outlay : float, optional
         What an attack and each exploit cost. If not given, all that a payoff is below the expected gain is cost.
     single_exploit : bool
@@ -217,7 +217,7 @@ class Known:
 class Setting:
     """Everything fixed about a world of agents.
 
-    Records that are alike share a cell: strategies and replies are worked out per cell, subjects count in cells.
+    Records that are alike share a cell: strategies and replies are computed per cell, subjects count in cells.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class Setting:
     participation : ParticipationRule, optional
         Everybody takes part, if not given.
     foresees : {"holdings", "plans"}
-        Whether the publisher reckons with what adversaries hold, or with what they will buy and can pay for, too.
+        Whether the publisher expects what adversaries hold, or what they will buy and can pay for, too.
     tolerance : float
         The publisher keeps its choice while nothing that it believes of an adversary has moved by more than this.
     among : callable, optional

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -42,13 +42,12 @@ GroupReadableOption = Annotated[
     bool, typer.Option("--group-readable", help="Let your group read the results (default: only you).")
 ]
 
+ResultsOption = Annotated[
+    Path | None, typer.Option("-o", "--output", help="New folder for results (default: the next number in results/).")
+]
+
 # As the name of a file to write.
 STANDARD_OUTPUT = Path("-")
-
-
-def results_option(name: str) -> Any:
-    """Return the option for the folder of results, of this name by default."""
-    return typer.Option("-o", "--output", help=f"New folder for results (default: results/{name}-001, ...).")
 
 
 def overrides_of(texts: Sequence[str] | None) -> dict[str, object]:

@@ -14,8 +14,8 @@ from reidsim.interrupts import stop_if_interrupted
 
 def attributes(
     scenario: arguments.ScenarioArgument,
-    orders: Annotated[int, typer.Option(help="Orders of columns drawn, if there are more than 10.", min=2)] = 50,
-    output: Annotated[Path | None, arguments.results_option("NAME-attributes")] = None,
+    orders: Annotated[int, typer.Option(help="Orders drawn, if there are more than 10 columns.", min=2)] = 50,
+    output: arguments.ResultsOption = None,
     set_: arguments.SetOption = None,
     seed: arguments.SeedOption = None,
     allow_code: arguments.AllowCodeOption = False,

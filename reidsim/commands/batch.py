@@ -58,7 +58,7 @@ def rerun(
         str,
         typer.Option(
             "--run",
-            help="POINT/REPLICATION, or the beginning of its entry in column run of runs.parquet.",
+            help="POINT/REPLICATION, or the beginning of its key in runs.parquet.",
             metavar="KEY",
         ),
     ],

@@ -23,7 +23,7 @@ class OracleGame(StrEnum):
 
 def cross_play(
     scenario: arguments.ScenarioArgument,
-    output: Annotated[Path | None, arguments.results_option("NAME-cross-play")] = None,
+    output: arguments.ResultsOption = None,
     set_: arguments.SetOption = None,
     seed: arguments.SeedOption = None,
     knowledge: Annotated[
@@ -52,7 +52,7 @@ def cross_play(
         OracleGame | None,
         typer.Option(
             "--double-oracle",
-            help="Add best replies, against the adversary who hurts the defender most, or who gains most.",
+            help="Add best replies, against the most harmful adversary or the one who gains most.",
             show_choices=True,
         ),
     ] = None,

@@ -18,9 +18,7 @@ from reidsim.progress import DelayedProgress
 def new(
     data: Annotated[
         Path,
-        typer.Argument(
-            help="CSV with a header (may be compressed), Parquet, Excel, Stata, SPSS or SAS.", metavar="DATA"
-        ),
+        typer.Argument(help="CSV with a header, Parquet, Excel, Stata, SPSS or SAS file.", metavar="DATA"),
     ],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="New folder for the draft (default: the file's name).")

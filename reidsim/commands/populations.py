@@ -68,9 +68,7 @@ def describe(
     ] = None,
     population_size: Annotated[
         int | None,
-        typer.Option(
-            help="People in the population of which the file is a sample (default: the file is the population).", min=1
-        ),
+        typer.Option(help="People in the population (default: the file is the population).", min=1),
     ] = None,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
 ) -> None:

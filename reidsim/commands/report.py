@@ -23,7 +23,7 @@ def report(
     folder: Annotated[Path, typer.Argument(help="Results folder of a run.", metavar="DIR")],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="New file (default: report.html or report.md in DIR), or - to print it."),
+        typer.Option("-o", "--output", help="New file (default: report.html or report.md in DIR), or -."),
     ] = None,
     file_format: Annotated[
         ReportFormat | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def run(
     scenario: arguments.ScenarioArgument,
-    output: Annotated[Path | None, arguments.results_option("NAME")] = None,
+    output: arguments.ResultsOption = None,
     set_: arguments.SetOption = None,
     seed: arguments.SeedOption = None,
     executor: batch.ExecutorOption = None,

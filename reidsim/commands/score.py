@@ -27,7 +27,7 @@ def score(
             metavar="COLUMN",
         ),
     ] = None,
-    output: Annotated[Path | None, arguments.results_option("NAME-score")] = None,
+    output: arguments.ResultsOption = None,
     set_: arguments.SetOption = None,
     seed: arguments.SeedOption = None,
     allow_code: arguments.AllowCodeOption = False,

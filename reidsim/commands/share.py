@@ -18,7 +18,7 @@ def share(
     folder: Annotated[
         Path | None,
         typer.Argument(
-            help="Results folder of a run about tables or masking; needed unless --verify is given.",
+            help="Results folder of a run; needed unless --verify is given.",
             metavar="DIR",
             show_default=False,
         ),
@@ -36,20 +36,16 @@ def share(
         float | None,
         typer.Option(
             "--max-risk",
-            help="Highest risk of a record to write; that of the run's best no-attack policy, else 1/11.",
+            help="Highest risk of a record (default: that of the best no-attack policy, else 1/11).",
         ),
     ] = None,
     accept_risk: Annotated[
         bool, typer.Option("--accept-risk", help="Write the file although its highest risk is above the limit.")
     ] = False,
-    data: Annotated[
-        Path | None, typer.Option(help="File of the records, if moved; its content must be that of the run.")
-    ] = None,
+    data: Annotated[Path | None, typer.Option(help="File of the records, unchanged, if it was moved.")] = None,
     rulebook: Annotated[
         Path | None,
-        typer.Option(
-            "--rulebook", help="New CSV file with the decision for every cell, for `reidsim apply`; do not share it."
-        ),
+        typer.Option("--rulebook", help="New CSV file of decisions for `reidsim apply`; do not share it."),
     ] = None,
     verify: Annotated[
         Path | None, typer.Option(help="Check a shared file and its sidecar instead.", metavar="FILE")

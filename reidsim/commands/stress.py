@@ -23,7 +23,7 @@ class Method(StrEnum):
 
 def stress(
     scenario: arguments.ScenarioArgument,
-    output: Annotated[Path | None, arguments.results_option("NAME-stress")] = None,
+    output: arguments.ResultsOption = None,
     method: Annotated[
         Method | None, typer.Option("--method", help="Compute sensitivity by this method.", show_choices=True)
     ] = None,

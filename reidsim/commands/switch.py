@@ -27,9 +27,9 @@ def switch(
     ] = None,
     link_gain: Annotated[
         bool,
-        typer.Option("--link-gain", help="Set the adversary's gain to the loss at each point; else it stays."),
+        typer.Option("--link-gain", help="Set the adversary's gain to the loss at each point."),
     ] = False,
-    output: Annotated[Path | None, arguments.results_option("NAME-switch")] = None,
+    output: arguments.ResultsOption = None,
     set_: arguments.SetOption = None,
     seed: arguments.SeedOption = None,
     allow_code: arguments.AllowCodeOption = False,

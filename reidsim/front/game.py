@@ -296,7 +296,7 @@ class Game:
         Parameters
         ----------
         parts : mapping, optional
-            Section ``stress`` of a scenario file: what is worked out; sensitivity and robustness if not given.
+            Section ``stress`` of a scenario file: what is computed; sensitivity and robustness if not given.
         samples : int, optional
             Points drawn for robustness.
         policies, seed, progress

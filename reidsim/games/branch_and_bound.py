@@ -47,7 +47,7 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
     Returns
     -------
     Choice
-        Exact; `evaluated` counts the strategies whose payoff was worked out.
+        Exact; `evaluated` counts the strategies whose payoff was computed.
 
     Raises
     ------

@@ -47,7 +47,7 @@ class Opponent:
     belief : RecordGame or MaskingGame, optional
         The game against it that the defender believes in when it plans; the truth, if not given.
     among_all : bool
-        Whether plans against all adversaries reckon with it.
+        Whether plans against all adversaries account for it.
     """
 
     name: str

@@ -34,7 +34,7 @@ class Equilibrium:
     solver : str
         What found the strategies.
     evaluated : ndarray of int64
-        Strategies whose payoff the solver worked out.
+        Strategies whose payoff the solver computed.
     exact : bool
         Whether the strategies are proved optimal for what the publisher believed.
     frequency : ndarray of float64, optional
@@ -58,6 +58,9 @@ class Equilibrium:
     frequency: Floats | None = None
     gap: Floats | None = None
     attempts: Attempts | None = None
+
+    def __repr__(self) -> str:
+        return f"Equilibrium({len(self.strategies):,} records, {self.solver})"
 
     @property
     def withheld(self) -> NDArray[np.bool_]:

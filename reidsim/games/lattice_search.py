@@ -21,7 +21,7 @@ def lattice_search(game: RecordGame) -> Choice:
     Returns
     -------
     Choice
-        Not exact. `evaluated` counts the distinct nodes whose value was worked out, the first one included.
+        Not exact. `evaluated` counts the distinct nodes whose value was computed, the first one included.
     """
     n = game.n_records
     current = np.full(n, game.space.most_specific, dtype=np.int64)

@@ -62,7 +62,7 @@ MEASURES = (
     SHARE_UNCHANGED,
     SHARE_SUPPRESSED,
 )
-_OF_NUMBER = "number of people re-identified that is not exceeded {}; a record is a person unless people have several"
+_OF_NUMBER = "number of people re-identified that is not exceeded {}"
 ANY_REIDENTIFIED = Measure(
     "reidentified_any",
     "Anybody re-identified",

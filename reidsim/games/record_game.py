@@ -116,6 +116,9 @@ class RecordGame:
                 )
             object.__setattr__(self, name, amounts)
 
+    def __repr__(self) -> str:
+        return f"RecordGame({self.space}, {type(self.adversary).__name__})"
+
     @property
     def n_records(self) -> int:
         """Number of records."""
@@ -207,7 +210,7 @@ class Choice:
     solver : str
         What picked them.
     evaluated : ndarray of int64, shape (n_records,)
-        Number of strategies whose payoff was worked out.
+        Number of strategies whose payoff was computed.
     exact : bool
         Whether the choice is proved optimal.
     """

@@ -3,7 +3,7 @@
 The adversary of a file in which a person has several rows looks for people, not for rows. A class of rows that look
 alike is as large as the number of different people who have a row in it, whatever number of rows they have there; and a
 person can be found by any of their rows. People whose rows fall into the same cells equally often are alike in all that
-counts, so they share a `row set`, and what holds of one is worked out once.
+counts, so they share a `row set`, and what holds of one is computed once.
 """
 
 from __future__ import annotations

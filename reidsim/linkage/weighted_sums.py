@@ -104,7 +104,7 @@ def sum_of_amounts(
     rng : callable
         Returns the generator, where sums are drawn.
     known : Successes, optional
-        Distribution of the number of all successes, if that has been worked out.
+        Distribution of the number of all successes, if that has been computed.
     """
     counts = (chance > 0) & (numbers > 0)
     distinct = np.unique(amounts[counts])

@@ -43,6 +43,9 @@ class Attribute:
             repeated = next(c for c in self.categories if self.categories.count(c) > 1)
             raise InputError("category given twice", where=f"attribute {self.name!r}", found=repeated)
 
+    def __repr__(self) -> str:
+        return f"Attribute({self.name!r}, {len(self.categories):,} categories)"
+
     @property
     def size(self) -> int:
         """Number of categories."""
@@ -104,6 +107,10 @@ class Domain:
             raise InputError("a domain needs at least one attribute")
         if len(set(self.names)) != len(self.names):
             raise InputError("attribute named twice", found=list(self.names))
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{each.name} {len(each.categories):,}" for each in self.attributes)
+        return f"Domain({sizes})"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ class FittedRecipe(RecipeHead):
     kind: Literal["fitted"] = Field(description="this kind")
     seed: Annotated[int, Field(ge=0)] = Field(description="seed of the draw")
     people: Annotated[int, Field(gt=0, lt=2**53)] | None = Field(
-        default=None, description="people to scale all margins to; without it they need the same sum"
+        default=None, description="people to scale all margins to"
     )
     start: StartingPoint | None = Field(
         default=None, description="how the attributes go together; all cells alike without it"
@@ -70,7 +70,7 @@ class FittedRecipe(RecipeHead):
     margin: tuple[MarginTable, ...] = Field(min_length=1, description="the tables to meet")
     tolerance: Annotated[float, Field(gt=0, lt=1)] = Field(
         default=1e-9,
-        description="by how much margins may be missed or differ, as a share of the people",
+        description="how far margins may be missed or differ, as a share of the people",
     )
     max_rounds: Annotated[int, Field(gt=0)] = Field(default=1000, description="most rounds of scaling")
 

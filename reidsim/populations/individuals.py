@@ -63,6 +63,9 @@ class Individuals:
                     expected=f"{UNKNOWN} (missing) to {attribute.size - 1}",
                 )
 
+    def __repr__(self) -> str:
+        return f"Individuals({self.name!r}: {len(self.codes):,} people, {self.domain})"
+
     @classmethod
     def of(cls, population: Population) -> Individuals:
         """Return one row per person of a population counted by cell, in the order of its cells.

@@ -54,6 +54,9 @@ class Population:
         if (self.counts < 0).any():
             raise InputError("negative count", where=self.name, found=self.counts.min().item(), expected="0 or more")
 
+    def __repr__(self) -> str:
+        return f"Population({self.name!r}: {self.total:,.0f} people, {len(self.cells):,} cells, {self.domain})"
+
     @classmethod
     def from_records(
         cls, domain: Domain, codes: Codes, counts: Counts | None = None, *, name: str = "population", source: str = ""

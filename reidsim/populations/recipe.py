@@ -53,9 +53,7 @@ class Hispanic(Section):
     """Adults counted without their race, and how they spread over races."""
 
     column: str = Field(description="their column of the area file")
-    percent: dict[str, Percent] = Field(
-        description="race = percentage of them; scaled to sum to 100, races left out get none"
-    )
+    percent: dict[str, Percent] = Field(description="race = percentage of them, scaled to sum to 100")
 
 
 class Race(Section):

@@ -61,6 +61,9 @@ class ExternalResource:
         if not self.price >= 0:
             raise InputError("negative price", where=name, found=self.price, expected="0 or more")
 
+    def __repr__(self) -> str:
+        return f"ExternalResource({len(self.person):,} rows about {self.n_people:,} people)"
+
     @property
     def name(self) -> str:
         """How messages and results call it."""

@@ -37,9 +37,7 @@ class ListedAttributes(Section):
     ethnicity: str | None = Field(default=None, description="attribute of the ethnicity")
     party: str | None = Field(default=None, description="attribute of the party")
     address: tuple[str, ...] = Field(default=(), description="attributes known from the address, such as the ZIP code")
-    state: str | None = Field(
-        default=None, description="attribute that holds the state; only people of the list's state are listed"
-    )
+    state: str | None = Field(default=None, description="attribute of the state")
 
     @model_validator(mode="after")
     def _one_birth(self) -> ListedAttributes:
@@ -75,7 +73,7 @@ class Coverage(Section):
     share: str = Field(description="its column of shares")
     columns: dict[str, str] = Field(min_length=1, description="attribute of the population = column of the file")
     groups: dict[str, Annotated[Groups, Field(min_length=1)]] = Field(
-        default={}, description="attribute = group = its values, written as in `groupings` of an attribute model"
+        default={}, description="attribute = group = its values, as in `groupings` of an attribute model"
     )
 
 

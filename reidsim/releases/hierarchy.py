@@ -52,6 +52,9 @@ class Hierarchy:
                 expected=f"a level from 1 to {self.n_levels - 1}",
             )
 
+    def __repr__(self) -> str:
+        return f"Hierarchy({self.attribute.name!r}, {len(self.labels)} levels)"
+
     def _check_nested(self, level: int) -> None:
         parents = np.full(self.n_groups[level - 1], -1, dtype=np.int32)
         parents[self.groups[level - 1]] = self.groups[level]

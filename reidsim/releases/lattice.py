@@ -55,6 +55,10 @@ class GeneralizationLattice:
                     hint=nearest(name, self.domain.names),
                 )
 
+    def __repr__(self) -> str:
+        names = ", ".join(each.attribute.name for each in self.hierarchies)
+        return f"GeneralizationLattice({len(self.codes):,} records, {self.size:,} strategies: {names})"
+
     @cached_property
     def domain(self) -> Domain:
         """The quasi-identifiers."""

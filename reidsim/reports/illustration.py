@@ -79,19 +79,22 @@ def plot(result: Result) -> Figure:
     -------
     Figure
         Payoffs by policy; of a sweep, along what was swept; of cross-play, payoff and risk of every defender against
-        every adversary; of a stress test, its first figure.
+        every adversary; of what else there is, its first figure.
 
     Raises
     ------
     InputError
         If there is nothing to draw.
     """
-    if not isinstance(result, RunResult) or isinstance(result, BatchResult):
+    told = result if isinstance(result, RunResult) else None
+    if told is not None and not {"policy", PUBLISHER_PAYOFF.column} <= set(told.runs.columns):
+        told = None
+    if told is None or isinstance(told, BatchResult):
         for _, figure in figures_of(result):
             return figure
-    if not isinstance(result, RunResult) or not {"policy", PUBLISHER_PAYOFF.column} <= set(result.runs.columns):
+    if told is None:
         raise InputError("nothing to draw", source=result.name, expected="payoffs of policies")
-    return payoffs_by_policy(result.summary.reset_index(), result.measures)
+    return payoffs_by_policy(told.summary.reset_index(), told.measures)
 
 
 def _run_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:

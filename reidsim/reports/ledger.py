@@ -254,36 +254,43 @@ def _summary(ledger: Ledger) -> str:
 
 
 def _list(entries: Iterable[Entry]) -> list[str]:
-    """Return one item for each table and subject of the paper, with all its numbers."""
-    groups: dict[tuple[str, str], list[Entry]] = {}
+    """Return items for each table of the paper: by whose numbers they are or by what they measure, as is shorter."""
+    tables: dict[str, list[Entry]] = {}
     for entry in entries:
-        # Whose number it is stands before the first colon.
-        subject = entry.what.partition(": ")[0] if ": " in entry.what else ""
-        groups.setdefault((entry.where, subject), []).append(entry)
+        tables.setdefault(entry.where, []).append(entry)
     return [
-        fill(_item(*key, group), 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-        for key, group in groups.items()
+        fill(item, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        for where, table in tables.items()
+        for item in min((_items(where, table, by) for by in (0, 1)), key=lambda items: len(" ".join(items).split()))
     ]
 
 
-def _item(where: str, subject: str, entries: Sequence[Entry]) -> str:
-    """Return the numbers of one subject; words and a note that all of them share stand once."""
-    whats = [entry.what.removeprefix(f"{subject}: ").split() for entry in entries]
-    several = subject and len(entries) > 1
-    start = _alike(whats) if several else []
-    rests = [words[len(start) :] for words in whats]
-    end = _alike([words[::-1] for words in rests])[::-1] if several else []
-    notes = {entry.note for entry in entries}
-    shared = notes.pop() if len(notes) == 1 and several else ""
+def _items(where: str, entries: Iterable[Entry], by: int) -> list[str]:
+    """Return one item for each subject, which stands before a colon (0), or each measure, which stands after it (1)."""
+    groups: dict[str, list[tuple[str, Entry]]] = {}
+    for entry in entries:
+        parts = entry.what.split(": ", 1) if ": " in entry.what else ["", entry.what][:: -1 if by else 1]
+        groups.setdefault(parts[by], []).append((parts[1 - by], entry))
+    return [_item(where, head, group) for head, group in groups.items()]
+
+
+def _item(where: str, head: str, group: Sequence[tuple[str, Entry]]) -> str:
+    """Return the numbers of one group; words and a note that all of them share stand once."""
+    names = [name.split() for name, _ in group]
+    start = _alike(names) if head and len(group) > 1 else []
+    rests = [words[len(start) :] for words in names]
+    end = _alike([words[::-1] for words in rests])[::-1] if head and len(group) > 1 else []
+    notes = {entry.note for _, entry in group}
+    shared = notes.pop() if len(notes) == 1 and len(group) > 1 else ""
     numbers = []
-    for entry, words in zip(entries, rests, strict=True):
+    for (_, entry), words in zip(group, rests, strict=True):
         *_, printed, ours, note = entry.cells
         values = printed if printed == ours else f"{printed} → {ours}"
         name = " ".join(words[: len(words) - len(end)]).rstrip(",")
-        numbers.append(f"{name} **{values}**{_aside('' if shared else note)}")
+        numbers.append(f"{name} **{values}**{_aside('' if shared else note)}".strip())
     same = (" … " if start and end else "").join(" ".join(words).rstrip(",") for words in (start, end))
-    head = ", ".join(part for part in (where, subject, same) if part)
-    return f"- {head}: {'; '.join(numbers)}{_aside(shared and f'each: {shared}')}"
+    heads = ", ".join(part for part in (where, head, same) if part)
+    return f"- {heads}: {'; '.join(numbers)}{_aside(shared and f'each: {shared}')}"
 
 
 def _aside(note: str) -> str:

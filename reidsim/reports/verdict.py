@@ -205,6 +205,9 @@ def _breaking(tables: Mapping[str, pd.DataFrame], name: Callable[[str], str]) ->
 
 def _exposure(measures: pd.DataFrame, policy: str, words: Mapping[str, Measure], units: tuple[str, str]) -> str:
     share, chance = float(measures["share_attacked"][policy]), float(measures["risk"][policy])
+    if "attacked" not in words["share_attacked"].in_text:  # as where everybody is searched for
+        said = f"{words['share_attacked'].in_text}: {words['share_attacked'].text(share)}"
+        return said if share == 0 else f"{said}, re-identification risk {words['risk'].text(chance)}"
     if share == 0:
         return "nobody is attacked" if units[0] == "person" else f"no {units[0]} is attacked"
     attacked, risk = words["share_attacked"].text(share), words["risk"].text(chance)

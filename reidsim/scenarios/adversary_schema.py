@@ -74,8 +74,7 @@ class SequentialSection(Section):
 
     registry: str | None = Field(
         default=None,
-        description="population (name or recipe) that the adversary can look up; everybody if not given; journalist "
-        "risk only",
+        description="population that the adversary can look up (journalist risk); everybody if not given",
     )
     belief: Literal["known", "unknown"] = Field(
         default="known",
@@ -154,13 +153,11 @@ class AdversarySection(PlannerSection):
 
     risk: Risk = Field(
         default="journalist",
-        description="groups are counted in the released records, in the population, or in the population as estimated "
-        "from sampling weights",
+        description="where groups are counted: in the records, the population, or one estimated from weights",
     )
     direction: Direction = Field(
         default="record",
-        description="takes a shared row and asks who it is, takes a person and asks which fitting row is theirs, or "
-        "does for each person whichever succeeds more",
+        description="asks whose a shared row is, which row is a person's, or whichever succeeds more",
     )
     knowledge: str | None = Field(
         default=None,
@@ -172,8 +169,7 @@ class AdversarySection(PlannerSection):
     )
     holds: tuple[str, ...] | None = Field(
         default=None,
-        description="lists in which it looks records up, for each the one with the highest believed success; "
-        "everybody if not given",
+        description="lists in which it looks records up; everybody if not given",
     )
 
     @model_validator(mode="after")
@@ -257,8 +253,7 @@ class WeightedAdversarySection(WeightedSection, AdversarySection):
 
     holds: tuple[str, ...] | None = Field(
         default=None,
-        description="lists in which it looks records up, for each the one with the highest believed success; with "
-        "agents any resources, held from the start",
+        description="lists in which it looks records up; with agents any resources, held from the start",
     )
 
     @model_validator(mode="after")

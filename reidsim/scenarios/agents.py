@@ -69,7 +69,7 @@ def detection_intercept(agents: AgentsSection) -> float:
 
 
 def sequential_rules(agents: AgentsSection) -> dict[str, float]:
-    """Return what a sequential attack reckons with where the environment detects and fines; nothing if it does not."""
+    """Return what a sequential attack accounts for where the environment detects and fines; nothing if it does not."""
     if not agents.enforcement.detection > 0:
         return {}
     return {
@@ -87,7 +87,7 @@ def outlays_of(adversary: Adversary) -> dict[str, float | bool]:
         return {}
     attack = adversary.attack
     return {
-        # The attack reckons with fines itself.
+        # The attack accounts for fines itself.
         "expected_fine": 0.0,
         "access_outlay": attack.access_cost + attack.link_cost,
         "exploit_outlay": attack.exploit_cost,

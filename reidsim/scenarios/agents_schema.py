@@ -95,7 +95,7 @@ class AgentsSection(Section):
     )
     foresees: Literal["holdings", "plans"] = Field(
         default="holdings",
-        description="what the publisher expects: what adversaries hold, or also what they buy and can pay for",
+        description="whether the publisher expects what adversaries hold, or also what they buy and can pay",
     )
     tolerance: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.001, description="smallest change of a belief after which the publisher plans anew"

@@ -123,7 +123,7 @@ def _study_against(study: Study[Any], agents: AgentsSection, section: WeightedSe
     scenario: Any = study.scenario
     adversary, economics = scenario.adversary, economics_of(section, scenario.economics, agents)
     if sequential := adversary.plans_sequentially:
-        # The sequential attack reckons with fines itself.
+        # The sequential attack accounts for fines itself.
         cost = scenario.economics.cost if section.cost is None else section.cost
         economics = economics.model_copy(update={"cost": cost})
         rules = adversary.sequential.model_copy(update=sequential_rules(agents))

@@ -49,7 +49,7 @@ class AttackRecipe(Section):
     resources: dict[str, AttackResourceSection] = Field(min_length=1, description="what the adversary holds, by name")
     columns: dict[str, str] = Field(
         default={},
-        description="inferred attribute = column of the scenario's records with the truth, where names differ",
+        description="inferred attribute = column of the records with the truth, where names differ",
     )
 
     @model_validator(mode="after")

@@ -33,7 +33,7 @@ class InferSurnameSection(Section):
     loci: tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
-        description="used where shared; if not given, all shareable loci that the genealogy carries",
+        description="loci used; all that the genealogy carries if not given",
     )
     method: Literal["tmrca", "nearest-neighbour"] = Field(
         default="tmrca",

@@ -14,7 +14,7 @@ from pydantic_core import CoreSchema
 from reidsim.errors import InputError, listed, not_among
 from reidsim.validation import Section
 
-# Keys that make a batch, say what is worked out of a single run, or tell the game: the same at every point.
+# Keys that make a batch, say what is computed of a single run, or tell the game: the same at every point.
 FIXED_KEYS = ("game", "seed", "replications", "sweep", "uncertainty", "stress", "figures", "title", "source")
 # A sweep of more points is a slip: a grid over too many keys.
 MOST_POINTS = 1_000_000
@@ -240,7 +240,7 @@ class Discrete(_Uncertain):
     distribution: Literal["discrete"] = Field(description="one of some values, which need not be numbers")
     values: tuple[Any, ...] = Field(min_length=1, description="the values")
     weights: tuple[Annotated[float, Field(ge=0)], ...] | None = Field(
-        default=None, description="how likely each is, up to a factor; all alike if not given"
+        default=None, description="how likely each is, up to a factor"
     )
 
     @model_validator(mode="after")

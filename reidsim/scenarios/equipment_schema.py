@@ -28,8 +28,7 @@ class EquipmentSection(Section):
     )
     holds: tuple[str, ...] | None = Field(
         default=None,
-        description="with agents: resources held from the start; all that is needed if neither this nor `buys` is "
-        "given",
+        description="with agents: resources held from the start; all if neither this nor `buys` is given",
     )
     buys: tuple[str, ...] = Field(default=(), description="with agents: resources that it may buy, at most eight")
     budget: Money | None = Field(
@@ -40,7 +39,7 @@ class EquipmentSection(Section):
     )
     expected_accuracy: Annotated[float, Field(gt=0, lt=1)] | None = Field(
         default=None,
-        description="with agents: that share as it believes at first, and then learns; known if not given",
+        description="with agents: that share as first believed, then learned; known if not given",
     )
     experience: Positive = Field(default=10.0, description="with agents: attempts that `expected_accuracy` counts as")
 

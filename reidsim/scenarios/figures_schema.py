@@ -65,11 +65,11 @@ class SequentialFiguresSection(Section):
 
 
 class FiguresSection(Section):
-    """What a run works out and draws of its own game, besides the policies."""
+    """What a run computes and draws of its own game, besides the policies."""
 
     strategies: dict[str, str] | None = Field(
         default=None,
-        description="attribute = category of one record, all of whose strategies are computed and drawn",
+        description="attribute = category of the record whose strategies are computed and drawn",
     )
     sequential: SequentialFiguresSection | None = Field(
         default=None, description='how the planner of the sequential attack behaves; only with planner `"fmdp"`'

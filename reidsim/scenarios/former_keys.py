@@ -92,15 +92,13 @@ FORMER_KEYS: tuple[FormerKey, ...] = (
     FormerKey("tables", "agents.types", "adversaries"),
     FormerKey("masking", "agents.types", "adversaries"),
     FormerKey("risk", "analysis.settings", "figures.settings"),
-    FormerKey("*", "analysis", "figures"),
+    *(FormerKey(game, "analysis", "figures") for game in ("tables", "masking", "risk")),
 )
 
 
 def former_keys(content: Mapping[str, Any], game: str) -> list[FormerKey]:
     """Return the former keys that a scenario holds, given as plain data; no section that they alone make up."""
-    there = [
-        former for former in FORMER_KEYS if former.game in (game, "*") and _at(content, former.key) is not _NOTHING
-    ]
+    there = [former for former in FORMER_KEYS if former.game == game and _at(content, former.key) is not _NOTHING]
     return [former for former in there if not _is_made_up(content, former.key, there)]
 
 

@@ -89,6 +89,9 @@ class LoadedScenario(Generic[S_co]):
     allow_code: bool = False
     given: Mapping[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"LoadedScenario({self.name!r}: {self.scenario.title})"
+
     def __reduce__(self) -> Any:
         """Leave a scenario whose class is of a user's module to be read again by whoever gets it."""
         if names_object(str(self.content.get("game", ""))):

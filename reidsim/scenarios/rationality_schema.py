@@ -43,12 +43,11 @@ class RationalitySection(Section):
     rationality: Rationality = Field(
         default="perfect",
         description="attacks where the expected payoff W is above 0; with probability 1/(1 + exp(-precision W)); or "
-        "the same with the value of the prospect as W",
+        "with the prospect's value as W",
     )
     precision: Precision | None = Field(
         default=None,
-        description="of the logit rationalities: lambda, per currency unit or unit of value; 0 attacks half of the "
-        "time",
+        description="of the logit rationalities: lambda, per currency unit or unit of value",
     )
     prospect: ProspectSection = Field(
         default=ProspectSection(), description='of rationality `"prospect"` and `"prospect-logit"`'

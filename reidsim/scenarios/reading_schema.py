@@ -54,11 +54,10 @@ class DateReading(Reading):
     )
     order: DayOrder = Field(
         default="day-month",
-        description="of days with `/` or `-` and the year last that are valid in both orders; with dots the day comes "
-        "first",
+        description="of days with `/` or `-` that are valid in both orders",
     )
     two_digit_years_from: Annotated[int, Field(ge=1800, le=2100)] | None = Field(
-        default=None, description="two-digit years are in the hundred years from here; an error if not given"
+        default=None, description="two-digit years are in the hundred years from here"
     )
     age_on: str | None = Field(
         default=None, description='day, as `"2024-06-30"`, on which dates of birth become ages in whole years'

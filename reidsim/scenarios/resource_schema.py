@@ -35,9 +35,7 @@ class DrawnResourceSection(Section):
         default=None,
         description="of a list: a recipe of kind `resource` or `social-media` that gives defaults",
     )
-    states: tuple[str, ...] = Field(
-        default=(), description="of a voter list: states whose lists it is; all of the people's if not given"
-    )
+    states: tuple[str, ...] = Field(default=(), description="of a voter list: its states; all if not given")
     coverage: Coverage | None = Field(
         default=None,
         description="probability that a person is in it: a number, a table by one attribute, or tables that are "
@@ -55,11 +53,9 @@ class DrawnResourceSection(Section):
     )
     person: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description='of kind `"file"`: column with the row of the population, from 0; empty for somebody outside',
+        description='of kind `"file"`: column with the row of the population, from 0, or empty',
     )
-    price: Money | None = Field(
-        default=None, description="paid once by an adversary that buys it; 0 if not given and the kind has none"
-    )
+    price: Money | None = Field(default=None, description="paid once by an adversary that buys it")
     buyers: tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
@@ -98,7 +94,7 @@ class ListBeliefsSection(BeliefsSection):
 
     lists: Literal["members", "coverage"] = Field(
         default="members",
-        description="what planning knows of lists: who is in each, or only its coverage, as the adversary does",
+        description="what planning knows of lists: who is in each, or only its coverage",
     )
 
     def check_lists(self, drawn: Collection[str]) -> None:

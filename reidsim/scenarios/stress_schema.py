@@ -1,4 +1,4 @@
-"""What the stress section of a scenario file may say: which effects of uncertain parameters are worked out."""
+"""What the stress section of a scenario file may say: which effects of uncertain parameters are computed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class RobustnessSection(Section):
     )
     quantile: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.1,
-        description="of criterion `quantile`: share of points at which the payoff may fall short",
+        description="of criterion `quantile`: share of points that may fall short",
     )
     criteria: tuple[Criterion, ...] = Field(
         default=("maximin", "minimax-regret", "quantile"), description="criteria that pick a strategy for each record"
@@ -70,9 +70,7 @@ class DiscoverySection(Section):
     )
     policy: str | None = Field(default=None, description="whose outcome; each policy in turn if not given")
     below: float | None = Field(default=None, description="the outcome is bad below this value")
-    above: float | None = Field(
-        default=None, description="the outcome is bad above this value; one of the two is needed"
-    )
+    above: float | None = Field(default=None, description="the outcome is bad above this value")
     restrictions: Annotated[int, Field(ge=1, le=20)] = Field(default=3, description="most bounds of a box")
     smallest: Annotated[float, Field(gt=0, le=0.5)] = Field(
         default=0.05, description="share of the points that a box holds at least"
@@ -133,7 +131,7 @@ class PolicyMapSection(Section):
 
 
 class StressSection(Section):
-    """What `reidsim stress` works out; sensitivity and robustness if no part is given."""
+    """What `reidsim stress` computes; sensitivity and robustness if no part is given."""
 
     outputs: tuple[str, ...] = Field(
         default=_DEFAULT_OUTPUTS,
@@ -158,7 +156,7 @@ class StressSection(Section):
     map: PolicyMapSection | None = Field(default=None, description="which policy is best where")
     guarantee: bool = Field(
         default=False,
-        description="whether to compute the smallest error that breaks the no-attack guarantee, in record-level games",
+        description="whether to compute the smallest error that breaks the no-attack guarantee",
     )
 
     @model_validator(mode="after")

@@ -141,7 +141,7 @@ class AnalysisTables:
     reidentified : DataFrame
         Distribution by policy of the number of people re-identified, over replications.
     left_out : tuple of str
-        What the scenario asks for and cannot be worked out, with the reason.
+        What the scenario asks for and cannot be computed, with the reason.
     """
 
     runtimes: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -223,7 +223,7 @@ class DroppedColumns(Protocol):
 
 
 class AmountPoints(Protocol):
-    """Plans the policies of a study under any amounts of money, with linkage worked out once."""
+    """Plans the policies of a study under any amounts of money, with linkage computed once."""
 
     study: Any
 

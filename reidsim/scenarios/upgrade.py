@@ -200,7 +200,7 @@ class _Editor:
     def __init__(self, statements: list[Statement], game: str, end: str) -> None:
         self.statements, self.end = statements, end
         self.changes: list[str] = []
-        self._former = [former for former in FORMER_KEYS if former.game in (game, "*")]
+        self._former = [former for former in FORMER_KEYS if former.game == game]
         self._noted: set[str] = set()
 
     def text(self) -> str:

@@ -83,7 +83,7 @@ def _stay_on_this_machine() -> None:
             "SOLARA_MODE": "production",
             "SOLARA_THEME_SHOW_BANNER": "false",
             "SOLARA_SESSION_SAME_SITE": "lax",
-            # What a page that was closed has worked out is dropped, and there are not many at a time.
+            # What a page that was closed has computed is dropped, and there are not many at a time.
             "SOLARA_KERNEL_CULL_TIMEOUT": "10m",
             "SOLARA_KERNEL_MAX_COUNT": "8",
         }

@@ -1,4 +1,4 @@
-"""The sequential adversary at the parameters of Xia et al. 2015: numbers worked out beforehand, and those printed.
+"""The sequential adversary at the parameters of Xia et al. 2015: numbers computed beforehand, and those printed.
 
 `xia2015_vectors.json` comes from a separate program that follows the paper's state space. Settings, as in section 7.2:
 (a) h1 = 0 and a penalty every time, (b) h1 = 0 and one penalty, (c) h1 = .18 and a penalty every time; besides, (b)

@@ -239,7 +239,8 @@ def test_every_key_that_a_name_can_be_given_to_is_followed(work, pattern):
     named = {"adversaries": {"adversaries.any.weight": 1.0}, "resources": {"resources.any.kind": "broker-file"}}.get(
         section, {}
     )
-    loaded = load_scenario("xia2021" if pattern == "knowledge.*" else "town.toml", named)
+    bundled = {"knowledge": "xia2021", "voters": "dynamic-release"}
+    loaded = load_scenario(bundled.get(section, "town.toml"), named)
     names = data_files(loaded, Design(points))
     assert {"bundled:populations/adult.toml", "bundled:populations/figures/adult-age-race-sex.csv.gz"} <= set(names)
 

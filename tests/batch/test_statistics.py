@@ -1,4 +1,4 @@
-"""Statistics of runs: against scipy, by simulation, and on tables worked out by hand."""
+"""Statistics of runs: against scipy, by simulation, and on tables computed by hand."""
 
 import numpy as np
 import pandas as pd

@@ -1,6 +1,6 @@
 """Small files in which people have several rows, and their game as the rule of the model page says it, in plain Python.
 
-Nothing here is taken from the package: classes are sets of people, payoffs are worked out person by person.
+Nothing here is taken from the package: classes are sets of people, payoffs are computed person by person.
 """
 
 import math

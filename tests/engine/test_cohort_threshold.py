@@ -124,8 +124,9 @@ def test_the_figures_show_groups_and_sizes(result):
     assert not misplaced(growth)
     table = result.analysis.cohorts
     of_file = table[table["records"] == 60]
-    for axes in groups.axes:
-        rows = of_file[of_file["knowledge"] == axes.get_title(loc="left")]
+    assert [axes.get_title(loc="left") for axes in groups.axes] == ["Worst case", "Neighbours"]
+    for axes, knowledge in zip(groups.axes, ("worst-case", "neighbours"), strict=True):
+        rows = of_file[of_file["knowledge"] == knowledge]
         np.testing.assert_allclose(axes.collections[0].get_offsets()[:, 0], rows["percentile_risk"])
     lines = growth.axes[0].get_lines()
     assert list(lines[0].get_xdata()) == [20, 60, 500]

@@ -80,7 +80,7 @@ def test_all_types_together_are_one_round_of_agents(scenario, sets, policy, toge
     found = row(play.table, policy, TYPES, TYPES)
     assert found["publisher_payoff"] == pytest.approx(run["publisher_payoff"], abs=1e-9)
     assert found["utility"] == pytest.approx(run["utility"], abs=1e-9)
-    # Nobody knows the types better than who reckons with their weights.
+    # Nobody knows the types better than who accounts for their weights.
     best = play.table[(play.table["adversary"] == TYPES) & (play.table["defender"] == policy)]
     assert found["publisher_payoff"] >= best["publisher_payoff"].max() - 1e-9
     assert found["regret"] == 0

@@ -181,7 +181,7 @@ def test_beliefs_pick_the_strategies_of_the_game_believed_in():
     np.testing.assert_allclose(
         mistaken.records["publisher_payoff"], 100 * mistaken.records["utility"] - lost, atol=1e-9
     )
-    # More attacks pay at the true cost of 10 than subjects reckon with.
+    # More attacks pay at the true cost of 10 than subjects account for.
     assert mistaken.records["attacked"].sum() > elsewhere.records["attacked"].sum()
 
 
@@ -237,7 +237,7 @@ policies = ["no-protection", "masking", "no-attack-masking"]
 
 @pytest.fixture
 def chain(tmp_path):
-    """Genealogy to surname, voter list to ZIP code, registry to identity; all numbers can be worked out by hand."""
+    """Genealogy to surname, voter list to ZIP code, registry to identity; all numbers can be computed by hand."""
     (tmp_path / "chain.toml").write_text(CHAIN)
     (tmp_path / "targets.csv").write_text("age,surname,zip,A,B,C,D\n40,Fox,37201,12,13,14,15\n")
     (tmp_path / "genealogy.csv").write_text("surname,A,B,C,D\nFox,12,13,14,16\nBear,22,23,24,25\n")

@@ -43,7 +43,7 @@ def test_the_path_is_that_of_the_compiled_search(small, n_always):
             assert max(payoffs) < 0
         else:
             assert payoffs[path.index(found)] == pytest.approx(max(payoffs), abs=1e-9)
-        # Every neighbour of every strategy stepped from was worked out, and nothing else.
+        # Every neighbour of every strategy stepped from was computed, and nothing else.
         worked_out = 1 + sum(len(list(game.space.successors(strategy))) for strategy in path[:-1])
         assert choice.evaluated[record] == worked_out
 

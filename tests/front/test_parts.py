@@ -152,10 +152,27 @@ def test_every_result_has_a_figure():
     assert str(reidsim.plot(stressed)).startswith("Figure")
 
 
-def test_a_result_without_policies_has_no_figure():
+def test_a_result_without_policies_has_the_first_figure_of_its_kind(monkeypatch):
+    assessed = reidsim.run("xia2021", overrides={"release.sizes": [200], "release.samples": 1, "figures": {}})
+    assert assessed.plot().axes[0].get_title(loc="left") == "Journalist risk"
+    monkeypatch.setattr("reidsim.reports.illustration.figures_of", lambda result: iter(()))
     result = reidsim.RunResult("r", pd.DataFrame({"a": [1]}), pd.DataFrame(), None, {}, ())
     with pytest.raises(reidsim.InputError, match="r: nothing to draw"):
         result.plot()
+
+
+def test_what_is_shown_in_a_line_is_short():
+    people = reidsim.load_individuals("adult")
+    records = reidsim.Records(pd.DataFrame({"age": [30, 34, 52]}), {"age": reidsim.intervals(5)})
+    game = reidsim.Game(records, adversary=reidsim.OneShot(60, 40), benefit=100, loss=300)
+    lattice = game.study.lattice
+    assert repr(people) == "Individuals('adult': 32,561 people, Domain(age 73, race 5, sex 2))"
+    assert repr(people.domain.attributes[1]) == "Attribute('race', 5 categories)"
+    assert repr(lattice) == "GeneralizationLattice(3 records, 3 strategies: age)"
+    assert repr(lattice.hierarchies[0]) == "Hierarchy('age', 3 levels)"
+    assert repr(game.study.belief) == f"RecordGame({lattice}, OneShotAdversary)"
+    title = "Record-level re-identification game: Adult records in Tennessee"
+    assert repr(reidsim.load_scenario("wan2015")) == f"LoadedScenario('wan2015': {title})"
 
 
 @pytest.mark.parametrize("weight", ["w", [10, 12.5, 3, 4, 50], (10, 12.5, 3, 4, 50)])

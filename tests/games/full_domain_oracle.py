@@ -1,4 +1,4 @@
-"""The game at dataset level on a handful of records, worked out record by record from the paper in plain Python."""
+"""The game at dataset level on a handful of records, computed record by record from the paper in plain Python."""
 
 import itertools
 import math

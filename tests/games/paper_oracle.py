@@ -120,7 +120,7 @@ class PaperGame:
                 yield (*g[:f], level + 1, *g[f + 1 :])
 
     def algorithm_2(self):
-        """Table 5: the strategy returned, and all strategies whose value was worked out."""
+        """Table 5: the strategy returned, and all strategies whose value was computed."""
         g = tuple(0 for _ in self.hierarchies)
         seen = {g}
         while any(True for _ in self.children(g)):

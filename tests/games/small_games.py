@@ -1,4 +1,4 @@
-"""Random games small enough to be worked out by hand, for hypothesis, and their form in reidsim."""
+"""Random games small enough to be computed by hand, for hypothesis, and their form in reidsim."""
 
 from dataclasses import dataclass, replace
 from math import prod

@@ -71,7 +71,7 @@ def test_three_stage_games_equal_brute_force(small):
 
 @given(small_worlds(most_targets=2), st.booleans(), st.booleans())
 def test_beside_a_confident_adversary_it_keeps_its_own_beliefs(small, together, no_attack):
-    """Both infer the same surnames, so they share what is worked out, and reply differently."""
+    """Both infer the same surnames, so they share what is computed, and reply differently."""
     game, together = small.game, "one-of" if together else "all"
     types = []
     for overconfident in (False, True):

@@ -1,4 +1,4 @@
-"""Defenders between one form and a form for each, against records worked out one by one in plain Python."""
+"""Defenders between one form and a form for each, against records computed one by one in plain Python."""
 
 import math
 import tracemalloc

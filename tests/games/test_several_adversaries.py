@@ -141,7 +141,7 @@ def test_other_attacks_are_played_as_by_branch_and_bound(worlds, is_said):
 
 @pytest.fixture(scope="module")
 def carried():
-    """A town of the published code with six loci: 256 strategies, worked out in several portions."""
+    """A town of the published code with six loci: 256 strategies, computed in several portions."""
     return game_of(np.load(CARRIED / "mid_bf_m8_clean.npz", allow_pickle=False))
 
 

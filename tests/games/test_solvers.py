@@ -224,7 +224,7 @@ def test_no_strategy_below_the_minimum_is_played():
 
 def test_branch_and_bound_keeps_the_first_of_equals_though_it_meets_it_last():
     # Record (0, 0) loses log 2 by merging either attribute; the others lose more by merging the second, so on average
-    # (1, 0), strategy 3, shares more than (0, 1), strategy 1, and is worked out first.
+    # (1, 0), strategy 3, shares more than (0, 1), strategy 1, and is computed first.
     a, b = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0)), ((0, 1, 2, 3, 4), (0, 0, 1, 1, 1), (0, 0, 0, 0, 0))
     people = [(0, 0)] + [(1, 0)] * 9 + [(0, 1)] * 9
     records = [(0, 0), (2, 2), (3, 3), (2, 4)]

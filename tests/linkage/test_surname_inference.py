@@ -204,7 +204,7 @@ def test_numbers_of_repeats_are_only_names(shift):
 
 
 def test_a_tiny_cache_changes_nothing():
-    """Patterns that push each other out of the cache are worked out again to the last bit."""
+    """Patterns that push each other out of the cache are computed again to the last bit."""
     rng = np.random.default_rng(5)
     ancestry = Ancestry(rng.uniform(1e-3, 5e-3, 8))
     genealogy = genealogy_arrays(rng.integers(0, 3, (300, 8)), rng.integers(0, 9, 300))

@@ -1,4 +1,4 @@
-"""Populations made from figures by area and by age: a small one worked out by hand, and Tennessee."""
+"""Populations made from figures by area and by age: a small one computed by hand, and Tennessee."""
 
 import csv
 import gzip

@@ -24,27 +24,25 @@ def test_the_page_counts_by_paper_and_folds_all_numbers() -> None:
     assert not any("near" in text or "same" in text for text in shown)
     assert "Not reproduced" not in shown[1]
     listed = [re.findall(r"^- Table 1: .*", paper, flags=re.MULTILINE) for paper in papers]
-    assert listed == [
-        ["- Table 1: far **1.00 → 2.00**", "- Table 1: near **1.00 → 1.05**"],
-        ["- Table 1: same **1.00**"],
-    ]
+    far, near, same = "- Table 1: far **1.00 → 2.00**", "- Table 1: near **1.00 → 1.05**", "- Table 1: same **1.00**"
+    assert listed == [[far, near], [same]]
 
 
-def test_numbers_of_one_subject_share_an_item_and_say_what_they_share_once() -> None:
-    def size(number: int, ours: float, note: str = "drawn") -> Entry:
-        return Entry("Table 3", f"lists, n = {number}: reduction of risk", 1.0, ours, tolerance=0.1, note=note)
+def test_numbers_of_one_subject_or_measure_share_an_item_and_say_what_they_share_once() -> None:
+    def of(subject: str, ours: float, note: str) -> Entry:
+        return Entry("Table 3", f"{subject}: reduction of risk", 1.0, ours, tolerance=0.1, note=note)
 
     risks = [
         Entry("Table 4", f"lists: risk, {part} quartile", 1.0, 1.05, tolerance=0.1, note=note)
         for part, note in (("first", "(0.2)"), ("third", "by hand"))
     ]
     drawn = [Entry("Fig. 1", f"all: at {x}, share of it", 1.0, 1.0, tolerance=0.1, note="drawn") for x in (5, 7)]
-    page = Ledger("first", "A", "How.", [size(1, 1.0), risks[0], *drawn, size(2, 0.9, ""), risks[1]]).markdown()
+    entries = [of("lists", 1.0, "drawn"), risks[0], *drawn, of("files", 0.9, ""), risks[1]]
+    page = Ledger("first", "A", "How.", entries).markdown()
     assert re.findall(r"^- .*", page, flags=re.MULTILINE) == [
-        "- Table 3, lists, n = 1: reduction of risk **1.00** (drawn)",
+        "- Table 3, reduction of risk: lists **1.00** (drawn); files **1.00 → 0.90**",
         "- Table 4, lists, risk … quartile: first **1.00 → 1.05** (0.2); third **1.00 → 1.05** (by hand)",
         "- Fig. 1, all, at … share of it: 5 **1.00**; 7 **1.00** (each: drawn)",
-        "- Table 3, lists, n = 2: reduction of risk **1.00 → 0.90**",
     ]
 
 

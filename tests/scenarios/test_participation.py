@@ -66,7 +66,7 @@ def test_a_benefit_is_swept_and_draws_participation(family, tmp_path):
 
 def test_it_is_stressed(family):
     uncertain = '[uncertainty]\nparameters = { "subjects.harm" = { distribution = "uniform", low = 1, high = 20 } }\n'
-    outputs = 'outputs = ["publisher_payoff", "participation"]\npolicies = ["planner", "everybody"]\n'
+    outputs = 'policies = ["planner", "everybody"]\n'
     family.write_text(f"{SCENARIO}{uncertain}[stress]\n{outputs}robustness = {{ samples = 4 }}\n")
     table = reidsim.stress(family).tables["robustness"].set_index("policy")
     assert table.loc["planner", "worst_payoff"] >= table.loc["everybody", "worst_payoff"]

@@ -177,7 +177,7 @@ criteria = []
     own = reidsim.stress(world(more=more), allow_code=True)
     assert own.manifest["parts"]["ours:Timid"]["module"] == "ours"
     other = reidsim.stress(world('planner = "one-shot"\n', more=more))
-    # What an informed publisher would get is worked out where points share a study.
+    # What an informed publisher would get is computed where points share a study.
     found, expected = (table.tables["robustness"].drop(columns="informed_payoff") for table in (own, other))
     pd.testing.assert_frame_equal(found, expected, rtol=0, atol=1e-9)
 

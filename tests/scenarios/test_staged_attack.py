@@ -1,4 +1,4 @@
-"""Attacks in stages on generalized records, from a recipe: worked out by hand, and what cannot be used."""
+"""Attacks in stages on generalized records, from a recipe: computed by hand, and what cannot be used."""
 
 import copy
 import pickle

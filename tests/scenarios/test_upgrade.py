@@ -109,7 +109,7 @@ loss = 300
 cost = 4
 
 [adversary]
-risk = "journalist" # payouts are worked out with the population table
+risk = "journalist" # payouts are computed with the population table
 
 [beliefs]
 risk = "prosecutor"

@@ -1,4 +1,4 @@
-"""Points worked out at once are what single runs of the scenario, and the batch engine, say."""
+"""Points computed at once are what single runs of the scenario, and the batch engine, say."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Regret, ranks of policies and best-policy maps against definitions worked out one number at a time."""
+"""Regret, ranks of policies and best-policy maps against definitions computed one number at a time."""
 
 import numpy as np
 import pytest

@@ -35,7 +35,7 @@ def test_outcomes_are_the_cells_of_cross_play(town, planning):
     assert found.failures.empty
     for point, values in enumerate(POINTS.to_dict("records")):
         comes = values.pop("adversary")
-        # Who plans as believed reckons with the scenario's own loss.
+        # Who plans as believed accounts for the scenario's own loss.
         beliefs = {"beliefs.loss": 60, "beliefs.gain": 60} if planning == "as-believed" else {}
         played = reidsim.cross_play(town.path, overrides={**values, **beliefs}).table
         for policy in POLICIES:

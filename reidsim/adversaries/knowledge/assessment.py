@@ -37,7 +37,7 @@ _MOST_WORK = 4 * 10**9
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """Risks of the persons behind released records, and how they were worked out.
+    """Risks of the persons behind released records, and how they were computed.
 
     Parameters
     ----------

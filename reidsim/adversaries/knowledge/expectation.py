@@ -86,7 +86,7 @@ class Risks:
 
     @property
     def method(self) -> Literal["exact", "monte-carlo"]:
-        """How the risks were worked out."""
+        """How the risks were computed."""
         return "exact" if self.trials is None else "monte-carlo"
 
     def overall(self, network: Network) -> Floats:

@@ -27,7 +27,7 @@ class MaskedRecordLinker:
     """Links records shared under a masking space to the people of a table, by the attributes that the adversary knows.
 
     Attributes that the table lacks, or about which nothing can be known, are shared without consequence; strategies
-    that differ in them only are worked out once.
+    that differ in them only are computed once.
 
     Parameters
     ----------

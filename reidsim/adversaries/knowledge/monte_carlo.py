@@ -19,7 +19,7 @@ def draw_sets(knowledge: Knowledge, trials: int, rng: np.random.Generator) -> Kn
     """Draw knowledge sets; each kind's probabilities are the shares of trials in which a set was drawn.
 
     All kinds of persons are told from the same random numbers in a trial, so they are often known by the same set,
-    which then is worked out once. Each person's trials are independent, so its standard errors hold; the errors of
+    which then is computed once. Each person's trials are independent, so its standard errors hold; the errors of
     two persons are not, so the error of a mean over persons is that of its own values, trial by trial.
 
     Parameters

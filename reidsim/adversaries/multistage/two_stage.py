@@ -35,7 +35,7 @@ _MEMO_BITS = 14
 _FEWEST_PLACES = 256
 _MOST_PLACES = 6_000_000
 # Of memories that outlast their games.
-_MOST_BYTES = 200_000_000
+_MOST_BYTES = 130_000_000
 # In place of the number of a surname: agrees with every surname.
 ANY = -2
 
@@ -108,7 +108,7 @@ class TwoStageArrays(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What has been worked out of the targets, and distances for all of them.
+    """What has been computed of the targets, and distances for all of them.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def reply_to(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int)
 
     With p' = coverage / people who match the demographics and q = coverage x confidence / people who match the surname
     too, the first stage is used if someone matches, the confidence reaches theta and it strictly pays:
-    ``gain q - price > gain p'``. Whoever is overconfident reckons with 1 in place of the confidence. What is true does
+    ``gain q - price > gain p'``. Whoever is overconfident uses 1 in place of the confidence. What is true does
     not depend on that, unless no more is known of who is in a list than the adversary believes.
     """
     n_loci = arrays.target_alleles.shape[1]

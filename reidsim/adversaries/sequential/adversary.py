@@ -19,7 +19,7 @@ from reidsim.errors import InputError
 from reidsim.populations.population import Counts
 from reidsim.releases.strategy_space import Rows
 
-# Of an attack in stages the same is worked out for every plan, and then taken of one of them for each record.
+# Of an attack in stages the same is computed for every plan, and then taken of one of them for each record.
 R = TypeVar("R", Response, PlannedAttempt)
 
 
@@ -36,7 +36,7 @@ class SequentialAdversary:
     linking. As with any group whose size was believed to be another, the true one is found on linking.
 
     In a list that was drawn it acts against the people who agree with what is released, and takes the record's person
-    for one of them with the attack's prior times the list's coverage; what follows is worked out given who is in the
+    for one of them with the attack's prior times the list's coverage; what follows is computed given who is in the
     list, or as it believes where the linkage does not say. If a plan in stages infers something, that is told by the
     chance of an attempt, as above.
 

@@ -44,7 +44,7 @@ from reidsim.errors import InputError
 Floats = NDArray[np.float64]
 Sizes = NDArray[np.int64]
 
-# States over all distinct group sizes that stages are worked out for.
+# States over all distinct group sizes that stages are computed for.
 _MOST_STATES = 100_000_000
 
 _PASSED_REWARD = 2

@@ -115,7 +115,7 @@ def plan_listed(
     among : ndarray of bool, shape (n,)
         Whether the record's person is one of them.
     planned : Plan, optional
-        What `plan_known` plans, if that was worked out.
+        What `plan_known` plans, if that was computed.
     """
     sizes = checked_group_sizes(group_sizes)
     values = _values(attack, int(sizes.max(initial=0)))

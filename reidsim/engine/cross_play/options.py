@@ -24,7 +24,7 @@ class CrossPlayOptions:
     attack_rate : float
         Probability with which the random adversary attacks a record.
     equilibrium : bool
-        Whether optimal mixtures and equilibria of the payoffs are worked out.
+        Whether optimal mixtures and equilibria of the payoffs are computed.
     double_oracle : {"zero-sum", "general-sum"}, optional
         Add best replies to mixtures until nobody has more than the tolerance to gain: against the adversary who hurts
         the defender most, or the one who gains most itself.

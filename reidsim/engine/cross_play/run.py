@@ -73,7 +73,7 @@ def cross_play(
     attack_rate : float
         Probability with which the random adversary attacks a record.
     equilibrium : bool
-        Whether optimal mixtures and equilibria of the payoffs are worked out.
+        Whether optimal mixtures and equilibria of the payoffs are computed.
     double_oracle : {"zero-sum", "general-sum"}, optional
         Add best replies to mixtures of adversaries until nobody has more than the tolerance to gain: against the
         adversary who hurts the defender most, or the one who gains most itself.

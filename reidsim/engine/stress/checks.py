@@ -1,4 +1,4 @@
-"""What a stress test asks for, checked before anything is worked out: parts, outputs, policies, keys and points."""
+"""What a stress test asks for, checked before anything is computed: parts, outputs, policies, keys and points."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from reidsim.engine.batch import Design
 from reidsim.engine.batch.design import check_points, sweep_points
 from reidsim.engine.distributions import LEVELS
 from reidsim.engine.stress.designs import design_points, robustness_points, sensitivity_design
-from reidsim.engine.stress.outcomes import can_be_played_at_once, chosen_policies, outputs_among, quantile_column
+from reidsim.engine.stress.outcomes import (
+    can_be_played_at_once,
+    chosen_outputs,
+    chosen_policies,
+    outputs_among,
+    quantile_column,
+)
 from reidsim.engine.stress.parts import curve_points
 from reidsim.engine.stress.planning import believed_values
 from reidsim.errors import InputError, listed, locating, not_among
@@ -79,7 +85,7 @@ def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) 
     uncertain = tuple(uncertainty_of(scenario).parameters) if needed else ()
     at_once = can_be_played_at_once(scenario, uncertain)
     has = columns_of(outputs_among(kind_of(scenario).measures))
-    wanted = [("stress.outputs", output) for output in section.outputs]
+    wanted = [("stress.outputs", output) for output in chosen_outputs(scenario, section)]
     if section.discovery is not None:
         wanted.append(("stress.discovery.output", section.discovery.output))
         if section.discovery.policy is not None and section.discovery.policy not in policies:

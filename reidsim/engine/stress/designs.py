@@ -1,4 +1,4 @@
-"""The points at which sensitivity is worked out: from probabilities to values of the uncertain parameters."""
+"""The points at which sensitivity is computed: from probabilities to values of the uncertain parameters."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Outcomes of every policy at many parameter points, whatever the game.
 
-Where a kind can plan under any amounts of money at once, points that differ in these alone are worked out here, in
+Where a kind can plan under any amounts of money at once, points that differ in these alone are computed here, in
 milliseconds each; all others are runs of the batch engine.
 """
 
@@ -70,7 +70,7 @@ class Outcomes:
 
 
 class Evaluator(Protocol):
-    """Works out outputs at points of the scenario's keys."""
+    """Computes outputs at points of the scenario's keys."""
 
     def at(self, points: pd.DataFrame, planning: Planning) -> Outcomes:
         """Return the outputs of every policy at every point, a row of `points`, one column per key path.
@@ -78,7 +78,7 @@ class Evaluator(Protocol):
         Raises
         ------
         InputError
-            If the scenario cannot have the values of a point; before anything is worked out.
+            If the scenario cannot have the values of a point; before anything is computed.
         """
         ...
 
@@ -86,6 +86,14 @@ class Evaluator(Protocol):
 def outputs_among(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
     """Return what a stress test may ask for, of the measures of a kind: these, and the quantile of the risk."""
     return (*measures, RISK_QUANTILE)
+
+
+def chosen_outputs(scenario: ScenarioHead, section: StressSection) -> tuple[str, ...]:
+    """Return the outputs asked for; if none are, those of the default that the game has."""
+    if "outputs" in section.model_fields_set:
+        return section.outputs
+    has = columns_of(outputs_among(kind_of(scenario).measures))
+    return tuple(output for output in section.outputs if output in has)
 
 
 def chosen_policies(scenario: ScenarioHead, wanted: tuple[str, ...]) -> tuple[str, ...]:
@@ -115,9 +123,9 @@ def economics_at(
     return economics_of(at_point(loaded, values).scenario)
 
 
-def asks_for_people(section: StressSection) -> bool:
+def asks_for_people(scenario: ScenarioHead, section: StressSection) -> bool:
     """Tell whether any output of a stress test is about the number of people re-identified."""
-    outputs = {*section.outputs, *(() if section.discovery is None else (section.discovery.output,))}
+    outputs = {*chosen_outputs(scenario, section), *(() if section.discovery is None else (section.discovery.output,))}
     return bool(outputs & set(columns_of(REIDENTIFIED)))
 
 

@@ -124,13 +124,13 @@ def robustness(
     policies : tuple of str
     quantile : float
     informed : Outcomes, optional
-        Of the same policies planned at each point with the truth, where worked out.
+        Of the same policies planned at each point with the truth, where computed.
 
     Returns
     -------
     Robustness
         The table of `robustness_table` and ``informed_payoff``, the mean payoff under the policy of a publisher who
-        knows each point (missing if not worked out): what it would gain by knowing is at most the difference.
+        knows each point (missing if not computed): what it would gain by knowing is at most the difference.
     """
     payoffs = outcomes.matrix(PAYOFF, policies, len(points))
     table = robustness_table(list(policies), payoffs, quantile)

@@ -26,6 +26,7 @@ from reidsim.engine.stress.outcomes import (
     asks_for_people,
     can_be_played_at_once,
     checked_economics,
+    chosen_outputs,
     chosen_policies,
     drawn_at,
     economics_at,
@@ -214,7 +215,7 @@ class _Stress:
 
     @property
     def _people(self) -> bool:
-        return asks_for_people(self._section)
+        return asks_for_people(self._scenario, self._section)
 
     def _evaluator(self, points: pd.DataFrame, task: str) -> Evaluator:
         keys = tuple(map(str, points.columns))
@@ -231,7 +232,8 @@ class _Stress:
 
     def _columns(self, outcomes: pd.DataFrame) -> list[str]:
         """Return the outputs asked for, the payoff first, as far as a table has them."""
-        return [name for name in dict.fromkeys((PAYOFF, *self._section.outputs)) if name in outcomes]
+        wanted = dict.fromkeys((PAYOFF, *chosen_outputs(self._scenario, self._section)))
+        return [name for name in wanted if name in outcomes]
 
     def _note(self, part: str, n_points: int, failures: pd.DataFrame) -> None:
         """Keep how many points a part has, and tell of those that failed."""
@@ -252,7 +254,7 @@ class _Stress:
         evaluator = self._evaluator(points, "sensitivity")
         outcomes = evaluator.at(points, self._section.planning)
         _, seed = stress_seeds(self._scenario.seed)
-        outputs = self._section.outputs
+        outputs = chosen_outputs(self._scenario, self._section)
         table = sensitivity_table(design, outcomes, self._policies, outputs, section, seed)
         self._tables["sensitivity"] = table
         self._tables["samples"] = sample_table(points, outcomes, self._columns(outcomes.table))

@@ -133,7 +133,7 @@ class Amounts:
 
 
 class _PlanningPlayer:
-    """Plans by `AmountPoints`, where linkage is worked out once for all amounts."""
+    """Plans by `AmountPoints`, where linkage is computed once for all amounts."""
 
     def __init__(self, study: Study[Any]) -> None:
         points = kind_of(study.scenario).amount_points(study)

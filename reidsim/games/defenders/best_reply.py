@@ -43,7 +43,7 @@ class BestReply:
         Whether a record whose best form does not pay is withheld (payoff 0). In a masking game it always may be.
     search : {"exact", "greedy", "anytime"}
     most_evaluated : int
-        Strategies worked out for each record by anytime search.
+        Strategies computed for each record by anytime search.
 
     Raises
     ------

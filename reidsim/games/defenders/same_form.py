@@ -34,7 +34,7 @@ class FormOfAll(NamedTuple):
     payoff : float
         In sum, in currency units.
     evaluated : int
-        Forms worked out.
+        Forms computed.
     exact : bool
         Whether no other pays more.
     """
@@ -123,7 +123,7 @@ class SameForm:
 
 @dataclass(frozen=True, eq=False)
 class AnytimeForm(SameForm):
-    """Looks for the one form for all records that pays most, within a number of forms worked out.
+    """Looks for the one form for all records that pays most, within a number of forms computed.
 
     A climb follows the best successor from the least protective form to the most protective, and moves from the best
     form found to a better neighbour while there is one (of a lattice also to the forms one step more specific). The
@@ -133,7 +133,7 @@ class AnytimeForm(SameForm):
     Parameters
     ----------
     most_evaluated : int
-        Forms worked out at most.
+        Forms computed at most.
     others
         See `SameForm`.
 
@@ -193,7 +193,7 @@ class AnytimeForm(SameForm):
 
 
 class _Incumbent:
-    """The best form so far, of those worked out."""
+    """The best form so far, of those computed."""
 
     def __init__(self, defender: SameForm, game: RecordGame, rows: Rows) -> None:
         n = len(rows)
@@ -210,7 +210,7 @@ class _Incumbent:
 
     @property
     def evaluated(self) -> int:
-        """Forms worked out."""
+        """Forms computed."""
         return len(self._payoffs)
 
     def bound(self, form: int) -> float:
@@ -222,7 +222,7 @@ class _Incumbent:
         return bound >= self._best - self._tie
 
     def payoff(self, form: int) -> float:
-        """Return what a form that was worked out pays in sum."""
+        """Return what a form that was computed pays in sum."""
         return self._payoffs[form]
 
     def offers(self, forms: list[int]) -> Iterator[None]:

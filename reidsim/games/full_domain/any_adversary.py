@@ -68,7 +68,7 @@ class _Replies(NamedTuple):
 class AnyAdversaryGame(FullDomainGame):
     """One publisher who picks one node for the whole dataset, and adversaries who reply record by record.
 
-    A node is worked out by letting the adversaries of a record game reply to every record there; the rest is as in
+    A node is computed by letting the adversaries of a record game reply to every record there; the rest is as in
     `FullDomainGame`: records that do not pay are suppressed, and every search takes it. No search asks more than that
     a record pays no more than its benefit at the node, which holds of adversaries who err, too. In the No-Attack game
     records are suppressed that anybody attacks, or at which an attack would pay whoever errs; `of` also has those

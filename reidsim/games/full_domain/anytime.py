@@ -80,13 +80,13 @@ def explore(
     seconds: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[FullDomainSolution, NodeOutcomes]:
-    """Search as `anytime_search` does, at one parameter point, and tell what the nodes worked out lead to.
+    """Search as `anytime_search` does, at one parameter point, and tell what the nodes computed lead to.
 
     Returns
     -------
     FullDomainSolution
     NodeOutcomes
-        Of the nodes worked out alone; others may pay more where the solution is not proved optimal, and even where it
+        Of the nodes computed alone; others may pay more where the solution is not proved optimal, and even where it
         is, nodes that pay less than the best may be missing.
     """
     _check_budgets(nodes=nodes, seconds=seconds)
@@ -147,7 +147,7 @@ class _Search:
 
     @property
     def worked_out(self) -> NodeOutcomes:
-        """What the nodes worked out so far lead to."""
+        """What the nodes computed so far lead to."""
         nodes = [self._game.lattice.index(levels) for levels in self._outcomes]
         return NodeOutcomes.of(self._game, nodes, list(self._outcomes.values()))
 

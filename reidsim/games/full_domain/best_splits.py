@@ -32,7 +32,7 @@ class Splits(NamedTuple):
     value : float
         What it pays over all records, less the charge for those suppressed.
     evaluated : int
-        Nodes worked out.
+        Nodes computed.
     """
 
     regions: Strategies
@@ -44,7 +44,7 @@ def best_splits(game: FullDomainGame, *, charge: float = 0.0) -> Splits:
     """Find the recoding by splits that pays most when every suppressed record is charged for.
 
     What the records of a class pay at most is what they pay in one region, or the most that its parts pay after the
-    best split, whichever is more. Nodes are worked out from the lowest on, so that parts come before the whole. Among
+    best split, whichever is more. Nodes are computed from the lowest on, so that parts come before the whole. Among
     equal payouts the class is split, along the first attribute; a class of which nothing is released stays whole.
 
     Parameters
@@ -66,7 +66,7 @@ def best_splits(game: FullDomainGame, *, charge: float = 0.0) -> Splits:
 
 
 class _BestSplits:
-    """A visitor that works out for each class of each node whether to split it, and along which attribute."""
+    """A visitor that computes for each class of each node whether to split it, and along which attribute."""
 
     def __init__(self, game: FullDomainGame, charge: float) -> None:
         self._game = game

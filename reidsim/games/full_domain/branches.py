@@ -37,13 +37,13 @@ def search_branches(game: FullDomainGame, progress: Callable[[int], None]) -> tu
     ----------
     game : FullDomainGame
     progress : callable
-        Called with the number of nodes worked out.
+        Called with the number of nodes computed.
 
     Returns
     -------
     Incumbents
     int
-        Nodes whose payout was worked out.
+        Nodes whose payout was computed.
     """
     search = _Search(game, progress)
     roll_up, finest, _ = game.finest
@@ -130,7 +130,7 @@ class _Search:
 
     @property
     def seen(self) -> int:
-        """How many nodes have been worked out."""
+        """How many nodes have been computed."""
         return len(self._seen)
 
     def explore(self, depth: int, branch: _Branch, *, dive: bool = False) -> None:

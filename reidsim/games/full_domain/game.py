@@ -105,7 +105,7 @@ class FullDomainGame:
         self.lattice.index(self.lowest)
 
     def at_points(self, numbers: NDArray[np.intp]) -> FullDomainGame:
-        """Return the game at some of its parameter points, with what does not depend on them as worked out here."""
+        """Return the game at some of its parameter points, with what does not depend on them as computed here."""
         part = copy.copy(self)
         for name in ("best_case", "thresholds", "_columns", "_bound_losses"):
             part.__dict__.pop(name, None)

@@ -34,7 +34,7 @@ class FullDomainSolution:
     best_case : ndarray of float64
         The payout if every record were shared as it is and none attacked.
     evaluated : int
-        Nodes whose payout was worked out.
+        Nodes whose payout was computed.
     proved : ndarray of bool
         Whether the node is proved optimal.
     """

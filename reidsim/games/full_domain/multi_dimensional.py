@@ -40,7 +40,7 @@ class MultiDimensional:
     best_case : float
         The payout if every record were shared as it is and none attacked.
     evaluated : int
-        Nodes worked out, in all walks.
+        Nodes computed, in all walks.
     exact : bool
         Whether nothing pays more.
     """

@@ -36,7 +36,7 @@ class RecordLevelSolution:
     sizes : ndarray of float64
         Among how many people the record hides; 1 when withheld.
     evaluated : int
-        Nodes that were worked out for at least one cell.
+        Nodes that were computed for at least one cell.
     """
 
     strategies: Strategies

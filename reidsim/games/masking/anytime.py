@@ -30,7 +30,7 @@ class BoundedChoice(Choice):
 def anytime(
     game: MaskingGame, *, most_evaluated: int = 20_000, no_attack: bool = False, progress: Progress | None = None
 ) -> BoundedChoice:
-    """Find a good strategy of every subject within a number of strategies worked out, with an optimality gap.
+    """Find a good strategy of every subject within a number of strategies computed, with an optimality gap.
 
     Greedy search gives the first strategy; best-first search then improves on it. Whenever it stops, no strategy
     that it has not visited has a benefit above that of the next one, so the difference between that benefit and the
@@ -41,7 +41,7 @@ def anytime(
     game : MaskingGame
         Against a two-stage attack, with any number of attributes.
     most_evaluated : int
-        Strategies worked out per subject by the best-first search.
+        Strategies computed per subject by the best-first search.
     no_attack : bool
         Only strategies that are not attacked.
     progress : callable, optional

@@ -20,7 +20,7 @@ def masking_backward_induction(
     """Find the best strategy of every subject by going through all strategies (Wan et al. 2021, note S4).
 
     Strategies are taken in order of their number, so one that shares more comes before all that share less of the
-    same. Below a strategy that is not attacked and worse than the best so far nothing is worked out: its payoff is
+    same. Below a strategy that is not attacked and worse than the best so far nothing is computed: its payoff is
     its benefit, which bounds the payoff of everything that shares less.
 
     Parameters

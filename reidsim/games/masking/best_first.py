@@ -54,7 +54,7 @@ def best_first(game: MaskingGame, *, no_attack: bool = False, progress: Progress
     Returns
     -------
     Choice
-        Exact; `evaluated` counts the strategies whose payoff was worked out. A record whose best payoff is negative,
+        Exact; `evaluated` counts the strategies whose payoff was computed. A record whose best payoff is negative,
         or that has no strategy allowed, is withheld.
     """
     if not game.is_compiled:

@@ -23,7 +23,7 @@ def same_strategy(game: MaskingGame, *, progress: Progress | None = None) -> Cho
     """Find the strategy with the highest mean payoff when all subjects must use the same one.
 
     Strategies are taken in order of falling mean benefit, which bounds the mean payoff, until the bound is below the
-    best mean. Within a block of strategies subjects are worked out one after the other, those who lost most so far
+    best mean. Within a block of strategies subjects are computed one after the other, those who lost most so far
     first; a strategy is dropped as soon as its losses put it below the best. Both rules discard only strategies that
     cannot win, so the result is exact. Of equal means the lowest number wins.
 

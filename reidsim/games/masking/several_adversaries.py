@@ -1,6 +1,6 @@
 """Exact solution of the masking game against adversaries who attack in two stages, or look at few attributes.
 
-Strategies of a subject are worked out in portions, in order of what they are worth without attack, until the worth of
+Strategies of a subject are computed in portions, in order of what they are worth without attack, until the worth of
 the next one is below the best payoff found. No strategy beyond can win or tie, so the result is that of working out
 all. Within a portion adversaries are added one by one, those who infer nothing first: what some of them take bounds the
 payoff from above, so whoever has to infer surnames is only asked about strategies that may still win. Adversaries who
@@ -38,7 +38,7 @@ from reidsim.releases.strategy_space import Floats, Strategies
 _MOST_ORDERED = 1 << 20
 _MOST_ORDERED_EACH = 1 << 16
 
-# Strategies in the first portion; later ones are a share of those worked out before.
+# Strategies in the first portion; later ones are a share of those computed before.
 _FIRST_PORTION = 32
 _SHARE = 8
 
@@ -48,7 +48,7 @@ _MOST_PASTS = 256
 
 
 class _Inferred:
-    """What adversaries who infer and link in the same way have worked out."""
+    """What adversaries who infer and link in the same way have computed."""
 
     def __init__(self, attack: MultistageAttack, world: MultistageWorld, space: MaskingSpace) -> None:
         self.arrays = compile_two_stage(attack, world, space)
@@ -129,7 +129,7 @@ def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice
     Returns
     -------
     Choice
-        That of `branch_and_bound`; `evaluated` counts the strategies worked out against one adversary or more.
+        That of `branch_and_bound`; `evaluated` counts the strategies computed against one adversary or more.
     """
     opponents = _opponents(game)
     if opponents is None:
@@ -155,7 +155,7 @@ def _best_of(
     one_of: bool,
     no_attack: bool,
 ) -> tuple[int, int]:
-    """Return the best strategy of a target and how many were worked out.
+    """Return the best strategy of a target and how many were computed.
 
     `order` holds all strategies with their falling `benefit`, both of shape (n_strategies,).
     """

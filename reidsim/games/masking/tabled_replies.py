@@ -1,4 +1,4 @@
-"""Replies of an adversary who looks at few attributes: worked out once for each form of these, however it plans."""
+"""Replies of an adversary who looks at few attributes: computed once for each form of these, however it plans."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def _run_rows(
 
 
 def _methods(found: Mapping[str, Assessment]) -> dict[str, dict[str, Any]]:
-    """Say how each adversary's risks were worked out."""
+    """Say how each adversary's risks were computed."""
     return {
         name: {
             "method": assessment.risks.method,
@@ -206,7 +206,7 @@ def _methods(found: Mapping[str, Assessment]) -> dict[str, dict[str, Any]]:
 
 
 def _methods_of_largest(before: dict[str, dict[str, Any]], now: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Keep for each adversary how the release with the most distinct persons was worked out."""
+    """Keep for each adversary how the release with the most distinct persons was computed."""
     return {
         name: method
         if name not in before or method["distinct_persons"] >= before[name]["distinct_persons"]

@@ -54,14 +54,14 @@ class RiskReleaseSection(Section):
         default=None, description="CSV or Parquet file of records instead"
     )
     persons: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="file of the persons' true values, in the order and with the columns of `path`"
+        default=None, description="file of true values, with the rows and columns of `path`"
     )
     delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
     attributes: tuple[str, ...] = Field(default=(), description="attributes that are released; all if not given")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
     weight: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="column with sampling weights: people whom each record stands for, 1 or more",
+        description="column with sampling weights, 1 or more",
     )
     person: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
@@ -165,7 +165,7 @@ class NetworkSection(Section):
 
 
 class ExpectationSection(Section):
-    """How expectations over what is known are worked out."""
+    """How expectations over what is known are computed."""
 
     method: Literal["auto", "exact", "monte-carlo"] = Field(
         default="auto", description="exact where feasible, exact, or Monte Carlo"

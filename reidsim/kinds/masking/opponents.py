@@ -35,7 +35,7 @@ from reidsim.scenarios.planners import planner
 from reidsim.scenarios.rationality_schema import PERFECT
 from reidsim.scenarios.study import World
 
-# Sections that say what else is worked out of a scenario.
+# Sections that say what else is computed of a scenario.
 _NOT_PLAYED = ("figures", "agents", "stress", "sweep", "uncertainty")
 
 Amount = float | Floats

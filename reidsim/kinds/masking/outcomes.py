@@ -183,7 +183,7 @@ def facts_of(study: MaskingStudy) -> dict[str, Any]:
 
 
 def _facts_of_knowledge(known: Knowledge) -> dict[str, Any]:
-    """Say how success probabilities were worked out, and what the sources cost."""
+    """Say how success probabilities were computed, and what the sources cost."""
     return {
         "method": "exact",
         "knowledge_sets": enumerate_sets(known).n_sets,

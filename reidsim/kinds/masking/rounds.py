@@ -83,7 +83,7 @@ class _MaskingEquip:
             return drawn
         gain, cost, adversary = own.adversary_gain, own.cost, self.study.scenario.adversary
         if adversary.plans_sequentially:
-            # The sequential attack reckons with fines itself.
+            # The sequential attack accounts for fines itself.
             cost = economics.cost if self.section.cost is None else self.section.cost
             rules = adversary.sequential.model_copy(update=sequential_rules(self.agents))
             sequential = adversary.model_copy(update={"sequential": rules})

@@ -80,12 +80,12 @@ class MaskingBeliefsSection(ListBeliefsSection):
     """What subjects believe when they choose; the truth where not given."""
 
     sizes: dict[str, Annotated[int, Field(ge=1)]] = Field(
-        default={}, description="resource = number of people believed to be in it; of resources that are drawn"
+        default={}, description="drawn resource = number of people believed to be in it"
     )
 
 
 class MaskingFiguresSection(Section):
-    """What a run works out of its own game, besides the policies."""
+    """What a run computes of its own game, besides the policies."""
 
     search_path: Annotated[int, Field(ge=0)] | None = Field(
         default=None,

@@ -53,7 +53,7 @@ class SubjectsSection(Section):
     attributes: tuple[str, ...] = Field(min_length=1, description="attributes that can be shared; loci last")
     always_shared: tuple[str, ...] = Field(
         default=(),
-        description="attributes that cannot be masked; the last stage links on them; not with `k-anonymity`",
+        description="attributes that cannot be masked; not with `k-anonymity`",
     )
     weights: Literal["entropy", "uniform"] | dict[str, Annotated[float, Field(ge=0)]] = Field(
         default="entropy",
@@ -79,7 +79,7 @@ class SubjectsSection(Section):
     )
     k: AnonymityK = Field(
         default=2,
-        description="of policy `k-anonymity`; each of a list is a policy, such as `k-anonymity-5`",
+        description="of policy `k-anonymity`; a list makes several, such as `k-anonymity-5`",
     )
     opt_in_rate: Share = Field(default=0.05, description="of policy `random-opt-in`: probability to share all")
     sharing_rate: Share = Field(

@@ -80,7 +80,7 @@ class TargetsSection(TableSection):
 
     person: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="column of a file that identifies the person; a repeated value is an error",
+        description="column that identifies the person, without repeated values",
     )
 
     @model_validator(mode="after")

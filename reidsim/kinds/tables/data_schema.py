@@ -21,7 +21,7 @@ class PopulationSection(Section):
     recipe: str | None = Field(default=None, description="name of a bundled population, or path of a recipe")
     path: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="file of people with the format and columns of the release, in place of `recipe`",
+        description="file of people, in the format of the release, in place of `recipe`",
     )
     counts: Literal["sample", "expected"] = Field(
         default="sample",
@@ -37,7 +37,7 @@ class PopulationSection(Section):
     )
     holds_release: bool | None = Field(
         default=None,
-        description="whether records must be people of the population (else a warning); by default only where "
+        description="whether records must be people of the population; by default only where "
         '`publisher.unit = "table"` and no attribute has `unknown = "nobody"`',
     )
 
@@ -56,7 +56,7 @@ class TablesResourceSection(DrawnResourceSection):
     """
 
     attributes: tuple[str, ...] = Field(
-        default=(), description="quasi-identifiers that it reveals; all, or those of its kind, if not given"
+        default=(), description="quasi-identifiers that it reveals; by default, those of its kind"
     )
     size: Annotated[int, Field(ge=1)] | None = Field(default=None, description="of a list: exact number of people")
     file: Annotated[str, Field(min_length=1)] | None = Field(
@@ -100,7 +100,7 @@ class ReleaseSection(Section):
     )
     format: Literal["csv", "adult"] = Field(
         default="csv",
-        description='of the file at `path`; `"adult"` is the UCI file. Other formats are recognized by their endings',
+        description='of the file at `path`; `"adult"` is the UCI file; others are recognized by their endings',
     )
     encoding: str = Field(
         default="utf-8", description="of a csv file, such as `latin-1`; a byte order mark is no value"
@@ -113,7 +113,7 @@ class ReleaseSection(Section):
     )
     weight: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="column with sampling weights: people whom each record stands for, 1 or more",
+        description="column with sampling weights, 1 or more",
     )
     sampling_fraction: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None, description="records as a share of the population, where they have no weights"
@@ -125,8 +125,7 @@ class ReleaseSection(Section):
     )
     person: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="column that identifies the person of a record: people are counted, and their records share one "
-        "generalization",
+        description="column that identifies the person: people are counted, and their records share one generalization",
     )
     household: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
@@ -155,12 +154,12 @@ class AttributeSection(GeneralizedSection):
     )
     unknown: Literal["error", "nobody"] = Field(
         default="error",
-        description="values that the population lacks are errors, or nobody's but the record's person",
+        description="whether values that the population lacks are errors, or the record's person's only",
     )
     draw: bool = Field(default=False, description="the records lack it; drawn from the population, given the others")
     top_code: int | None = Field(
         default=None,
-        description="values from here on are redrawn among such people who agree in the other attributes",
+        description="values from here on are redrawn, given the other attributes",
     )
     in_loss: bool = Field(default=True, description="whether generalizing it counts as information loss")
     minimum_level: Annotated[int, Field(ge=0)] = Field(

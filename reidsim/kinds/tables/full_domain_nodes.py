@@ -45,7 +45,7 @@ def node_tables(
 ) -> tuple[pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
     """Return the nodes that pay most and the Pareto front of payout against share attacked, as the publisher plans.
 
-    After a search with a budget both are of the nodes that it worked out. Otherwise every node is worked out; unless
+    After a search with a budget both are of the nodes that it computed. Otherwise every node is computed; unless
     the scenario asks for that, only in lattices of at most 100,000 nodes.
 
     Returns

@@ -68,7 +68,7 @@ def search_deviation(
     -------
     dict of str to float
         ``publisher_payoff_difference`` and ``adversary_payoff_difference`` (means of the absolute differences),
-        ``share_optimal`` (of records with the optimal payoff) and ``evaluated`` (strategies worked out per record).
+        ``share_optimal`` (of records with the optimal payoff) and ``evaluated`` (strategies computed per record).
     """
     difference = np.abs(found.publisher_payoff - best.publisher_payoff)
     adversary = np.abs(found.adversary_payoff - best.adversary_payoff)

@@ -81,7 +81,7 @@ class _Equip:
         if drawn is not None:
             return drawn
         if self.study.scenario.adversary.plans_sequentially:
-            # The sequential attack reckons with fines itself.
+            # The sequential attack accounts for fines itself.
             cost = economics.cost if self.section.cost is None else self.section.cost
             own = economics.model_copy(update={"gain": own.adversary_gain, "cost": cost})
         return planner_of(self.study, own.adversary_gain, own.cost)

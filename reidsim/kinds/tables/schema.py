@@ -85,16 +85,15 @@ class PublisherSection(Section):
     )
     safe_class: Literal["at-least", "above"] = Field(
         default="at-least",
-        description="classes that policies without attacks take for safe: of gain/cost people or more, or of more "
-        "only, as in ARX",
+        description="safe classes have gain/cost people or more, or more only, as in ARX",
     )
     solver: Literal["backward-induction", "branch-and-bound", "lattice-search"] = Field(
         default="backward-induction",
-        description="of the best generalization of each record; lattice search excludes `no-attack` and `sh-friendly`",
+        description="of the best generalization of each record",
     )
     suppression_limit: Annotated[float, Field(ge=0, le=1)] = Field(
         default=1.0,
-        description="largest share of records suppressed by policies of one node, multi-dimensional and local recoding",
+        description="largest share of records that policies for the whole table suppress",
     )
     search: Literal["exact", "anytime"] = Field(
         default="exact",
@@ -113,7 +112,7 @@ class PublisherSection(Section):
     rounds: Annotated[int, Field(ge=1)] = Field(default=100, description="the most rounds of local recoding")
     k: AnonymityK = Field(
         default=2,
-        description="of policy `k-anonymity`; each of a list is a policy, such as `k-anonymity-5`",
+        description="of policy `k-anonymity`; a list makes several, such as `k-anonymity-5`",
     )
 
     @model_validator(mode="after")
@@ -143,8 +142,7 @@ class SafeHarborSection(Section):
     zip: str | None = Field(default=None, description="attribute that holds five-digit ZIP codes")
     zip3_population: Literal["population", "us-2010"] = Field(
         default="us-2010",
-        description="where people of three-digit areas are counted: 2010 Census figures, or the scenario's population "
-        "or records",
+        description="where people of three-digit areas are counted: 2010 Census, or the scenario's population",
     )
 
 
@@ -157,12 +155,11 @@ class NodesSection(Section):
 
 
 class TablesFiguresSection(FiguresSection):
-    """What a run works out and draws of its own game, besides the policies."""
+    """What a run computes and draws of its own game, besides the policies."""
 
     nodes: NodesSection | None = Field(
         default=None,
-        description="the nodes that pay most, and the Pareto front of payout against attacks; by default in lattices "
-        "of at most 100,000 nodes",
+        description="the nodes that pay most, and the Pareto front; by default in lattices of at most 100,000 nodes",
     )
 
 

@@ -152,9 +152,9 @@ def _nearest(agree: Floats, differ: Floats, prior: Floats, order: NDArray[np.int
 
 
 class DistanceCache(NamedTuple):
-    """Distances already worked out, by pattern; a later pattern takes the place of an earlier one with its hash.
+    """Distances already computed, by pattern; a later pattern takes the place of an earlier one with its hash.
 
-    A distance is a function of its pattern alone, so what is kept and what is worked out again changes no result.
+    A distance is a function of its pattern alone, so what is kept and what is computed again changes no result.
 
     Parameters
     ----------

@@ -94,6 +94,9 @@ class Genealogy:
     engine: str
     seed: int
 
+    def __repr__(self) -> str:
+        return f"Genealogy({self.recipe!r}: {len(self):,} people)"
+
     def __len__(self) -> int:
         return len(self.father)
 

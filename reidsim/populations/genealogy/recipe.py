@@ -73,7 +73,7 @@ class Marriage(Section):
         max_length=100,
         description="wealth levels at which the second and later ranks start",
     )
-    years_older: Years = Field(description="by how many years a suitable husband may be older than his wife")
+    years_older: Years = Field(description="most years that a suitable husband may be older than his wife")
     years_younger: Years = Field(description="by how many years he may be younger")
     # Far below the least probability allowed, two who suit nobody would be tried for minutes.
     accepted_anyway: Annotated[float, Field(ge=0.001, le=1)] = Field(

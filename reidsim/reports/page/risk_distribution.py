@@ -46,7 +46,7 @@ def class_shares(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     ndarray of float64, shape (8,)
         Sums to 1 if n > 0.
     """
-    # Rounding must not put 1/20, worked out as a share, above 1 in 20.
+    # Rounding must not put 1/20, computed as a share, above 1 in 20.
     ends = np.array([0.0, *UPPER_ENDS]) * (1 + 1e-9)
     places = np.minimum(np.searchsorted(ends, probabilities, side="left"), len(ends) - 1)
     return np.bincount(places, minlength=len(ends)) / max(len(probabilities), 1)

@@ -36,8 +36,8 @@ def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
         Markdown.
     """
     text = (
-        "Every command with its arguments and options; those in **bold** must be given. The [guide](../commands.md) has an "
-        "example of each. Every command has the option `--help`."
+        "Every command with its arguments and options; those in **bold** must be given. The [guide](../commands.md) "
+        "has an example of each. Every command has the option `--help`."
     )
     commands = {"reidsim": root} | {f"reidsim {name}": command for name, command in root.commands.items()}
     rows = Counter(row for command in commands.values() for row in _rows(command).values())
@@ -81,10 +81,8 @@ def _rows(command: Any) -> dict[str, str]:
     """Return the rows of a command's arguments and options by their names, of options the long ones."""
     kinds = _kinds(command)
     own = sorted(_own(command), key=lambda each: each.param_type_name != "argument")
-    return {
-        _name(each) if each.param_type_name == "argument" else each.opts[-1]: _row(each, kinds[each.name])
-        for each in own
-    }
+    names = [_name(each) if each.param_type_name == "argument" else each.opts[-1] for each in own]
+    return {name: _row(each, kinds[each.name]) for name, each in zip(names, own, strict=True)}
 
 
 def _kinds(command: Any) -> dict[str, tuple[Any, Any]]:

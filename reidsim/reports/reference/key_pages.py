@@ -155,8 +155,8 @@ def _title(game: str) -> str:
 def _recipe_keys() -> str:
     text = (
         "Every key of every kind of [population recipe](../populations.md#kinds-of-recipe). "
-        "`age.tail.linear` is the key `linear` of the section `[age.tail]`; keys in **bold** must be given, those of an "
-        "optional section only with it. A list of sections is written `[[attribute]]`, once for each. A "
+        "`age.tail.linear` is the key `linear` of the section `[age.tail]`; keys in **bold** must be given, those of "
+        "an optional section only with it. A list of sections is written `[[attribute]]`, once for each. A "
         "*population* is the name of a bundled recipe, or the path of a recipe or of a file that `reidsim populate` "
         f"wrote. See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
     )

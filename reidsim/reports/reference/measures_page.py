@@ -41,5 +41,11 @@ def measures_page() -> str:
 
 
 def _section(heading: str, words: str, measures: Iterable[Measure]) -> str:
-    lines = "\n".join(item(f"`{measure.column}`", measure.label, "none", measure.definition) for measure in measures)
+    lines = "\n".join(item(f"`{measure.column}`", _label(measure), "none", measure.definition) for measure in measures)
     return f"## {heading}\n\n{wrapped(f'{words}.')}\n\n{lines}\n"
+
+
+def _label(measure: Measure) -> str:
+    """Return the label of a measure, nothing if it is the name of the column in words."""
+    words = measure.label.lower().replace("'s ", " ").replace(" ", "_")
+    return "" if words == measure.column else measure.label

@@ -22,6 +22,7 @@ NATIONAL = (
     "twitter",
     "twitter-by-age",
     "voter-registration-and-twitter",
+    "registered-tier",
 )
 # About the records of wan2015 and wan2021.
 OF_GAMES = ("tennessee-voters", "twitter-age-race-sex", "voters-age-state", "twitter-age-state")

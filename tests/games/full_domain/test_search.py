@@ -1,4 +1,4 @@
-"""Exact and anytime search against every node worked out record by record."""
+"""Exact and anytime search against every node computed record by record."""
 
 import itertools
 from dataclasses import replace
@@ -222,7 +222,7 @@ def test_anytime_search_never_reports_a_gap_that_the_optimum_contradicts(small, 
     assert solution.evaluated <= budget
     assert solution.payout[0] <= best + 1e-7
     assert solution.bound[0] >= best - 1e-7
-    # Whatever could pay more than the bound was worked out.
+    # Whatever could pay more than the bound was computed.
     assert sum(game.bound(node)[0] > solution.bound[0] + 1e-7 for node in small.nodes()) <= solution.evaluated
     if solution.best_case[0]:
         assert solution.payout[0] + solution.gap[0] * solution.best_case[0] >= best - 1e-7

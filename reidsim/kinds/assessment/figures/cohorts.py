@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from reidsim.figures.inputs import checked, only_value, refuse_repeated
 from reidsim.figures.spacing import scale_axis
-from reidsim.figures.style import label_axes, legend_below, new_figure
+from reidsim.figures.style import given_name, label_axes, legend_below, new_figure, sentence
 from reidsim.kinds.assessment.cohorts import EVERYBODY
 from reidsim.palette import BLACK, GREY, SKY_BLUE, VERMILION
 
@@ -70,7 +70,9 @@ def cohort_groups(cohorts: pd.DataFrame) -> Figure:
         axes.scatter(rows["percentile_risk"], y, c=colours.tolist(), s=22, zorder=3)
         axes.axvline(rows["threshold"].iloc[0], color=GREY, linestyle="--", linewidth=1)
         axes.set_xlim(left=0)
-        label_axes(axes, title=name, x=f"{_risk_label(means)}\n({_accepted(means).get_label()}: dashed)")
+        label_axes(
+            axes, title=sentence(given_name(name)), x=f"{_risk_label(means)}\n({_accepted(means).get_label()}: dashed)"
+        )
     labels = [value if attribute == EVERYBODY else f"{attribute}: {value}" for attribute, value in groups]
     grid[0][0].set_yticks([position[group] for group in groups], labels)
     return figure
@@ -109,7 +111,12 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
             )  # fmt: skip
         axes.axhline(rows["threshold"].iloc[0], color=GREY, linestyle="--", linewidth=1)
         scale_axis(axes, "x", np.sort(rows["records"].unique()).astype(np.float64))
-        label_axes(axes, title=name, x="People in the cohort", y=_risk_label(means) if axes is grid[0][0] else "")
+        label_axes(
+            axes,
+            title=sentence(given_name(name)),
+            x="People in the cohort",
+            y=_risk_label(means) if axes is grid[0][0] else "",
+        )
     legend_below(
         figure,
         [
