@@ -65,8 +65,8 @@ def make_genealogy(
     Raises
     ------
     InputError
-        If the recipe or one of its files cannot be used, simuPOP is needed and not installed, people die out, or memory
-        does not hold them.
+        If the recipe or one of its files cannot be used, simuPOP is needed and not installed, people die out, or
+        memory does not hold them.
     """
     path = resolve(recipe, "populations", "population recipe")
     content = validated(GenealogyRecipe, read_toml(path), path)

@@ -191,8 +191,8 @@ def test_option_not_allowed(villages, options, where):
 
 def test_more_people_than_memory_holds(monkeypatch):
     monkeypatch.setattr(memory, "free_memory", lambda: 10**9)
-    monkeypatch.setattr(vectorised, "simulate", lambda *given, **named: pytest.fail("made before memory was asked for"))
-    said = r"small\.toml: people: 30,000,000 people are too many for memory: about 2\.3 GB are needed; expected at most"
+    monkeypatch.setattr(vectorised, "simulate", lambda *given, **named: pytest.fail("made before it was refused"))
+    said = r"small\.toml: people: 30,000,000 people are too many for memory: about 2\.3 GB are needed; expected"
     with pytest.raises(InputError, match=said):
         make_genealogy("ystr-genealogy-small", people=3_000_000)
 
