@@ -303,6 +303,10 @@ _RUNS = (
                               "trials": 5},
     }),
     Case("dynamic-release", "run", "dynamic-release", {"epidemic.cases": 600, "publisher.simulations": 40}),
+    Case("dynamic-agents", "run", "dynamic-release", {
+        "epidemic.cases": 200, "epidemic.periods": 20, "agents.rounds": 2, "publisher.simulations": 20,
+        "publisher.policies": ["no-protection", "basic"],
+    }),
     Case("dynamic-cumulative", "run", "dynamic-release", {
         "epidemic.cases": 200, "epidemic.periods": 40, "release.table": "cumulative", "publisher.simulations": 20,
         "publisher.policies": ["no-protection", "pk", "basic"],

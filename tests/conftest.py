@@ -34,7 +34,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--most-examples",
         type=int,
-        help="of a property in the deep tier, for want of time; faults strike at fewer points, too",
+        help="of a property in the deep tier, for want of time; of cases, points of faults, too",
     )
 
 

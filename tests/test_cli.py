@@ -163,9 +163,9 @@ def test_the_bundled_scenario_runs_to_the_end_and_draws_every_figure(tmp_path):
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
     tables = {path.stem for path in (tmp_path / "out").glob("*.parquet")}
     assert tables == {"runs", "records", "reidentified", "strategies"}
-    assert manifest["figures"] == [
-        "payoffs.png", "risks.png", "switch.png", "strategies.png", "payoff-differences.png", "payoff-scatter.png",
-        "reidentified.png",
+    assert sorted(manifest["figures"]) == [
+        "payoff-differences.png", "payoff-scatter.png", "payoffs.png", "reidentified.png", "risks.png",
+        "strategies.png", "switch.png",
     ]  # fmt: skip
     drawn = {path.name: path for path in (tmp_path / "out" / "figures").iterdir()}
     assert sorted(drawn) == sorted(manifest["figures"])

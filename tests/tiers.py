@@ -49,12 +49,16 @@ def points(number: int) -> int:
 def cases(everything: Iterable[Case], few: Iterable[Case]) -> list[Any]:
     """Return what a test is parametrised by: every case in the deep tier, some of them in the fast one.
 
-    A case that is a tuple holds the values of several arguments. Those of the deep tier alone are marked so.
+    With fewer examples, some of the cases that the fast tier leaves out. A case that is a tuple holds the values of several arguments. Those of the deep tier alone are marked so.
     """
     everything, few = list(everything), list(few)
     assert few, "the fast tier would be without a case"
     assert all(case in everything for case in few), "the fast tier has a case that the deep one has not"
-    return few if _chosen == "fast" else [case if case in few else _deep(case) for case in everything]
+    if _chosen == "fast":
+        return few
+    others = [case for case in everything if case not in few]
+    left_out = [] if _most is None else [case for place, case in enumerate(others) if place % max(1, 100 // _most)]
+    return [case if case in few else _deep(case) for case in everything if case not in left_out]
 
 
 def _deep(case: Any) -> Any:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Linkage
 from reidsim.games.record_game import Linker
+from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Rows
-from reidsim.sums import dot
 
 Floats = NDArray[np.float64]
 

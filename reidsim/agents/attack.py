@@ -14,8 +14,8 @@ from reidsim.adversaries.multistage.attack import PlannedResponse
 from reidsim.adversaries.response import INDIFFERENCE, Response
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
 from reidsim.games.record_game import shared_rows
+from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Strategies
-from reidsim.sums import dot
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from reidsim.agents.attack import AttackPlan
 from reidsim.agents.outcomes import target_shares
 from reidsim.agents.profile import Setting
 from reidsim.games.attempts import Case, Tries
-from reidsim.sums import dot
+from reidsim.portable_math import dot
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

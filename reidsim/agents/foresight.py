@@ -42,8 +42,8 @@ from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Settin
 from reidsim.agents.publishing import NEGLIGIBLE, NoLinker, believed_game
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesLinker
 from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Rows, Strategies
-from reidsim.sums import dot
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -25,8 +25,8 @@ from reidsim.games.measures import (
 )
 from reidsim.games.record_game import WITHHELD, Choice, shared_rows
 from reidsim.measures import Measure
+from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Strategies
-from reidsim.sums import dot
 
 Floats = NDArray[np.float64]
 

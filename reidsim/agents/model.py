@@ -35,7 +35,7 @@ from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import Reidentified, reidentified
 from reidsim.measures import columns_of
-from reidsim.sums import dot
+from reidsim.portable_math import dot
 
 Floats = NDArray[np.float64]
 

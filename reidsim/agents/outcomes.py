@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from reidsim.agents.attack import AttackPlan
 from reidsim.agents.profile import AdversaryProfile, Meeting, Setting
 from reidsim.agents.streams import agent_stream
-from reidsim.sums import dot
+from reidsim.portable_math import dot
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

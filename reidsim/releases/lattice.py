@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import fsum
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from reidsim.errors import InputError, nearest
 from reidsim.populations.domain import Codes, Domain
+from reidsim.portable_math import log
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
@@ -135,9 +137,9 @@ class GeneralizationLattice:
     def losses(self) -> tuple[Floats, ...]:
         """Share of the greatest possible information loss by attribute, level and value: (n_levels, n_values) each."""
         counted = self.domain.names if self.loss_attributes is None else self.loss_attributes
-        greatest = sum(math.log(h.attribute.size) for h in self.hierarchies if h.attribute.name in counted)
+        greatest = fsum(math.log(h.attribute.size) for h in self.hierarchies if h.attribute.name in counted)
         return tuple(
-            np.log(hierarchy.charged_sizes) / greatest
+            log(hierarchy.charged_sizes) / greatest
             if greatest > 0 and hierarchy.attribute.name in counted
             else np.zeros(hierarchy.groups.shape)
             for hierarchy in self.hierarchies

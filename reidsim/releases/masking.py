@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
+from reidsim.portable_math import log, log2
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 _MASKING = np.array([1.0, 0.0])
@@ -206,7 +207,7 @@ class MaskingSpace:
 def entropy(values: NDArray[np.generic]) -> float:
     """Return the entropy of a column of values in natural logarithms, the published weight of an attribute."""
     shares = np.unique(values, return_counts=True)[1] / len(values)
-    return float(-(shares * np.log(shares)).sum())
+    return float(-(shares * log(shares)).sum())
 
 
 def minority_weights(
@@ -257,7 +258,7 @@ def minority_weights(
             place = np.minimum(np.searchsorted(found, values[:, j]), len(found) - 1)
             seen = found[place] == values[:, j]
             average = np.where(seen, len(column) / len(found), (len(known) + 1) / (len(found) + 1))
-            factors[:, j] = np.log2(average / np.where(seen, counts[place], 1) + 1.0)
+            factors[:, j] = log2(average / np.where(seen, counts[place], 1) + 1.0)
         if missing is not None:
             factors[values[:, j] == missing, j] = 1.0
     with np.errstate(over="ignore"):

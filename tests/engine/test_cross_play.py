@@ -347,7 +347,7 @@ def test_the_results_folder(tmp_path, monkeypatch):
     assert manifest["warnings"] == list(result.warnings)
     share = result.matrix("share_attacked")
     assert share.loc["no-protection", "random"] == pytest.approx(0.25)
-    assert set(told) == {"reading market", "playing"}
+    assert set(told) == {"reading town", "playing"}
     with pytest.raises(InputError, match="folder is not empty"):
         result.save("played")
 

@@ -226,7 +226,7 @@ def test_what_else_is_swept_tells_lines_of_the_masking_game_apart():
     result = run_batch("wan2021", overrides={**SMALL, "sweep": sweep, "replications": 1})
     figure = dict(figures_of(result))["lines-payoff"]
     titles = [axes.get_xlabel() for axes in figure.axes if axes.get_visible()]
-    assert titles == ["Cost, believed cost 10", "Cost, believed cost 30"]
+    assert titles == ["Cost (per record), believed cost 10", "Cost (per record), believed cost 30"]
     for axes, believed in zip(figure.axes, (10.0, 30.0), strict=False):
         runs = result.runs[(result.runs["policy"] == "masking") & (result.runs["beliefs.cost"] == believed)]
         curves = [tuple(np.round(np.asarray(line.get_ydata(), dtype=float), 9)) for line in axes.lines]

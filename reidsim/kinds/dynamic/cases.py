@@ -17,6 +17,7 @@ from reidsim.kinds.dynamic.schema import DynamicScenario, EpidemicSection
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.domain import Attribute, Codes, Domain, natural_categories
 from reidsim.populations.population import Population
+from reidsim.portable_math import exp
 from reidsim.random_counts import draw_multinomial, draw_multivariate_hypergeometric
 from reidsim.random_streams import random_stream
 from reidsim.releases.hierarchy import Hierarchy
@@ -196,7 +197,7 @@ def _epidemic(
     people = np.bincount(area, weights=population.counts)
     peaks = section.peak + section.spread * rng.random(len(people))
     distance = (np.arange(1, section.periods + 1) - peaks[:, None]) / section.width
-    wave = people[:, None] * np.exp(-(distance**2) / 2)
+    wave = people[:, None] * exp(-(distance**2) / 2)
     if not wave.sum() > 0:
         raise InputError("the wave reaches no period", where="epidemic.peak", found=section.peak)
     drawn = draw_multinomial(rng, section.cases, np.asarray(wave.ravel(), dtype=np.float64)).reshape(wave.shape)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.populations.domain import mixed_radix_keys
+from reidsim.portable_math import log
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
 
@@ -107,5 +108,5 @@ class PeriodLattice(GeneralizationLattice):
 def entropy(counts: NDArray[np.number]) -> Floats:
     """Return the entropy of each row of counts (n, n_values) in natural units, shape (n,); 0 of a row of zeros."""
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    logs = log(np.where(shares > 0, shares, 1.0))
     return np.asarray(np.maximum(-(shares * logs).sum(axis=1), 0.0))

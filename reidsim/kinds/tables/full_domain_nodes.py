@@ -12,8 +12,8 @@ from reidsim.kinds.tables.outcomes import TablesOutcome
 from reidsim.kinds.tables.schema import NodesSection
 from reidsim.kinds.tables.solving import search_is_of_nodes, whole_game
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.portable_math import dot
 from reidsim.scenarios.study import AnalysisTables
-from reidsim.sums import dot
 
 # Listing all nodes of a lattice of this size takes seconds.
 _MOST_NODES_LISTED = 100_000

@@ -16,8 +16,8 @@ from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.solving import TablesChoice, node_strategies, planned_game, search_is_of_nodes
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.table_data import PRICES
+from reidsim.portable_math import dot
 from reidsim.scenarios.schema import MONEY_KEYS
-from reidsim.sums import dot
 
 # Whose class sizes the publisher plans with is no amount, but no more of the study than the amounts are.
 _KEYS = frozenset((*MONEY_KEYS, "beliefs.risk"))

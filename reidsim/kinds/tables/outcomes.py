@@ -20,11 +20,11 @@ from reidsim.kinds.tables.policies import POLICIES, policy_named
 from reidsim.kinds.tables.solving import SPLITS, TablesChoice, choose_all, truth_of
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.weights import warning_of_estimator
+from reidsim.portable_math import dot
 from reidsim.releases.full_domain import released_class_sizes, released_table
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import PolicyOutcome, solver_facts
-from reidsim.sums import dot
 
 # Threads that have solved a table, and so have loaded the compiled code that run times are not about.
 _warm = threading.local()

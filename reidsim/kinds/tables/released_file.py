@@ -20,6 +20,7 @@ from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.set_sizes import people_fitting
+from reidsim.portable_math import log
 from reidsim.releases.cell_sets import CellReader, Members
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 from reidsim.scenarios.adversary_schema import Risk
@@ -203,7 +204,7 @@ class _SetSpace:
         around = np.column_stack([lowest[rows[:, place]] for place, (_, lowest) in enumerate(file._levels)])
         self.covering: Strategies = around @ level_sizes
         loss = np.zeros(self.n_records)
-        sizes_of = np.log([each.attribute.size for each in lattice.hierarchies])
+        sizes_of = log([each.attribute.size for each in lattice.hierarchies])
         names = lattice.domain.names
         counted = [lattice.loss_attributes is None or name in lattice.loss_attributes for name in names]
         whole = float(sizes_of[counted].sum())
@@ -212,9 +213,7 @@ class _SetSpace:
                 levels, values = exact[rows[:, place]], lattice.codes[cells, place]
                 sizes = np.array([members.sum() for members in file.sets[place]])[rows[:, place]]
                 # A group of the hierarchy is charged as there, where merging may cost nothing.
-                loss += np.where(
-                    levels >= 0, lattice.losses[place][np.maximum(levels, 0), values], np.log(sizes) / whole
-                )
+                loss += np.where(levels >= 0, lattice.losses[place][np.maximum(levels, 0), values], log(sizes) / whole)
         self._utility = np.where(loss > 1.0 - 1e-12, 0.0, 1.0 - loss)
         self._intensity = lattice.generalization_intensity(self.covering)
 

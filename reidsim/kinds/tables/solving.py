@@ -39,10 +39,10 @@ from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.kinds.tables.looked_up import choose_looked_up
 from reidsim.linkage.risk import UniformGuess
+from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.adversary_schema import Risk
 from reidsim.scenarios.policy import k_of
-from reidsim.sums import dot
 
 if TYPE_CHECKING:
     from reidsim.kinds.tables.study import TablesStudy
