@@ -49,7 +49,8 @@ def points(number: int) -> int:
 def cases(everything: Iterable[Case], few: Iterable[Case]) -> list[Any]:
     """Return what a test is parametrised by: every case in the deep tier, some of them in the fast one.
 
-    With fewer examples, some of the cases that the fast tier leaves out. A case that is a tuple holds the values of several arguments. Those of the deep tier alone are marked so.
+    With fewer examples, some of the cases that the fast tier leaves out. A case that is a tuple holds the values of
+    several arguments. Those of the deep tier alone are marked so.
     """
     everything, few = list(everything), list(few)
     assert few, "the fast tier would be without a case"
