@@ -8,8 +8,6 @@ from reidsim.kinds.assessment.study import RiskStudy
 # of it, and of the table of its risks for each adversary.
 _OF_RECORD, _OF_VALUE, _OF_RISKS = 120, 10, 255
 _OF_PERSON_OF_POPULATION, _OF_VALUE_OF_POPULATION = 60, 40
-# Compiled functions, and what is left of what was read.
-_OF_RUN = 40 * 10**6
 
 
 def needed_memory(study: RiskStudy) -> int:
@@ -25,8 +23,5 @@ def needed_memory(study: RiskStudy) -> int:
     simulated = max(threshold.sizes, default=0) if threshold is not None else 0
     records = sum(study.sizes) + simulated
     people = 0 if study.population is None else len(study.population.cells)
-    return (
-        _OF_RUN
-        + records * (_OF_RECORD + _OF_VALUE * attributes + _OF_RISKS * adversaries)
-        + people * (_OF_VALUE_OF_POPULATION * attributes + _OF_PERSON_OF_POPULATION)
-    )
+    of_people = people * (_OF_VALUE_OF_POPULATION * attributes + _OF_PERSON_OF_POPULATION)
+    return of_people + records * (_OF_RECORD + _OF_VALUE * attributes + _OF_RISKS * adversaries)
