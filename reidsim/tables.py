@@ -21,7 +21,7 @@ from pyarrow import compute, parquet
 from pyarrow import csv as arrow_csv
 
 from reidsim.errors import InputError, listed, nearest
-from reidsim.file_sizes import read_within_memory, require_parquet_fits
+from reidsim.file_sizes import read_within_memory, require_no_device, require_parquet_fits
 from reidsim.typed_files import ENDINGS, read_typed_file
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -187,6 +187,7 @@ def _unreadable(path: Path, reason: str, broken: list[arrow_csv.InvalidRow], hea
 
 
 def _text(path: Path, encoding: str | None) -> str:
+    require_no_device(path)
     name = "utf-8-sig" if encoding is None else _encoding(path, encoding)
     try:
         opener: Callable[[Path, str], IO[Any]] = _OPENERS.get(path.suffix, open)
@@ -263,7 +264,13 @@ def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
         says what is wrong.
     encoding : str, optional
         UTF-8 if not given.
+
+    Raises
+    ------
+    InputError
+        If it is a pipe, device or socket.
     """
+    require_no_device(path)
     try:
         with pa.input_stream(str(path), compression="detect") as stream:
             beginning = stream.read(_BEGINNING).decode(encoding or "utf-8", errors="ignore").removeprefix("\ufeff")

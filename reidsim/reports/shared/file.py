@@ -32,6 +32,8 @@ FORMAT = "reidsim shared records, version 1"
 SEAL = "sidecar_sha256"
 # Sections of a scenario that say what was assumed of players and prices.
 _PARAMETERS = ("economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "agents", "safe_harbor")
+# Of a table that is written.
+_ROWS_AT_ONCE = 2**16
 _AS_DRAWN = "; as drawn in the round: who came and which attacks succeeded, no expected value"
 _CLASS_DEFINITION = (
     "shared records that agree in all quasi-identifiers as shared; where records have generalizations of their own, "
@@ -103,9 +105,12 @@ def write_shared(
 
 def csv_bytes(table: pd.DataFrame, delimiter: str = ",") -> bytes:
     """Return a table of text as CSV in UTF-8 with a header."""
-    columns = [table[name].tolist() for name in table.columns]
-    rows = [map(str, table.columns), *zip(*columns, strict=True)]
-    return "".join(delimited_line(row, delimiter) for row in rows).encode()
+    parts = [delimited_line(map(str, table.columns), delimiter).encode()]
+    # Cells are objects only while their rows are written: those of all rows are many times the file.
+    for start in range(0, len(table), _ROWS_AT_ONCE):
+        columns = [column.tolist() for _, column in table.iloc[start : start + _ROWS_AT_ONCE].items()]
+        parts.append("".join(delimited_line(row, delimiter) for row in zip(*columns, strict=True)).encode())
+    return b"".join(parts)
 
 
 def sealed(sidecar: Mapping[str, Any]) -> dict[str, Any]:
