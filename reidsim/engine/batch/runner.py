@@ -11,7 +11,7 @@ from pathlib import Path
 from reidsim.engine.batch.design import Design, has_numbered_replications, iterate_runs
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.journal import JOURNAL, Journal, read_journal
-from reidsim.engine.batch.tasks import RunOutcome, RunTask, Work, run_key
+from reidsim.engine.batch.tasks import RunOutcome, RunTask, Work, run_keys
 from reidsim.random_streams import replication_seed
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
@@ -35,10 +35,10 @@ def tasks_of(loaded: LoadedScenario[ScenarioHead], design: Design, content: dict
     numbered = has_numbered_replications(loaded.scenario)
     seeds = [seed if numbered else replication_seed(seed, number) for number in range(design.replications)]
     values = [design.values(point) for point in range(len(design.points))]
-    tasks = []
+    tasks, key_of = [], run_keys(content)
     alike = design.alike(kind_of(loaded.scenario).amount_keys).tolist()
     for point, number in sorted(iterate_runs(design), key=lambda run: (run[1], alike[run[0]], run[0])):
-        key = run_key(content, values[point], number, seeds[number])
+        key = key_of(values[point], number, seeds[number])
         tasks.append(RunTask(key, point, number, seeds[number], values[point]))
     return tasks
 
