@@ -26,7 +26,7 @@ KILLED = "killed"
 _FACES = ("commands", "figures", "reports", "web")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RunTask:
     """One run: its place in the design and the values that its scenario gets.
 
@@ -48,7 +48,7 @@ class RunTask:
     values: dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RunOutcome:
     """What came of a run.
 
