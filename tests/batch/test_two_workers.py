@@ -74,7 +74,8 @@ def test_workers_elsewhere_give_the_bytes_of_a_serial_batch(cluster, tmp_path, s
     folder = folders[seen]
     changes = {"attributes.sex.draw": True, "replications": 2}
     for name, how in {"serial": {}, "dask": {"scheduler": address}}.items():
-        result = reidsim.run_batch(folder / "town.toml", overrides=changes, executor=name, folder=tmp_path / name, **how)
+        town, out = folder / "town.toml", tmp_path / name
+        result = reidsim.run_batch(town, overrides=changes, executor=name, folder=out, **how)
         assert set(result.runs["state"]) == {"complete"}
     for table in TABLES:
         assert (tmp_path / "dask" / f"{table}.parquet").read_bytes() == (
