@@ -13,7 +13,7 @@ import pandas as pd
 from reidsim.engine.batch.design import Design, at_point
 from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
-from reidsim.engine.distributions import distributions_of_result, quantiles_of_people, quantiles_of_records
+from reidsim.engine.distributions import LEVELS, distributions_of_result, quantiles_of_people, quantiles_of_records
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import describe_once, run_once
 from reidsim.errors import locating
@@ -188,7 +188,8 @@ def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibriu
         runs |= columns_of_table(table if table.index.equals(policies) else table.reindex(policies))
     by_record = quantiles_of_records({policy: each.expand(rows) for policy, each in equilibria.items()})
     distributions = [*by_record, *quantiles_of_people(found)]
-    return {"runs": runs, "distributions": {name: [row[name] for row in distributions] for name in distributions[0]}}
+    names = ("policy", "measure", *LEVELS)
+    return {"runs": runs, "distributions": {name: [row[name] for row in distributions] for name in names}}
 
 
 def columns_of_table(table: pd.DataFrame) -> dict[str, list[Any]]:
