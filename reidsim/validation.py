@@ -130,10 +130,15 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -
     whole = model.spelled_out(data) if issubclass(model, Section) else data
     try:
         # Through JSON, where strict validation still takes lists for tuples, so that objects can be frozen throughout.
-        return model.model_validate_json(json.dumps(whole, default=_plain))
+        return model.model_validate_json(json_of(whole))
     except ValidationError as error:
         first = _first_error(error, model, source)
         raise (model.as_written(first, data) if issubclass(model, Section) else first) from None
+
+
+def json_of(data: object) -> str:
+    """Return plain data as the JSON that is validated."""
+    return json.dumps(data, default=_plain)
 
 
 def _plain(value: object) -> object:

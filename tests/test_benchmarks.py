@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "benchmarks"
 # Shared by benchmarks, and started by none.
-SHARED = ("figures", "memory", "needs")
+SHARED = ("figures", "instant_runs", "memory", "needs")
 # Stands for a folder of the test.
 OUTPUT = "OUTPUT"
 # Settings at which each is over in seconds.
@@ -22,7 +22,7 @@ SMALL = {
         *("--people", "1000", "2000", "--output", OUTPUT),
     ],
     "agents": ["--subjects", "2000", "--repeats", "1", "--sample", "20"],
-    "batches": ["--tiny", "100", "--medium", "2", "--replications", "2", "--skip-dask"],
+    "batches": ["--tiny", "100", "--medium", "2", "--replications", "2", "--many", "200", "--skip-dask"],
     "cross_play": ["--runs", "10", "--games", "1"],
     "dataset_level": [
         *("--table", "adult-arx-sample", "--amounts", "300"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
@@ -87,8 +87,7 @@ class SweepSection(Section):
     def _consistent(self) -> SweepSection:
         _check_keys(self.values, "values")
         for key, values in self.values.items():
-            listed_values = values.listed or ()
-            repeated = [value for number, value in enumerate(listed_values) if value in listed_values[:number]]
+            repeated = list(_repeated(values.listed or ()))
             if repeated and not any(key in group for group in self.together):
                 raise InputError("value given twice", where=f"values.{key}", found=repeated[0])
         seen: set[str] = set()
@@ -342,6 +341,20 @@ def _check_keys(keys: Iterable[str], where: str) -> None:
         if inside:
             raise InputError("one key holds the other", where=f"{where}.{key}", found=inside[0])
         seen.append(key)
+
+
+def _repeated(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield the values that came before."""
+    seen: set[Any] = set()
+    sections: list[Any] = []
+    for value in values:
+        before = sections if isinstance(value, list | dict) else seen
+        if value in before:
+            yield value
+        elif isinstance(before, list):
+            before.append(value)
+        else:
+            before.add(value)
 
 
 def _holds(section: str, key: str) -> bool:

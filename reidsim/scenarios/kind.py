@@ -73,7 +73,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
     measures : tuple of Measure
         What its tables of runs may hold, in the order in which tables print them.
     amount_keys : tuple of str
-        Keys that only change money, and so none of the data of a study.
+        Keys that only change money, and so none of the data of a study, nor what other sections may say.
     """
 
     name: ClassVar[str]
