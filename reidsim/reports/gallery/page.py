@@ -26,15 +26,16 @@ from reidsim.scenarios.study import Progress
 _WIDTH = 120
 _HEAD = """# Gallery
 
-{shown}, with a figure and what it shows. This page and its pictures are made by
+{shown}, each with a finding, a figure and its command. Some runs are smaller than the bundled scenario; their commands
+show how.{ledger}
+
+This page and its pictures are the output of
 
 ```console
 {command}
 ```
-
-Runs are shortened where that is said; the numbers are those of the short runs.{ledger}
 """
-_LEDGER = " [The ledger](reproduction.md) has the\nnumbers of the papers."
+_LEDGER = " [The ledger](reproduction.md) has the numbers of the papers."
 
 
 def make_gallery(folder: Path, names: Sequence[str] = (), *, progress: Progress | None = None) -> Path:
