@@ -116,7 +116,7 @@ class Sf1Recipe(RecipeHead):
     oldest: Annotated[int, Field(ge=110, le=150)] = Field(default=120, description="last age of the population")
     tail: Tail = Field(
         default=Tail(linear=0.13, quadratic=0.0055),
-        description="how people of 100 and over are spread over years of age",
+        description="spread of people of 100 and over over years of age",
     )
 
 

@@ -230,11 +230,11 @@ def ledger_page(ledgers: Sequence[Ledger]) -> str:
     head = [
         "# Reproduction ledger",
         "",
-        f"{done} of {entries} printed numbers and claims of the papers are reproduced: they differ from the printed one",
-        "by no more than the tolerance stated with each paper, which is never more than",
-        f"{_MOST:.0%} of the printed number (of the remaining risk, where its reduction is printed) plus half a unit of",
-        "its last digit. Readings found by searching for the printed numbers are shown but not counted. Lists give",
-        "printed → computed, and one value where both are equal.",
+        f"{done} of {entries} printed numbers and claims of the papers are reproduced: they differ from the printed",
+        f"one by no more than the tolerance stated with each paper, at most {_MOST:.0%} of the printed number (of the",
+        "remaining risk, where its reduction is printed) plus half a unit of its last digit. Readings found by searching",
+        "for the printed numbers are shown but not counted. Lists give printed→computed, and one value where both are",
+        "equal.",
         "",
         _row(("Scenario", "Paper", "Reproduced", "Not reproduced")),
         _row(["---"] * 4),
@@ -303,7 +303,8 @@ def _item(where: str, head: str, group: Sequence[tuple[str, Entry]]) -> str:
     numbers = []
     for (_, entry), words in zip(group, rests, strict=True):
         *_, printed, ours, note = entry.cells
-        values = printed if printed == ours else f"{printed} → {ours}"
+        arrow = " → " if " " in printed + ours else "→"
+        values = printed if printed == ours else f"{printed}{arrow}{ours}"
         name = " ".join(words[: len(words) - len(end)]).rstrip(",")
         numbers.append(f"{name} **{values}**{_aside('' if shared else note)}".strip())
     same = (" … " if start and end else "").join(" ".join(words).rstrip(",") for words in (start, end))

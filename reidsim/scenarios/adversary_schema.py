@@ -102,9 +102,7 @@ class SequentialSection(Section):
         description="the fine is paid one step after the exploit, or at once",
     )
     detection_ends_attack: bool = Field(default=False, description="whether a detected exploit is the last one")
-    unconfirmed: UnconfirmedSection | None = Field(
-        default=None, description="noisy signal in place of certainty about a hit; known groups only"
-    )
+    unconfirmed: UnconfirmedSection | None = Field(default=None, description="noisy signal of a hit; known groups only")
 
 
 class PlannerSection(RationalitySection):
@@ -112,8 +110,10 @@ class PlannerSection(RationalitySection):
 
     planner: Planner = Field(
         default="one-shot",
-        description="`one-shot`, `fmdp` (a sequential attack), `always`, `never`, `random`; or an adversary of your "
-        "own, as `package.module:factory` or by its installed name",
+        description=(
+            "`one-shot`, `fmdp` (a sequential attack), `always`, `never`, `random`; or your own, as "
+            "`package.module:factory` or an installed name"
+        ),
     )
     rate: Share = Field(default=0.5, description='of planner `"random"`: probability that a record is attacked')
     sequential: SequentialSection = Field(
@@ -153,11 +153,11 @@ class AdversarySection(PlannerSection):
 
     risk: Risk = Field(
         default="journalist",
-        description="where groups are counted: in the records, the population, or one estimated from weights",
+        description="where groups are counted: records, population, or one estimated from weights",
     )
     direction: Direction = Field(
         default="record",
-        description="asks whose a shared row is, which row is a person's, or whichever succeeds more",
+        description="asks whose row this is, which row is a person's, or whichever succeeds more",
     )
     knowledge: str | None = Field(
         default=None,

@@ -206,7 +206,7 @@ class LogNormal(_Uncertain):
 class Triangular(_Uncertain):
     """A density that rises to the mode and falls from there."""
 
-    distribution: Literal["triangular"] = Field(description="a density that rises to the mode and falls from there")
+    distribution: Literal["triangular"] = Field(description="a triangular density")
     low: float = Field(description="smallest value")
     mode: float = Field(description="most likely value")
     high: float = Field(description="largest value")
@@ -239,9 +239,7 @@ class Discrete(_Uncertain):
 
     distribution: Literal["discrete"] = Field(description="one of some values, which need not be numbers")
     values: tuple[Any, ...] = Field(min_length=1, description="the values")
-    weights: tuple[Annotated[float, Field(ge=0)], ...] | None = Field(
-        default=None, description="how likely each is, up to a factor"
-    )
+    weights: tuple[Annotated[float, Field(ge=0)], ...] | None = Field(default=None, description="weight of each value")
 
     @model_validator(mode="after")
     def _weighted(self) -> Discrete:
@@ -272,8 +270,7 @@ class UncertaintySection(Section):
 
     parameters: dict[str, Distribution] = Field(
         min_length=1,
-        description="key path = its distribution; in stress tests also `adversary`, a discrete one over names of "
-        "cross-play",
+        description="key path = its distribution; in stress tests also `adversary`, discrete, over names of cross-play",
     )
     samples: Annotated[int, Field(ge=1, le=MOST_POINTS)] = Field(default=100, description="points drawn")
     method: Literal["latin-hypercube", "sobol", "random"] = Field(

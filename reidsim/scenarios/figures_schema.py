@@ -50,7 +50,7 @@ class SequentialFiguresSection(Section):
     settings: dict[str, AttackChanges] = Field(
         default={"as in the scenario": AttackChanges()},
         min_length=1,
-        description="settings compared with each other; the scenario's own, if not given",
+        description="settings to compare; the scenario's own if not given",
     )
     largest_group: Annotated[int, Field(ge=1, le=100_000)] = Field(
         default=60, description="plan for group sizes from 1 to this"

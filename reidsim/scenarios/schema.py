@@ -52,16 +52,12 @@ class EconomicsSection(Section):
 class BeliefsSection(Section):
     """What the publisher believes when it plans; the truth (economics) where not given."""
 
-    loss: Money | None = Field(
-        default=None, description="loss that the publisher plans with; the true one if not given"
-    )
+    loss: Money | None = Field(default=None, description="believed loss; the true one if not given")
     gain: Money | None = Field(
         default=None,
-        description="gain that the publisher plans with; the true one if not given",
+        description="believed gain; the true one if not given",
     )
-    cost: Money | None = Field(
-        default=None, description="cost that the publisher plans with; the true one if not given"
-    )
+    cost: Money | None = Field(default=None, description="believed cost; the true one if not given")
 
     def of(self, truth: EconomicsSection) -> EconomicsSection:
         """Return the economics believed in; a gain that is not stated follows the true loss."""
@@ -79,7 +75,7 @@ class ScenarioHead(Section):
     title: str = Field(default="", description="printed above the results")
     source: str = Field(default="", description="where the study and its figures come from")
     seed: Annotated[int, Field(ge=0)] = Field(default=0, description="root of all random draws; `--seed` replaces it")
-    replications: Replications = Field(default=1, description="runs that differ in their random draws: a batch")
+    replications: Replications = Field(default=1, description="number of runs with different random draws")
     sweep: SweepSection | None = Field(default=None, description="values that keys take, point by point: a batch")
     uncertainty: UncertaintySection | None = Field(default=None, description="distributions of uncertain keys: a batch")
     stress: StressSection | None = Field(default=None, description="what `reidsim stress` computes")

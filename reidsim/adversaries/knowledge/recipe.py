@@ -52,7 +52,7 @@ class GroupsSource(Section):
     name: str = Field(min_length=1, description="name of the source, which no other one has")
     profile: tuple[ProfileSection, ...] = Field(
         min_length=1,
-        description="what is revealed about whom; the first that fits a person applies, one without `when` comes last",
+        description="what is revealed about whom; the first that fits a person applies",
     )
 
     @model_validator(mode="after")

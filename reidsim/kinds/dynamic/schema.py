@@ -33,8 +33,9 @@ class VotersSection(Section):
     recipe: _Text = Field(description="name of a bundled population, or path of a recipe")
     coverage: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None,
-        description="probability that the person of a record is in the list; people of the list over people of the "
-        "population if not given, 1 without a population",
+        description=(
+            "probability that a person is in the list; its share of the population if not given, 1 without a population"
+        ),
     )
 
 
@@ -45,18 +46,18 @@ class CasesSection(Section):
     delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
     period: _Text = Field(
         default=PERIOD,
-        description="column with the period of each case: whole numbers by size, anything else as text, such as "
-        "`2020-03-01`",
+        description="column with the period of each case: whole numbers, or text such as `2020-03-01`",
     )
     forecast: _Text | None = Field(
         default=None,
-        description="column with what a forecast from the period's table adds to the benefit of each of its records, "
-        "the same in all rows of a period; 0 if not given",
+        description=(
+            "column with the added benefit per record of a forecast from the period's table, the same in all rows "
+            "of a period; 0 if not given"
+        ),
     )
     table: Literal["period", "cumulative"] = Field(
         default="period",
-        description="a period's table holds its own cases, or those of all periods so far; a case then counts in every "
-        "table that holds it",
+        description="a period's table holds its own cases, or those of all periods so far",
     )
 
 
@@ -69,7 +70,7 @@ class EpidemicSection(Section):
     level: Annotated[int, Field(ge=0)] = Field(default=0, description="level of its hierarchy at which they are")
     peak: float = Field(description="period at which the wave is highest where it comes first")
     spread: Annotated[float, Field(ge=0)] = Field(
-        default=0.0, description="periods, by so many of which at most other areas are later, drawn evenly"
+        default=0.0, description="greatest delay of other areas, in periods, drawn evenly"
     )
     width: Annotated[float, Field(gt=0)] = Field(description="standard deviation of the wave of an area, in periods")
 
@@ -93,7 +94,7 @@ class DynamicPublisherSection(PoliciesSection):
     simulations: _Count = Field(default=1000, description="of policy `pk`: simulated tables")
     review: _Count = Field(
         default=1,
-        description="of policy `pk`: periods that a choice is kept; it is made for the number of cases of the first",
+        description="of policy `pk`: periods for which a choice is kept, made for the first one's number of cases",
     )
 
     @model_validator(mode="after")

@@ -89,7 +89,7 @@ class MaskingFiguresSection(Section):
 
     search_path: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
-        description="record, from 0, whose greedy search is listed; two-stage attacks only",
+        description="record, from 0, whose greedy search is listed (two-stage attacks)",
     )
 
 
@@ -114,7 +114,7 @@ class MaskingScenario(ScenarioHead):
     )
     adversaries: dict[str, WeightedMaskingAdversarySection] = Field(
         default={},
-        description="several by name, of whom the subjects meet one; an `adversary` beside them gives their defaults",
+        description="several by name; an `adversary` beside them gives defaults",
     )
     subjects: SubjectsSection = Field(description="what can be shared, what it is worth, how it is decided")
     agents: AgentsSection | None = Field(

@@ -40,8 +40,10 @@ class ParticipationPopulationSection(Section):
     )
     path: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="instead: pedigree with the columns person, father, mother (empty if unknown) and, if some do not "
-        "decide, decides (yes or no)",
+        description=(
+            "instead: pedigree with columns person, father, mother (empty if unknown) and optionally decides (yes "
+            "or no)"
+        ),
     )
 
     @model_validator(mode="after")
@@ -72,7 +74,7 @@ class MatchingSection(Section):
         default=2, description="matches that identify a person who is not in the database (n_u)"
     )
     found_within: _Generations = Field(
-        default=3, description="relatives one is glad to find: ancestors in common so many generations ago (g_maxc)"
+        default=3, description="relatives worth finding: common ancestors at most so many generations ago (g_maxc)"
     )
     traced_within: _Generations = Field(
         default=5, description="relatives through whom one is identified, likewise (g_maxi)"
@@ -98,10 +100,10 @@ class JoiningSubjectsSection(Section):
     harm: Money = Field(description="of being identified (c)")
     spread: Share = Field(
         default=0.0,
-        description="people differ: each amount is uniform within this share of its value, 0 if all are alike",
+        description="spread of amounts among people: uniform within this share of their values",
     )
     concern: Annotated[float, Field(ge=0, le=1_000)] = Field(
-        default=0.0, description="weight of relatives' payoffs, times relatedness; 0 of who cares for nobody else"
+        default=0.0, description="weight of relatives' payoffs, times relatedness"
     )
     policies: tuple[PolicyName, ...] = Field(
         default=POLICY_NAMES, min_length=1, description="policies compared, the columns of the table, each once"
@@ -122,7 +124,7 @@ class EquilibriaSection(Section):
         default=8, description="random starts of best replies, besides nobody and everybody"
     )
     largest: Annotated[int, Field(ge=1, le=20)] = Field(
-        default=12, description="people of a family whose every profile is enumerated, at most"
+        default=12, description="largest family whose profiles are enumerated"
     )
     lost: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = Field(
         default=(0.01, 0.05, 0.2), description="shares of those who joined that drop out at random"

@@ -117,7 +117,7 @@ def _scenario_keys() -> str:
     games = "\n".join(table(rows, ("game", "what is decided", "explained in the")))
     parts = [head("Scenario keys", text), games + "\n", "## Types and defaults\n", _WORDS]
     for heading, (model, guide) in _SHARED.items():
-        note = f"See the [guide]({guide})."
+        note = f"[Guide]({guide})."
         parts.append(described_sections(model, _elsewhere(model), top=heading, note=note))
     return "\n".join(parts)
 
@@ -164,7 +164,7 @@ def _recipe_keys() -> str:
     recipes: list[type[Section]] = [*section_classes(Recipe), SocialMediaRecipe]
     for model in recipes:
         kind = tag_of(model, "kind") or ""
-        note = f"See the [guide]({_RECIPE_GUIDES[kind]})." if kind in _RECIPE_GUIDES else ""
+        note = f"[Guide]({_RECIPE_GUIDES[kind]})." if kind in _RECIPE_GUIDES else ""
         parts.append(described_by_path(f'`kind = "{kind}"`', model, _RECIPE_SECTIONS, note=note, base=RecipeHead))
     parts += [described_by_path(other.heading, model, {}) for model, other in _RECIPE_SECTIONS.items()]
     return "\n".join(parts)
