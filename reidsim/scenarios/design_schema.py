@@ -151,8 +151,8 @@ class Uniform(_Uncertain):
     """Every value of an interval as likely as any other."""
 
     distribution: Literal["uniform"] = Field(description="every value as likely as any other")
-    low: float = Field(description="smallest value")
-    high: float = Field(description="largest value")
+    low: float = Field(description="bound of the interval")
+    high: float = Field(description="bound of the interval")
 
     @model_validator(mode="after")
     def _not_empty(self) -> Uniform:
@@ -179,8 +179,8 @@ class Normal(_Uncertain):
     distribution: Literal["normal"] = Field(description="normal, cut off where bounds are given")
     mean: float = Field(description="mean, before cutting off")
     sd: Annotated[float, Field(gt=0)] = Field(description="standard deviation, before cutting off")
-    low: float | None = Field(default=None, description="cut off below; not if not given")
-    high: float | None = Field(default=None, description="cut off above; not if not given")
+    low: float | None = Field(default=None, description="bound; none if not given")
+    high: float | None = Field(default=None, description="bound; none if not given")
 
     @model_validator(mode="after")
     def _not_empty(self) -> Normal:
@@ -194,8 +194,8 @@ class LogNormal(_Uncertain):
     distribution: Literal["lognormal"] = Field(description="a normal logarithm, cut off where bounds are given")
     median: Annotated[float, Field(gt=0)] = Field(description="median, before cutting off")
     sigma: Annotated[float, Field(gt=0)] = Field(description="standard deviation of the natural logarithm")
-    low: Annotated[float, Field(ge=0)] | None = Field(default=None, description="cut off below; not if not given")
-    high: Annotated[float, Field(gt=0)] | None = Field(default=None, description="cut off above; not if not given")
+    low: Annotated[float, Field(ge=0)] | None = Field(default=None, description="bound; none if not given")
+    high: Annotated[float, Field(gt=0)] | None = Field(default=None, description="bound; none if not given")
 
     @model_validator(mode="after")
     def _not_empty(self) -> LogNormal:

@@ -13,25 +13,21 @@ from reidsim.validation import Section
 class AttackChanges(Section):
     """Parameters of the sequential attack that differ from those of the scenario's adversary."""
 
-    gain: Money | None = Field(default=None, description="in place of the gain of `[economics]`")
-    exploit_cost: Money | None = Field(default=None, description="in place of `economics.cost`")
-    access_cost: Money | None = Field(default=None, description="in place of `adversary.sequential.access_cost`")
-    link_cost: Money | None = Field(default=None, description="in place of `adversary.sequential.link_cost`")
-    penalty: Money | None = Field(default=None, description="in place of `adversary.sequential.penalty`")
+    gain: Money | None = Field(default=None, description="in place of the scenario's value")
+    exploit_cost: Money | None = Field(default=None, description="in place of the scenario's value")
+    access_cost: Money | None = Field(default=None, description="in place of the scenario's value")
+    link_cost: Money | None = Field(default=None, description="in place of the scenario's value")
+    penalty: Money | None = Field(default=None, description="in place of the scenario's value")
     max_penalties: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="in place of `adversary.sequential.max_penalties`"
+        default=None, description="in place of the scenario's value"
     )
-    detection_intercept: float | None = Field(
-        default=None, description="in place of `adversary.sequential.detection_intercept`"
-    )
-    detection_slope: float | None = Field(
-        default=None, description="in place of `adversary.sequential.detection_slope`"
-    )
+    detection_intercept: float | None = Field(default=None, description="in place of the scenario's value")
+    detection_slope: float | None = Field(default=None, description="in place of the scenario's value")
     prior: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        default=None, description="in place of `adversary.sequential.prior`"
+        default=None, description="in place of the scenario's value"
     )
     discount: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        default=None, description="in place of `adversary.sequential.discount`"
+        default=None, description="in place of the scenario's value"
     )
 
 

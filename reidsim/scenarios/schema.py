@@ -52,12 +52,12 @@ class EconomicsSection(Section):
 class BeliefsSection(Section):
     """What the publisher believes when it plans; the truth (economics) where not given."""
 
-    loss: Money | None = Field(default=None, description="believed loss; the true one if not given")
+    loss: Money | None = Field(default=None, description="believed value; the true one if not given")
     gain: Money | None = Field(
         default=None,
-        description="believed gain; the true one if not given",
+        description="believed value; the true one if not given",
     )
-    cost: Money | None = Field(default=None, description="believed cost; the true one if not given")
+    cost: Money | None = Field(default=None, description="believed value; the true one if not given")
 
     def of(self, truth: EconomicsSection) -> EconomicsSection:
         """Return the economics believed in; a gain that is not stated follows the true loss."""

@@ -48,13 +48,13 @@ def require_distinct(values: Sequence[object] | None, key: str) -> None:
 class PriceColumns(Section):
     """Columns of the records that hold amounts, in place of one amount for all."""
 
-    benefit: str | None = Field(default=None, description="column with the benefit of each record")
+    benefit: str | None = Field(default=None, description="column with the amount of each record")
     loss: str | None = Field(
         default=None,
-        description="column with the loss of each record; also the gain unless `gain` is given",
+        description="column with the amount of each record; also the gain unless `gain` is given",
     )
-    gain: str | None = Field(default=None, description="column with the gain of each record")
-    cost: str | None = Field(default=None, description="column with the cost of each record")
+    gain: str | None = Field(default=None, description="column with the amount of each record")
+    cost: str | None = Field(default=None, description="column with the amount of each record")
 
 
 class TablesEconomicsSection(EconomicsSection):
