@@ -9,12 +9,10 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-import typer
 from found import at_least
 from pages import DOCS, OUTPUT, as_shown, blocks_of, lines_of, play
 
 import reidsim
-from reidsim.cli import app
 from reidsim.kinds.tables.record_figures import RecordFigures
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -79,17 +77,7 @@ def test_no_block_is_passed_over(page: str) -> None:
             assert block.language in ({"console"} if block.title == OUTPUT else written), block.title
 
 
-# The command guide; tests/test_reference.py checks the reference of commands and of all keys.
-
-
-def test_command_page_shows_every_command_at_work() -> None:
-    text = (DOCS / "commands.md").read_text(encoding="utf-8")
-    parts = re.split(r"^## ", text, flags=re.MULTILINE)
-    commands = ["reidsim", *(f"reidsim {name}" for name in typer.main.get_command(app).commands)]
-    described = {part.splitlines()[0].replace("`", ""): part for part in parts[1:]}
-    assert set(commands) == set(described)
-    for name in commands:
-        assert re.search(rf"^```(?:sh|console)\n{name}( |$)", described[name], re.MULTILINE), f"{name} has no example"
+# The guides; tests/test_reference.py checks the reference of commands and of all keys.
 
 
 def test_guides_leave_keys_and_options_to_the_reference() -> None:
