@@ -93,13 +93,13 @@ def test_guides_leave_keys_and_options_to_the_reference() -> None:
 
 @pytest.mark.deep
 def test_results_page_documents_every_file_and_column(page_folder: Path) -> None:
-    """The study made by hand, with everything that can be computed, makes what the page must describe."""
+    """A small study, with everything that can be computed, makes what the page must describe."""
     from reidsim.reports.illustration import illustrate
 
-    for block in blocks_of("by-hand.md"):
+    for block in blocks_of("cross-play.md"):
         if block.title and block.title != OUTPUT:
             (page_folder / block.title).write_text(block.text, encoding="utf-8")
-    record = {"age": "70", "sex": "F", "village": "Dale"}
+    record = {"age": "40", "sex": "F", "village": "Dale"}
     result = reidsim.run(
         "clinic.toml",
         overrides={
@@ -108,7 +108,7 @@ def test_results_page_documents_every_file_and_column(page_folder: Path) -> None
             "figures.strategies": record,
         },
     )
-    Path("registry.toml").write_text('kind = "registry"\npopulation = "valley.toml"\nsize = 80\nseed = 1\n')
+    Path("registry.toml").write_text('kind = "registry"\npopulation = "people.toml"\nsize = 40\nseed = 1\n')
     sequential = reidsim.run(
         "clinic.toml",
         overrides={
