@@ -39,7 +39,7 @@ class DrawnResourceSection(Section):
     coverage: Coverage | None = Field(
         default=None,
         description=(
-            "probability that a person is in it: a number, or tables by attribute, multiplied; with `size`, weights "
+            "probability that a person is in it: a number, or tables by attribute (multiplied); with `size`, weights"
         ),
     )
     among: dict[str, tuple[str, ...]] = Field(

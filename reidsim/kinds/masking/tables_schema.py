@@ -41,7 +41,7 @@ class PeopleSection(Section):
     together: Together = Field(
         default=0.0,
         description=(
-            "correlation of list memberships (Gaussian copula): one for all pairs, or list = { list = correlation } "
+            "correlation of list memberships (Gaussian copula): one for all, or list = { list = correlation }"
         ),
     )
 

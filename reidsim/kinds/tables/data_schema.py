@@ -33,7 +33,7 @@ class PopulationSection(Section):
     together: Together = Field(
         default=0.0,
         description=(
-            "correlation of list memberships (Gaussian copula): one for all pairs, or list = { list = correlation } "
+            "correlation of list memberships (Gaussian copula): one for all, or list = { list = correlation }"
         ),
     )
     holds_release: bool | None = Field(
