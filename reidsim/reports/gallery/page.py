@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from reidsim.scenarios.registry import kind_of, kind_of_content
 from reidsim.scenarios.study import Progress
 
 _WIDTH = 120
+_SPACES = re.compile(r"(\"(?:[^\"\\]|\\.)*\")|\s+")
 _HEAD = """# Gallery
 
 {shown}, each with a finding, a figure and its command. Some runs are smaller than the bundled scenario; their commands
@@ -141,7 +143,8 @@ def _command(name: str, exhibit: Exhibit) -> str:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else inline_toml(value)
+    """Return a value as it is typed in: TOML without the spaces that are outside text."""
+    return value if isinstance(value, str) else _SPACES.sub(lambda found: found[1] or "", inline_toml(value))
 
 
 def _general(result: RunResult) -> str:
