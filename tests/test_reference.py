@@ -421,7 +421,7 @@ def test_values_and_defaults_of_options():
     assert "- `--set` (KEY=VALUE, repeatable): " in text
     assert "- `--resume`: " in text
     assert "- **`SCENARIO`** (text): " in text
-    assert "reidsim reproduce [OPTIONS] [PAPERS]..." in text
+    assert "- `PAPERS` (text, repeatable): " in text
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The page on commands: synopsis, an example, arguments and options of each."""
+"""The page on commands: an example, the arguments and the options of each."""
 
 from __future__ import annotations
 
@@ -82,11 +82,7 @@ def _described(name: str, command: Any, shared: Collection[str]) -> str:
     if guide is not None:
         purpose += f" [Guide]({guide})."
     rows = _rows(command)
-    arguments = [each for each in _own(command) if each.param_type_name == "argument"]
-    synopsis = " ".join([name, *(["[OPTIONS]"] if len(rows) > len(arguments) else []), *map(_in_synopsis, arguments)])
-    if hasattr(command, "commands"):
-        synopsis += " COMMAND [ARGUMENTS]"
-    lines = [f"## `{name}`", "", wrapped(purpose), "", f"`{synopsis}`", ""]
+    lines = [f"## `{name}`", "", wrapped(purpose), ""]
     if examples:
         lines += ["```console", " ".join(examples[0].split()), "```", ""]
     own = [row for row in rows.values() if row not in shared]
@@ -116,12 +112,6 @@ def _kinds(command: Any) -> dict[str, tuple[Any, Any]]:
     """Return what the function of a command takes, by name: the type, and what is declared about it."""
     hints = get_type_hints(inspect.unwrap(command.callback), include_extras=True)
     return {name: get_args(hint)[:2] for name, hint in hints.items() if len(get_args(hint)) > 1 and name != "return"}
-
-
-def _in_synopsis(parameter: Any) -> str:
-    name = _name(parameter)
-    shown = name if parameter.required else f"[{name}]"
-    return shown if parameter.nargs == 1 else f"{shown}..."
 
 
 def _name(parameter: Any) -> str:
