@@ -110,12 +110,8 @@ def _scenario_keys() -> str:
         "The keys of a [scenario file](../scenarios.md) depend on its key `game`. This page describes the sections "
         "that several games share."
     )
-    rows = [
-        f'| [`"{game}"`]({page_of_game(game)}) | {_first_line(model)} | [guide]({_GUIDES[game]}) |'
-        for game, model in schemas().items()
-    ]
-    games = "\n".join(table(rows, ("game", "what is decided", "explained in the")))
-    parts = [head("Scenario keys", text), games + "\n", "## Types and defaults\n", _WORDS]
+    games = ", ".join(f'[`"{game}"`]({page_of_game(game)})' for game in schemas())
+    parts = [head("Scenario keys", text), wrapped(f"The pages of the games: {games}.") + "\n", "## Types and defaults\n", _WORDS]
     for heading, (model, guide) in _SHARED.items():
         note = f"[Guide]({guide})."
         parts.append(described_sections(model, _elsewhere(model), top=heading, note=note))
