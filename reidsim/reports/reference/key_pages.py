@@ -9,7 +9,7 @@ from reidsim.populations.catalogue import Recipe
 from reidsim.populations.genealogy.recipe import Labels
 from reidsim.populations.recipe import RecipeHead
 from reidsim.populations.social_media import FiguresByAge, SocialMediaRecipe
-from reidsim.reports.reference.keys import Elsewhere, described_by_path, described_sections, headings_of, table, wrapped
+from reidsim.reports.reference.keys import Elsewhere, described_by_path, described_sections, headings_of, wrapped
 from reidsim.reports.reference.words import section_classes, tag_of
 from reidsim.scenarios.adversary_schema import AdversarySection, PlannerSection, SequentialSection, WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection
@@ -111,7 +111,12 @@ def _scenario_keys() -> str:
         "that several games share."
     )
     games = ", ".join(f'[`"{game}"`]({page_of_game(game)})' for game in schemas())
-    parts = [head("Scenario keys", text), wrapped(f"The pages of the games: {games}.") + "\n", "## Types and defaults\n", _WORDS]
+    parts = [
+        head("Scenario keys", text),
+        wrapped(f"The pages of the games: {games}.") + "\n",
+        "## Types and defaults\n",
+        _WORDS,
+    ]
     for heading, (model, guide) in _SHARED.items():
         note = f"[Guide]({guide})."
         parts.append(described_sections(model, _elsewhere(model), top=heading, note=note))
@@ -180,7 +185,3 @@ def _attack_keys() -> str:
         f"generalized records in stages. See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
     )
     return "\n".join([head("Keys of attack recipes", text), described_sections(AttackRecipe, {})])
-
-
-def _first_line(model: type[Section]) -> str:
-    return (model.__doc__ or "").split("\n")[0].rstrip(".")
