@@ -107,8 +107,7 @@ def head(title: str, text: str) -> str:
 def _scenario_keys() -> str:
     """Return the page that leads to those of the games, with the sections that several games have."""
     text = (
-        "The keys of a [scenario file](../scenarios.md) depend on its key `game`. This page describes the sections "
-        "that several games share."
+        "The keys of a [scenario file](../scenarios.md) depend on its key `game`. Several games share these sections."
     )
     games = ", ".join(f'[`"{game}"`]({page_of_game(game)})' for game in schemas())
     parts = [
@@ -157,9 +156,8 @@ def _recipe_keys() -> str:
     text = (
         "Every key of every kind of [population recipe](../populations.md#kinds-of-recipe). "
         "`age.tail.linear` is the key `linear` of the section `[age.tail]`; keys in **bold** must be given, those of "
-        "an optional section only with it. A list of sections is written `[[attribute]]`, once for each. A "
-        "*population* is the name of a bundled recipe, or the path of a recipe or of a file that `reidsim populate` "
-        f"wrote. See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
+        "an optional section only with it. A *population* is the name of a bundled recipe, or the path of a recipe or "
+        f"of a file that `reidsim populate` wrote. See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
     )
     parts = [head("Recipe keys", text), described_by_path("Every recipe", RecipeHead, {})]
     recipes: list[type[Section]] = [*section_classes(Recipe), SocialMediaRecipe]
