@@ -13,7 +13,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class RecipeHead(Section):
-    """What every recipe tells about itself."""
+    """Keys of every recipe."""
 
     title: str = Field(default="", description="name shown by `reidsim list`")
     source: str = Field(default="", description="where the figures come from")
@@ -121,7 +121,7 @@ class Sf1Recipe(RecipeHead):
 
 
 class RegistryRecipe(RecipeHead):
-    """A registry that lists some people of another population, drawn at random."""
+    """A registry of people drawn at random from another population."""
 
     kind: Literal["registry"] = Field(description="this kind")
     population: str = Field(description="a population, of whole people")

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 
 class ListedAttributes(Section):
-    """Which attributes of the population tell what a voter list may carry."""
+    """Attributes of the population that a voter list may carry."""
 
     age: str | None = Field(default=None, description="attribute of the population that holds it")
     year_of_birth: str | None = Field(default=None, description="attribute of the population that holds it")
@@ -78,7 +78,7 @@ class Coverage(Section):
 
 
 class VoterListRecipe(RecipeHead):
-    """A voter list of a state: registered adults of a population, with what the state's list tells about them.
+    """A voter list of a state: registered adults, with the attributes that the state's list carries.
 
     Exactly one of ``attributes.age`` and ``attributes.year_of_birth`` is needed. Attributes that are not named are not
     in the list.

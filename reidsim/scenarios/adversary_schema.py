@@ -62,7 +62,7 @@ Planner = Annotated[str, AfterValidator(_known_planner), names_schema(PLANNERS)]
 
 
 class UnconfirmedSection(Section):
-    """A noisy signal in place of certainty about a hit; the first positive one is claimed."""
+    """A noisy signal of a hit; the first positive one is claimed."""
 
     sensitivity: Share = Field(description="probability of a positive signal after a hit")
     specificity: Share = Field(description="probability of a negative signal after a miss")
@@ -70,7 +70,7 @@ class UnconfirmedSection(Section):
 
 
 class SequentialSection(Section):
-    """The sequential attack of planner `fmdp`; its gain and cost of an exploit are those of the economics."""
+    """The sequential attack of planner `fmdp`, with the gain and cost of `[economics]`."""
 
     registry: str | None = Field(
         default=None,
@@ -239,7 +239,7 @@ class AdversarySection(PlannerSection):
 
 
 class WeightedSection(EquipmentSection):
-    """What one of several adversaries says besides how it links and plans."""
+    """Further keys of one of several adversaries."""
 
     weight: Share = Field(
         default=1.0,
@@ -249,7 +249,7 @@ class WeightedSection(EquipmentSection):
 
 
 class WeightedAdversarySection(WeightedSection, AdversarySection):
-    """One of several adversaries, of whom the records meet one: how it links and plans."""
+    """One of several adversaries: how it links and plans."""
 
     holds: tuple[str, ...] | None = Field(
         default=None,

@@ -23,7 +23,7 @@ Replications = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class SweepValues(Section):
-    """Values of one key: a list, which may stand without the section around it, or evenly spaced numbers."""
+    """Values of one key: a list, with or without the section, or evenly spaced numbers."""
 
     start: float | None = Field(default=None, alias="from", description="first value")
     stop: float | None = Field(default=None, alias="to", description="last value, above the first")
@@ -204,7 +204,7 @@ class LogNormal(_Uncertain):
 
 
 class Triangular(_Uncertain):
-    """A density that rises to the mode and falls from there."""
+    """A triangular density."""
 
     distribution: Literal["triangular"] = Field(description="a triangular density")
     low: float = Field(description="smallest value")

@@ -11,7 +11,7 @@ from reidsim.validation import Section
 
 
 class AttackChanges(Section):
-    """Parameters of the sequential attack that differ from those of the scenario's adversary."""
+    """Parameters of the sequential attack that differ from the scenario's."""
 
     gain: Money | None = Field(default=None, description="in place of the scenario's value")
     exploit_cost: Money | None = Field(default=None, description="in place of the scenario's value")
@@ -61,7 +61,7 @@ class SequentialFiguresSection(Section):
 
 
 class FiguresSection(Section):
-    """What a run computes and draws of its own game, besides the policies."""
+    """What a run computes and draws besides the policies."""
 
     strategies: dict[str, str] | None = Field(
         default=None,

@@ -50,7 +50,7 @@ class EconomicsSection(Section):
 
 
 class BeliefsSection(Section):
-    """What the publisher believes when it plans; the truth (economics) where not given."""
+    """What the publisher believes; the truth where not given."""
 
     loss: Money | None = Field(default=None, description="believed value; the true one if not given")
     gain: Money | None = Field(
@@ -70,7 +70,7 @@ class BeliefsSection(Section):
 
 
 class ScenarioHead(Section):
-    """What every scenario tells about itself."""
+    """Keys of every scenario."""
 
     title: str = Field(default="", description="printed above the results")
     source: str = Field(default="", description="where the study and its figures come from")

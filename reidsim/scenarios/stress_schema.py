@@ -43,7 +43,7 @@ class SensitivitySection(Section):
 
 
 class RobustnessSection(Section):
-    """Which policy, and which strategy of each record, survives the whole uncertainty."""
+    """Which policy, and which strategy of each record, is robust."""
 
     samples: Annotated[int, Field(ge=1, le=2**20)] | None = Field(
         default=None, description="parameter points; as many as `[uncertainty]` says if not given"

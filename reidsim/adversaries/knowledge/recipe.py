@@ -66,7 +66,7 @@ class GroupsSource(Section):
 
 
 class VoterListsSource(Section):
-    """The voter lists of the states: all that a state's list carries, about registered adults."""
+    """The voter lists of the states, about registered adults."""
 
     kind: Literal["voter-lists"] = Field(description="voter lists of the states")
     name: str = Field(default="voter lists", description="name of the source, which no other one has")

@@ -170,7 +170,7 @@ class ExpectationSection(Section):
 
 
 class AttackSection(Section):
-    """What an attack is worth; without it, nothing is said about payoffs."""
+    """What an attack is worth."""
 
     gain: Money = Field(description="gain from a re-identification")
     cost: Money = Field(default=0.0, description="cost of an attempt")

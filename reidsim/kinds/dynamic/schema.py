@@ -62,7 +62,7 @@ class CasesSection(Section):
 
 
 class EpidemicSection(Section):
-    """Cases drawn from the population: a wave that reaches each area in its time."""
+    """Cases drawn from the population: a wave that moves from area to area."""
 
     periods: _Count = Field(description="number of periods, from 1")
     cases: _Count = Field(description="number of cases of all periods, each a different person")

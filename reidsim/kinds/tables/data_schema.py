@@ -52,8 +52,8 @@ class PopulationSection(Section):
 class TablesResourceSection(DrawnResourceSection):
     """What adversaries can hold or buy.
 
-    With a `kind` it is a list drawn from the people of the scenario, which holds a person or does not. Without one it
-    is told by shares: it tells its attributes of anybody with the probability `coverage`, independently of others.
+    With a `kind` it is a list drawn from the people of the scenario. Without one it reveals its attributes of anybody
+    with probability `coverage`, independently.
     """
 
     attributes: tuple[str, ...] = Field(
@@ -90,7 +90,7 @@ class TablesResourceSection(DrawnResourceSection):
 
 
 class ReleaseSection(Section):
-    """Which records are to be shared; the files of records and people are of one form."""
+    """Which records are to be shared."""
 
     path: Annotated[str, Field(min_length=1)] | None = Field(
         default=None, description="file of records, in place of `table`; may be compressed"

@@ -64,7 +64,7 @@ class TablesEconomicsSection(EconomicsSection):
 
 
 class TablesBeliefsSection(ListBeliefsSection):
-    """What the publisher believes when it plans; the truth where not given."""
+    """What the publisher believes; the truth where not given."""
 
     risk: Risk | None = Field(
         default=None, description="where the publisher counts groups when planning; the true choice if not given"
@@ -153,7 +153,7 @@ class NodesSection(Section):
 
 
 class TablesFiguresSection(FiguresSection):
-    """What a run computes and draws of its own game, besides the policies."""
+    """What a run computes and draws besides the policies."""
 
     nodes: NodesSection | None = Field(
         default=None,
