@@ -57,9 +57,9 @@ def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
     """
     text = (
         "Every command with an example, its arguments and options; those in **bold** must be given. A SCENARIO or "
-        "RECIPE is a bundled name, or a path if it ends in `.toml` or has a slash. As an output, `-` is standard output, "
-        "to which tables go; warnings and progress go to standard error. Outputs are written whole or not at all, and "
-        "nothing is overwritten."
+        "RECIPE is a bundled name, or a path if it ends in `.toml` or has a slash. As an output, `-` is standard "
+        "output, to which tables go; warnings and progress go to standard error. Outputs are written whole or not at "
+        "all, and nothing is overwritten."
     )
     commands = {"reidsim": root} | {f"reidsim {name}": command for name, command in root.commands.items()}
     rows = Counter(row for command in commands.values() for row in _rows(command).values())
