@@ -78,7 +78,8 @@ class AgeFigure(Figure):
 class FiguresByAge(Section):
     """A probability for people of all ages together, by age group, or both.
 
-    Each figure has exactly one of ``source``, ``assumed`` and ``calibrated``. With age groups, the figure is 0 outside them.
+    Each figure has exactly one of ``source``, ``assumed`` and ``calibrated``. With age groups, the figure
+    is 0 outside them.
     """
 
     overall: Figure | None = Field(default=None, description="figure for people of all ages together")

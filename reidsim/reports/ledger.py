@@ -117,7 +117,7 @@ class Aside:
 
     def markdown(self) -> str:
         """Return what is compared, and how much of it agrees."""
-        return "\n".join([f"Not counted: {self.how.strip()} {_agree(self.entries)}", "", *_list(self.entries), ""])
+        return "\n".join([_lines(f"Not counted: {self.how} {_agree(self.entries)}"), "", *_list(self.entries), ""])
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class Ledger:
         """Return the paper's section of the ledger: what does not reproduce, then what does, folded."""
         missed = [entry for entry in self.entries if entry.verdict != REPRODUCED]
         done = [entry for entry in self.entries if entry.verdict == REPRODUCED]
-        lines = [f"## {self.scenario}", "", f"{self.paper}.", "", self.how.strip(), ""]
+        lines = [f"## {self.scenario}", "", _lines(f"{self.paper}."), "", _lines(self.how), ""]
         lines += [f"{self.reproduced} of {len(self.entries)} printed numbers and claims are reproduced.", ""]
         if missed:
             lines += ["Not reproduced:", "", *_list(missed), ""]
@@ -263,11 +263,16 @@ def _list(entries: Iterable[Entry]) -> list[str]:
     for entry in entries:
         tables.setdefault(entry.where, []).append(entry)
     items = [
-        fill(item, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        _lines(item, indent="  ")
         for where, table in tables.items()
         for item in min((_items(where, table, by) for by in (0, 1)), key=lambda items: len(" ".join(items).split()))
     ]
     return [*items, *(line for note in notes for line in ("", note))]
+
+
+def _lines(text: str, indent: str = "") -> str:
+    """Return a paragraph in lines of the width of the page, those after the first one indented."""
+    return fill(" ".join(text.split()), 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _noted_once(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:

@@ -28,8 +28,8 @@ _WIDTH = 120
 _SPACES = re.compile(r"(\"(?:[^\"\\]|\\.)*\")|\s+")
 _HEAD = """# Gallery
 
-{shown}, each with a finding, a figure and its command. Some runs are smaller than the bundled scenario; their commands
-show how.{ledger}
+{shown}, each with a finding, a figure and its command.
+Some runs are smaller than the bundled scenario; their commands show how.{ledger}
 
 This page and its pictures are the output of
 
@@ -37,7 +37,7 @@ This page and its pictures are the output of
 {command}
 ```
 """
-_LEDGER = " [The ledger](reproduction.md) has the numbers of the papers."
+_LEDGER = "\n[The ledger](reproduction.md) has the numbers of the papers."
 
 
 def make_gallery(folder: Path, names: Sequence[str] = (), *, progress: Progress | None = None) -> Path:
