@@ -157,6 +157,6 @@ def _default(parameter: Any) -> str:
     if parameter.required:
         return "required"
     default = parameter.default
-    if default is None or default is False:
+    if default is None or default is False or default == "":
         return "none"
     return f"`{default.value if isinstance(default, Enum) else default}`"
