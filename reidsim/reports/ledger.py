@@ -231,7 +231,7 @@ def ledger_page(ledgers: Sequence[Ledger]) -> str:
         "# Reproduction ledger",
         "",
         f"{done} of {entries} printed numbers and claims of the papers are reproduced: they differ from the printed",
-        f"one by no more than the tolerance stated with each paper, at most {_MOST:.0%} of the printed number (of the",
+        f"ones by no more than the tolerance stated with each paper, at most {_MOST:.0%} of the printed number (of the",
         "remaining risk, where its reduction is printed) plus half a unit of its last digit. Readings found by",
         "searching for the printed numbers are shown but not counted. Lists give printed→computed, and one value where",
         "both are equal.",
