@@ -28,7 +28,7 @@ SetOption = Annotated[
 SeedOption = Annotated[int | None, typer.Option(help="Root of all random draws, instead of the scenario's.", min=0)]
 AllowCodeOption = Annotated[
     bool,
-    typer.Option("--allow-code", help="Run modules that the scenario names, if you trust them."),
+    typer.Option("--allow-code", help="Run modules that the scenario names; only if you trust them."),
 ]
 KeepOption = Annotated[
     list[str] | None,

@@ -49,7 +49,7 @@ ResumeOption = Annotated[
     bool,
     typer.Option("--resume", help="Continue the batch in the folder (default: the scenario's latest in results)."),
 ]
-RerunFailedOption = Annotated[bool, typer.Option("--rerun-failed", help="Continue it, and repeat failed runs.")]
+RerunFailedOption = Annotated[bool, typer.Option("--rerun-failed", help="Continue the batch and repeat failed runs.")]
 
 
 def rerun(

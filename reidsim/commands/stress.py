@@ -32,7 +32,7 @@ def stress(
     ] = None,
     runs: Annotated[
         Path | None,
-        typer.Option("--runs", help="Folder that keeps finished runs for another time."),
+        typer.Option("--runs", help="Folder that keeps finished runs for later commands."),
     ] = None,
     executor: ExecutorOption = None,
     workers: WorkersOption = None,

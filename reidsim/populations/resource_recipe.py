@@ -53,7 +53,7 @@ Coverage = Share | CoverageByGroup | Annotated[tuple[CoverageByGroup, ...], Fiel
 
 
 class ResourceRecipe(RecipeHead):
-    """A registry, a genealogy database or any other file about people of a population.
+    """A file about people of a population, such as a genealogy database.
 
     At least one of ``size`` and ``coverage`` is needed.
     """

@@ -78,8 +78,8 @@ class AgeFigure(Figure):
 class FiguresByAge(Section):
     """A probability for people of all ages together, by age group, or both.
 
-    Each figure has exactly one of ``source``, ``assumed`` and ``calibrated``. Where there are age groups, a person of
-    an age that is in none of them has no probability, even where there is one for all ages.
+    Each figure has exactly one of ``source``, ``assumed`` and ``calibrated``. With age groups, the figure
+    is 0 outside them.
     """
 
     overall: Figure | None = Field(default=None, description="figure for people of all ages together")
@@ -99,7 +99,7 @@ class FiguresByAge(Section):
 
 
 class SocialMediaRecipe(RecipeHead):
-    """For each attribute the probability that it can be learned about a person from what the person posts."""
+    """For each attribute, the probability that it can be learned from a person's posts."""
 
     kind: Literal["social-media"] = Field(description="this kind")
     platform: str = Field(description="what people use")

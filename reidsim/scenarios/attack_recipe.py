@@ -40,7 +40,7 @@ class AttackResourceSection(Section):
 
 
 class AttackRecipe(Section):
-    """An attack in stages on records of a record-level scenario, or of one at dataset level."""
+    """An attack in stages on generalized records."""
 
     title: str = Field(default="", description="what the recipe is about")
     source: str = Field(default="", description="where its figures come from")

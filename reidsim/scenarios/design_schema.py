@@ -23,7 +23,7 @@ Replications = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class SweepValues(Section):
-    """Values of one key: a list, which may stand without the section around it, or evenly spaced numbers."""
+    """Values of one key: a list, with or without the section, or evenly spaced numbers."""
 
     start: float | None = Field(default=None, alias="from", description="first value")
     stop: float | None = Field(default=None, alias="to", description="last value, above the first")
@@ -150,8 +150,8 @@ class Uniform(_Uncertain):
     """Every value of an interval as likely as any other."""
 
     distribution: Literal["uniform"] = Field(description="every value as likely as any other")
-    low: float = Field(description="smallest value")
-    high: float = Field(description="largest value")
+    low: float = Field(description="bound of the interval")
+    high: float = Field(description="bound of the interval")
 
     @model_validator(mode="after")
     def _not_empty(self) -> Uniform:
@@ -178,8 +178,8 @@ class Normal(_Uncertain):
     distribution: Literal["normal"] = Field(description="normal, cut off where bounds are given")
     mean: float = Field(description="mean, before cutting off")
     sd: Annotated[float, Field(gt=0)] = Field(description="standard deviation, before cutting off")
-    low: float | None = Field(default=None, description="cut off below; not if not given")
-    high: float | None = Field(default=None, description="cut off above; not if not given")
+    low: float | None = Field(default=None, description="bound; none if not given")
+    high: float | None = Field(default=None, description="bound; none if not given")
 
     @model_validator(mode="after")
     def _not_empty(self) -> Normal:
@@ -193,8 +193,8 @@ class LogNormal(_Uncertain):
     distribution: Literal["lognormal"] = Field(description="a normal logarithm, cut off where bounds are given")
     median: Annotated[float, Field(gt=0)] = Field(description="median, before cutting off")
     sigma: Annotated[float, Field(gt=0)] = Field(description="standard deviation of the natural logarithm")
-    low: Annotated[float, Field(ge=0)] | None = Field(default=None, description="cut off below; not if not given")
-    high: Annotated[float, Field(gt=0)] | None = Field(default=None, description="cut off above; not if not given")
+    low: Annotated[float, Field(ge=0)] | None = Field(default=None, description="bound; none if not given")
+    high: Annotated[float, Field(gt=0)] | None = Field(default=None, description="bound; none if not given")
 
     @model_validator(mode="after")
     def _not_empty(self) -> LogNormal:
@@ -203,9 +203,9 @@ class LogNormal(_Uncertain):
 
 
 class Triangular(_Uncertain):
-    """A density that rises to the mode and falls from there."""
+    """A triangular density."""
 
-    distribution: Literal["triangular"] = Field(description="a density that rises to the mode and falls from there")
+    distribution: Literal["triangular"] = Field(description="a triangular density")
     low: float = Field(description="smallest value")
     mode: float = Field(description="most likely value")
     high: float = Field(description="largest value")
@@ -238,9 +238,7 @@ class Discrete(_Uncertain):
 
     distribution: Literal["discrete"] = Field(description="one of some values, which need not be numbers")
     values: tuple[Any, ...] = Field(min_length=1, description="the values")
-    weights: tuple[Annotated[float, Field(ge=0)], ...] | None = Field(
-        default=None, description="how likely each is, up to a factor"
-    )
+    weights: tuple[Annotated[float, Field(ge=0)], ...] | None = Field(default=None, description="weight of each value")
 
     @model_validator(mode="after")
     def _weighted(self) -> Discrete:
@@ -271,8 +269,7 @@ class UncertaintySection(Section):
 
     parameters: dict[str, Distribution] = Field(
         min_length=1,
-        description="key path = its distribution; in stress tests also `adversary`, a discrete one over names of "
-        "cross-play",
+        description="key path = its distribution; in stress tests also `adversary`, discrete, over names of cross-play",
     )
     samples: Annotated[int, Field(ge=1, le=MOST_POINTS)] = Field(default=100, description="points drawn")
     method: Literal["latin-hypercube", "sobol", "random"] = Field(

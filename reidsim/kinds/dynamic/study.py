@@ -84,7 +84,7 @@ class DynamicStudy(Study[DynamicScenario]):
         """Tables of people drawn from the population, as large as the largest of the study."""
         population, largest = self.cases.population, int(self.lattice.sizes.max())
         if population is None:
-            raise InputError("nobody to draw cases from", where="population", expected="it, for policy pk")
+            raise InputError("nobody to draw cases from", where="population", expected="a population, for policy pk")
         rng = random_stream(self.scenario.seed, "simulated-tables")
         if largest > population.total:
             expected = f"at most the {population.total:,.0f} people of the population"

@@ -131,14 +131,14 @@ class ParticipationKind(Kind):
         """Yield which best replies do not settle, and whether the planner's choice is proved."""
         for policy, found in outcomes.items():
             if policy.startswith("from-") and not found.equilibrium.exact:
-                yield f"{policy}: best replies do not settle; what is shown is no equilibrium"
+                yield f"{policy}: best replies do not converge; the result shown is not an equilibrium"
             if policy == "planner" and not found.equilibrium.exact:
                 yield "planner: families are too large to enumerate; a larger sum of payoffs may exist"
 
     def opponents(self, study: ParticipationStudy, **options: Any) -> Any:
         """Refuse cross-play: whoever searches the database has no choice."""
         raise InputError(
-            "no adversary decides: everybody is searched for", source=study.loaded.path, where="game", found=self.name,
+            "this game has no adversary who decides", source=study.loaded.path, where="game", found=self.name,
             expected="a kind of scenario with an adversary",
         )  # fmt: skip
 
@@ -153,7 +153,7 @@ class ParticipationKind(Kind):
             ".",
         )
         yield (
-            f"Finding a relative is worth {number_text(subjects.get('benefit'))}, all else that joining brings "
+            f"Finding a relative is worth {number_text(subjects.get('benefit'))}, other services "
             f"{number_text(subjects.get('services', 0))}; being identified costs {number_text(subjects.get('harm'))}.",
         )
         if subjects.get("concern"):
