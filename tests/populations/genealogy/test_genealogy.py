@@ -5,10 +5,11 @@ import dataclasses
 import numpy as np
 import pyarrow as pa
 import pytest
+from genealogy_figures import check_pedigree
 from pyarrow import parquet
 
 from reidsim.errors import InputError
-from reidsim.populations.genealogy.genealogy import MAN, WOMAN, Mutations, check_pedigree
+from reidsim.populations.genealogy.genealogy import MAN, WOMAN, Mutations
 from reidsim.populations.genealogy.genealogy_file import read_genealogy, to_table, write_genealogy
 from reidsim.populations.genealogy.vectorised import simulate
 
