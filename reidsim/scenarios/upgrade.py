@@ -174,10 +174,7 @@ def _require_loads(unfinished: Path, path: Path) -> None:
         # Nothing that it names is imported by that.
         load_scenario(unfinished, allow_code=True)
     except InputError as error:
-        raise InputError(
-            f"cannot be used even when rewritten: {error.problem}", source=path, where=error.where, found=error.found,
-            expected=error.expected, hint=error.hint,
-        ) from None  # fmt: skip
+        raise error.but(problem=f"cannot be used even when rewritten: {error.problem}", source=path) from None
 
 
 def _check_base(content: dict[str, Any], path: Path) -> None:
