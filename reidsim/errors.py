@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -118,6 +118,29 @@ def nearest(name: str, valid: Iterable[str]) -> str | None:
     by_lower = {candidate.lower(): candidate for candidate in valid}
     close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     return f"did you mean {by_lower[close[0]]!r}?" if close else None
+
+
+def require_among(
+    problem: str,
+    found: Iterable[object],
+    known: Collection[object],
+    *,
+    source: str | Path | None = None,
+    where: str | None = None,
+    shown: int = 8,
+    otherwise: str | None = None,
+) -> None:
+    """Check that names are among those known; where none are, `otherwise` is expected. See `not_among`.
+
+    Raises
+    ------
+    InputError
+        For the first that is not.
+    """
+    for name in found:
+        if name not in known:
+            error = not_among(problem, name, known, source=source, where=where, shown=shown)
+            raise error.but(expected=otherwise) if otherwise and not len(known) else error
 
 
 def not_among(

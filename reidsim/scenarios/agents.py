@@ -21,7 +21,7 @@ from reidsim.agents.profile import (
     Meeting,
     ParticipationRule,
 )
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import listed, require_among
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.equipment_schema import EquipmentSection
@@ -199,15 +199,8 @@ def check_resources(
     for name, section in types_of(scenario).items():
         where = section_of(scenario, name)
         for key in ("holds", "buys"):
-            for resource in getattr(section, key) or ():
-                if resource not in resources:
-                    raise InputError(
-                        "no such resource",
-                        where=f"{where}.{key}",
-                        found=resource,
-                        expected=f"one of {listed(resources)}" if resources else "a section [resources.NAME] of it",
-                        hint=nearest(resource, resources),
-                    )
+            named, otherwise = getattr(section, key) or (), "a section [resources.NAME] of it"
+            require_among("no such resource", named, resources, where=f"{where}.{key}", otherwise=otherwise)
             check_buyer(name, f"{where}.{key}", getattr(section, key) or (), buyers)
         if not section.needs_resources:
             check_buyer(name, where, own[name], buyers)

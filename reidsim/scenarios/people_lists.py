@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.bundled import data_file, resolve
-from reidsim.errors import InputError, not_among
+from reidsim.errors import InputError, require_among
 from reidsim.populations.catalogue import Recipe, recipe_of
 from reidsim.populations.people_lists import ListRule, PeopleList, Streams, draw_lists
 from reidsim.populations.resource_recipe import Coverage, ResourceRecipe, chance_by_value
@@ -141,9 +141,7 @@ class _Maker:
                 raise InputError("not a recipe of a resource", where="recipe", found=section.recipe)
             self.file = read
         self.attributes = attributes or (self.file.attributes if self.file else None) or self._told()
-        for attribute in self.attributes:
-            if attribute not in people.values:
-                raise not_among("no such attribute", attribute, people.values, where="attributes")
+        require_among("no such attribute", self.attributes, people.values, where="attributes")
 
     def check_population(self, population: str) -> None:
         """Check that a recipe is about the scenario's people."""
@@ -203,9 +201,7 @@ class _Maker:
             chance = chance * (self.voters.state_of_person() >= 0)
         for attribute, values in {**(file.among if file else {}), **section.among}.items():
             codes, labels = self.people.coded(attribute, f"among.{attribute}")
-            for value in values:
-                if value not in labels:
-                    raise not_among(f"not a value of {attribute!r}", value, labels, where=f"among.{attribute}")
+            require_among(f"not a value of {attribute!r}", values, labels, where=f"among.{attribute}")
             chance = chance * np.isin(codes, [labels.index(value) for value in values])
         return chance
 

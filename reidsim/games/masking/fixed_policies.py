@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.errors import InputError, nearest
+from reidsim.errors import InputError, require_among
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.defenders.defender import Game, outcome_of, withholding
 from reidsim.games.equilibrium import Equilibrium
@@ -72,9 +72,7 @@ def solve_policy(
     InputError
         If the policy is unknown or a rate is not a share.
     """
-    if policy not in MASKING_POLICIES:
-        expected = f"one of {', '.join(MASKING_POLICIES)}"
-        raise InputError("policy unknown", found=policy, expected=expected, hint=nearest(policy, MASKING_POLICIES))
+    require_among("policy unknown", (policy,), MASKING_POLICIES)
     played: Game = without_inference(game) if policy in ("demographics-only", "one-stage-masking") else game
     if policy in ("masking", "one-stage-masking", "no-attack-masking"):
         no_attack = policy == "no-attack-masking"
