@@ -49,11 +49,17 @@ def meeting_of(agents: AgentsSection | None) -> Meeting:
     return "one-of" if agents is None else agents.together
 
 
-def economics_of(section: WeightedSection, economics: EconomicsSection, agents: AgentsSection) -> EconomicsSection:
-    """Return the economics of an adversary, with the fine to expect for an exploit as a part of its cost."""
+def economics_of(
+    section: WeightedSection, economics: EconomicsSection, agents: AgentsSection, *, sequential: bool = False
+) -> EconomicsSection:
+    """Return the economics of an adversary, with the fine to expect for an exploit as a part of its cost.
+
+    A sequential attack accounts for fines itself.
+    """
     gain = economics.adversary_gain if section.gain is None else section.gain
     cost = economics.cost if section.cost is None else section.cost
-    return economics.model_copy(update={"gain": gain, "cost": cost + expected_fine(agents)})
+    fine = 0.0 if sequential else expected_fine(agents)
+    return economics.model_copy(update={"gain": gain, "cost": cost + fine})
 
 
 def expected_fine(agents: AgentsSection) -> float:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reidsim.errors import InputError, listed, require_among
-from reidsim.kinds.tables.policies import POLICIES, policy_named
+from reidsim.errors import InputError, require_among
+from reidsim.kinds.tables.policies import POLICIES, WHERE, policy_named
 from reidsim.scenarios.adversary_schema import WeightedAdversarySection, check_adversaries
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
+from reidsim.scenarios.policy import require_by_agents
 from reidsim.scenarios.resource_schema import check_together
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
@@ -235,13 +236,8 @@ def _check_safe_harbor(scenario: TablesScenario) -> None:
 
 def _check_policies(scenario: TablesScenario) -> None:
     policies = scenario.publisher.policies
-    unplayed = [name for name in policies if not policy_named(name).by_agents]
-    if scenario.in_rounds and unplayed:
-        playable = [policy.name for policy in POLICIES.values() if policy.by_agents]
-        raise InputError(
-            "not a policy of scenarios with agents", where="publisher.policies", found=unplayed[0],
-            expected=f"among {listed(playable, 20)}",
-        )  # fmt: skip
+    for name in policies if scenario.in_rounds else ():
+        require_by_agents(policy_named(name), POLICIES.values(), WHERE)
     walking = walks_whole_lattice(scenario)
     if walking and scenario.publisher.search == "anytime":
         key, policy = next(iter(walking.items()))
