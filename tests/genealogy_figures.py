@@ -93,7 +93,7 @@ def check_pedigree(genealogy: Genealogy) -> None:
     before = g.haplotypes[mutations.individual, mutations.locus]
     _require((before == mutations.before) & (before != mutations.after), "a mutation that does not fit the haplotype")
     sons = children[g.sex[children] == MAN]
-    same = g.transmitted(g.father[sons].astype(np.int64)) == g.haplotypes[sons]
+    same = transmitted(g, g.father[sons].astype(np.int64)) == g.haplotypes[sons]
     _require(same.all(axis=1), "a haplotype that differs from the father's by more than his mutations", sons)
 
 
@@ -101,3 +101,17 @@ def _require(holds: NDArray[np.bool_], problem: str, rows: Rows | None = None) -
     if not holds.all():
         row = int(holds.argmin())
         raise InputError(problem, where=f"row {row if rows is None else rows[row]}")
+
+
+def transmitted(genealogy: Genealogy, rows: Rows) -> Haplotypes:
+    """Return the haplotypes that the sons of some men are born with, shape (n_rows, n_loci)."""
+    passed_on = genealogy.haplotypes[rows]
+    order = np.argsort(rows, kind="stable")
+    # A man may be listed as often as he has sons, each time with all of his mutations.
+    first = np.searchsorted(rows[order], genealogy.mutations.individual, side="left")
+    times = np.searchsorted(rows[order], genealogy.mutations.individual, side="right") - first
+    mutation = np.repeat(np.arange(len(times)), times)
+    within = np.arange(len(mutation)) - np.repeat(np.cumsum(times) - times, times)
+    sons = order[first[mutation] + within]
+    passed_on[sons, genealogy.mutations.locus[mutation]] = genealogy.mutations.after[mutation]
+    return passed_on

@@ -147,19 +147,6 @@ class Genealogy:
             return np.flatnonzero(self.generation >= self.n_generations - generations)
         return self.males_of(range(-min(generations, self.n_generations), 0))
 
-    def transmitted(self, rows: Rows) -> Haplotypes:
-        """Return the haplotypes that the sons of some men are born with, shape (n_rows, n_loci)."""
-        passed_on = self.haplotypes[rows]
-        order = np.argsort(rows, kind="stable")
-        # A man may be listed as often as he has sons, each time with all of his mutations.
-        first = np.searchsorted(rows[order], self.mutations.individual, side="left")
-        times = np.searchsorted(rows[order], self.mutations.individual, side="right") - first
-        mutation = np.repeat(np.arange(len(times)), times)
-        within = np.arange(len(mutation)) - np.repeat(np.cumsum(times) - times, times)
-        sons = order[first[mutation] + within]
-        passed_on[sons, self.mutations.locus[mutation]] = self.mutations.after[mutation]
-        return passed_on
-
     def content_digest(self) -> str:
         """Return the SHA-256 of all columns, names and the seed, in hexadecimal."""
         digest = hashlib.sha256()
