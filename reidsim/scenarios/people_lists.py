@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from reidsim.populations.resource_recipe import Coverage, ResourceRecipe, chance
 from reidsim.populations.resources import ANYONE
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.populations.social_media import SocialMediaModel, load_social_media
-from reidsim.random_streams import nested_stream
+from reidsim.random_streams import nested_stream, word_of
 from reidsim.scenarios.list_file import list_in_file
 from reidsim.scenarios.people_values import AGE, People
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
@@ -33,7 +32,6 @@ _ALLELES_MISSING = 0.3
 _SAID_AS = {"age": "year of birth", "birth_year": "year of birth"}
 # Decisions about lists.
 _MEMBERSHIP, _CONTENTS = 0, 1
-_WORD = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +64,7 @@ class ListsOfPeople:
         """Draw the lists: each from streams of its own, so that one more changes none of the others."""
 
         def streams(decision: int) -> Streams:
-            return lambda name: nested_stream(seed, "lists", (decision, _word(name), replication))
+            return lambda name: nested_stream(seed, "lists", (decision, word_of(name), replication))
 
         drawn = draw_lists(
             self.people.values, self.rules, self.together, streams(_MEMBERSHIP), streams(_CONTENTS)
@@ -263,8 +261,3 @@ class _Maker:
             first, last = figure.bounds
             found[(ages >= first) & (ages <= (np.inf if last is None else last))] = figure.probability
         return found
-
-
-def _word(name: str) -> int:
-    """Return a number for a name that is the same in every process."""
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:_WORD], "big")
