@@ -49,6 +49,21 @@ _DEEPEST, _MOST_DOTS = 50, 5_000
 _DOT_OF_KEY = re.compile(r"\.[ \t]*[\"']?[A-Za-z_-]")
 
 
+def read_json(path: Path) -> Any:
+    """Read a JSON file as `read_text` does; its content is plain data.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, is larger, or no JSON.
+    """
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not valid JSON: {error}", source=path) from None
+
+
 def read_text(path: Path) -> str:
     """Read a text file in UTF-8 that somebody wrote by hand, or that tells of a run: of 32 MiB at most.
 

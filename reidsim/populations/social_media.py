@@ -44,11 +44,6 @@ class Figure(Section):
             )
         return self
 
-    @property
-    def is_published(self) -> bool:
-        """Whether the figure has a source, rather than being assumed or calibrated."""
-        return self.source is not None
-
 
 class AgeFigure(Figure):
     """A probability for people of some ages."""
@@ -129,18 +124,6 @@ class SocialMediaModel:
     def attributes(self) -> tuple[str, ...]:
         """Attributes that can be learned about somebody; all others cannot."""
         return tuple(self.recipe.attributes)
-
-    @property
-    def unpublished(self) -> tuple[str, ...]:
-        """Where figures are assumed or calibrated, such as ``"use, ages 30..49"``."""
-        parts = {"use": self.recipe.use, **self.recipe.attributes}
-        return tuple(
-            f"{part}, ages {figure.ages}" if isinstance(figure, AgeFigure) else part
-            for part, figures in parts.items()
-            if figures is not None
-            for figure in (*([figures.overall] if figures.overall else []), *figures.by_age)
-            if not figure.is_published
-        )
 
     @overload
     def use(self, age: int | None = None) -> float: ...

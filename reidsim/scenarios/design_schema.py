@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from reidsim.errors import InputError, listed, not_among
+from reidsim.errors import InputError, listed, require_among
 from reidsim.validation import Section
 
 # Keys that make a batch, say what is computed of a single run, or tell the game: the same at every point.
@@ -129,9 +129,7 @@ class SweepSection(Section):
 
     def _check_one_at_a_time(self) -> None:
         where = "one_at_a_time"
-        for key in self.one_at_a_time:
-            if key not in self.values:
-                raise not_among("key without values", key, self.values, where=where)
+        require_among("key without values", self.one_at_a_time, self.values, where=where)
         if len(self.one_at_a_time) == 1 or len(set(self.one_at_a_time)) < len(self.one_at_a_time):
             raise InputError("not several keys", where=where, found=list(self.one_at_a_time), expected="two or more")
         for group in self.together:
@@ -145,6 +143,13 @@ class _Uncertain(Section):
 
     whole: bool = Field(default=False, description="round to whole numbers, for keys that count something")
 
+    @model_validator(mode="after")
+    def _not_empty(self) -> Self:
+        low, high = getattr(self, "low", None), getattr(self, "high", None)
+        if low is not None and high is not None and low >= high:
+            raise InputError("empty interval", where="low", found=[low, high], expected="low below high")
+        return self
+
 
 class Uniform(_Uncertain):
     """Every value of an interval as likely as any other."""
@@ -153,11 +158,6 @@ class Uniform(_Uncertain):
     low: float = Field(description="bound of the interval")
     high: float = Field(description="bound of the interval")
 
-    @model_validator(mode="after")
-    def _not_empty(self) -> Uniform:
-        _check_interval(self.low, self.high)
-        return self
-
 
 class LogUniform(_Uncertain):
     """A uniform logarithm: every order of magnitude as likely as any other."""
@@ -165,11 +165,6 @@ class LogUniform(_Uncertain):
     distribution: Literal["log-uniform"] = Field(description="every order of magnitude as likely as any other")
     low: Annotated[float, Field(gt=0)] = Field(description="smallest value")
     high: float = Field(description="largest value")
-
-    @model_validator(mode="after")
-    def _not_empty(self) -> LogUniform:
-        _check_interval(self.low, self.high)
-        return self
 
 
 class Normal(_Uncertain):
@@ -181,11 +176,6 @@ class Normal(_Uncertain):
     low: float | None = Field(default=None, description="bound; none if not given")
     high: float | None = Field(default=None, description="bound; none if not given")
 
-    @model_validator(mode="after")
-    def _not_empty(self) -> Normal:
-        _check_interval(self.low, self.high)
-        return self
-
 
 class LogNormal(_Uncertain):
     """A normal logarithm, cut off where bounds are given."""
@@ -195,11 +185,6 @@ class LogNormal(_Uncertain):
     sigma: Annotated[float, Field(gt=0)] = Field(description="standard deviation of the natural logarithm")
     low: Annotated[float, Field(ge=0)] | None = Field(default=None, description="bound; none if not given")
     high: Annotated[float, Field(gt=0)] | None = Field(default=None, description="bound; none if not given")
-
-    @model_validator(mode="after")
-    def _not_empty(self) -> LogNormal:
-        _check_interval(self.low, self.high)
-        return self
 
 
 class Triangular(_Uncertain):
@@ -211,8 +196,7 @@ class Triangular(_Uncertain):
     high: float = Field(description="largest value")
 
     @model_validator(mode="after")
-    def _not_empty(self) -> Triangular:
-        _check_interval(self.low, self.high)
+    def _mode_within(self) -> Triangular:
         if not self.low <= self.mode <= self.high:
             raise InputError("mode outside the interval", where="mode", found=self.mode, expected="from low to high")
         return self
@@ -226,11 +210,6 @@ class Beta(_Uncertain):
     b: Annotated[float, Field(gt=0)] = Field(description="second parameter of shape")
     low: float = Field(default=0.0, description="lower bound")
     high: float = Field(default=1.0, description="upper bound")
-
-    @model_validator(mode="after")
-    def _not_empty(self) -> Beta:
-        _check_interval(self.low, self.high)
-        return self
 
 
 class Discrete(_Uncertain):
@@ -288,9 +267,7 @@ class UncertaintySection(Section):
         pairs: set[frozenset[str]] = set()
         for number, correlation in enumerate(self.correlations):
             where = f"correlations[{number}]"
-            for key in correlation.keys:
-                if key not in self.parameters:
-                    raise not_among("no such uncertain parameter", key, self.parameters, where=where)
+            require_among("no such uncertain parameter", correlation.keys, self.parameters, where=where)
             pair = frozenset(correlation.keys)
             if len(pair) < 2 or pair in pairs:
                 problem = "correlation given twice" if pair in pairs else "correlation of a parameter with itself"
@@ -356,8 +333,3 @@ def _repeated(values: Iterable[Any]) -> Iterator[Any]:
 
 def _holds(section: str, key: str) -> bool:
     return key == section or key.startswith(f"{section}.")
-
-
-def _check_interval(low: float | None, high: float | None) -> None:
-    if low is not None and high is not None and low >= high:
-        raise InputError("empty interval", where="low", found=[low, high], expected="low below high")

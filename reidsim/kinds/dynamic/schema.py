@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, require_among
 from reidsim.kinds.dynamic.policies import FIXED, PK, PolicyName
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.hierarchy_schema import GeneralizedSection
@@ -200,8 +200,4 @@ class DynamicScenario(PublisherScenario):
             raise InputError("cases do not decide whether they are released", where="agents.participation")
 
     def _require_known(self, names: tuple[str, ...], where: str) -> None:
-        for name in names:
-            if name not in self.attributes:
-                raise InputError(
-                    "no such attribute", where=where, found=name, expected=f"one of {listed(self.attributes)}"
-                )
+        require_among("no such attribute", names, self.attributes, where=where)

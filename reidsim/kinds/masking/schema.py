@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed, not_among
+from reidsim.errors import InputError, listed, require_among
 from reidsim.kinds.masking.subjects_schema import SubjectsSection
 from reidsim.kinds.masking.tables_schema import PeopleSection, ResourceSection, TableSection, TargetsSection
 from reidsim.scenarios.adversary_schema import PlannerSection, Share, WeightedSection, check_adversaries
@@ -187,8 +187,7 @@ class MaskingScenario(ScenarioHead):
         if self.adversary.resource is not None:
             resources["adversary.resource"] = self.adversary.resource
         for where, resource in resources.items():
-            if resource not in self.resources:
-                raise not_among("no such resource", resource, self.resources, where=where)
+            require_among("no such resource", (resource,), self.resources, where=where)
         if self.adversary.knowledge is None:
             return
         register = self.resources[self.register]

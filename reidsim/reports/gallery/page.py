@@ -14,7 +14,7 @@ from reidsim.bundled import bundled_names
 from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.run import stress_loaded
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, require_among
 from reidsim.figures.saving import save_figure
 from reidsim.reports.gallery.exhibits import EXHIBITS, Exhibit
 from reidsim.reports.illustration import figures_of
@@ -63,10 +63,7 @@ def make_gallery(folder: Path, names: Sequence[str] = (), *, progress: Progress 
     """
     bundled = bundled_names("scenarios")
     names = list(dict.fromkeys(names))
-    for name in names:
-        if name not in bundled:
-            raise InputError("no bundled scenario of this name", found=name, expected=listed(bundled, 20),
-                             hint=nearest(name, bundled))  # fmt: skip
+    require_among("no bundled scenario of this name", names, bundled, shown=20)
     pictures = folder / "gallery"
     page = folder / "gallery.md"
     try:
