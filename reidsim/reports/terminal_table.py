@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+import pandas as pd
 from rich.table import Table
 from rich.text import Text
+
+from reidsim.measures import Measure
 
 
 def titled_table(title: str, columns: Iterable[object], caption: str = "", left: Collection[str] = ("",)) -> Table:
@@ -14,3 +17,10 @@ def titled_table(title: str, columns: Iterable[object], caption: str = "", left:
     for number, column in enumerate(map(str, columns)):
         table.add_column(column, justify="right" if number and column not in left else "left", no_wrap=not number)
     return table
+
+
+def text_with_interval(measure: Measure, value: float, half: float | None) -> str:
+    """Return a value of a measure, and the half-width of its confidence interval if there is one."""
+    if pd.isna(value) or half is None or pd.isna(half):
+        return measure.text(value)
+    return f"{measure.text(value)} ± {measure.text(half)}"
