@@ -6,7 +6,7 @@ It is in ``studies/wan2021``: 20 draws at each of over 100 points take longer th
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +84,10 @@ def _value(value: Any) -> Hashable:
 
 def _varied(means: pd.DataFrame, key: str) -> pd.DataFrame:
     """Return the rows in which every other key has its usual value, by the values of `key`, ascending."""
-    others = [name for name in means.index.names if name != key]
+    others = [str(name) for name in means.index.names if name != key]
     usual = [means.index.get_level_values(name).value_counts().idxmax() for name in others]
-    return means.xs(tuple(usual), level=others).sort_index()
+    rows = means.reset_index(others)
+    return rows[(rows[others] == usual).all(axis=1)].drop(columns=others).sort_index()
 
 
 def _in_general(holds: pd.Series) -> Found:
@@ -120,12 +121,11 @@ def _settings(study: pd.DataFrame, payoffs: pd.DataFrame) -> dict[str, Computed]
     weights, methods = _varied(payoffs, "subjects.weights"), _varied(payoffs, "adversary.stages.0.method")
     settings = _varied(_means(study, _SETTINGS, _PAYOFF), "subjects.weights")
     (biased,) = [name for name in settings.index if name.startswith("{")]
-    played = [game for game in _GAMES if game in settings.columns]
-    own = settings.loc["entropy"]
+    own = settings.T["entropy"]
     return {
-        "uniform weights": _games(weights.loc["uniform"] > weights.loc["entropy"], _GAMES),
-        "biased weights": _games(settings.loc[biased] > own, played),
-        "nearest neighbour": _games(methods.loc["nearest-neighbour"] > methods.loc["tmrca"], _GAMES),
+        "uniform weights": _games(weights, "uniform", "entropy"),
+        "biased weights": _games(settings, biased, "entropy"),
+        "nearest neighbour": _games(methods, "nearest-neighbour", "tmrca"),
         "own strategy": Found(
             f"${own['masking']:.2f} instead of ${own['same-strategy']:.2f}",
             holds=bool(own["masking"] > own["same-strategy"]),
@@ -133,9 +133,11 @@ def _settings(study: pd.DataFrame, payoffs: pd.DataFrame) -> dict[str, Computed]
     }
 
 
-def _games(more: pd.Series, games: Sequence[str]) -> Found:
-    """Tell in how many games the payoff is higher."""
-    return Found(f"in {int(more[games].sum())} of {len(games)} games", holds=bool(more[games].all()))
+def _games(table: pd.DataFrame, setting: str, usual: str) -> Found:
+    """Tell in how many games the payoff is higher in a setting than in the usual one."""
+    payoffs = table.loc[[setting, usual], [game for game in _GAMES if game in table]].to_numpy()
+    more = payoffs[0] > payoffs[1]
+    return Found(f"in {more.sum()} of {len(more)} games", holds=bool(more.all()))
 
 
 def _privacy_and_utility(study: pd.DataFrame) -> dict[str, Computed]:
@@ -162,8 +164,9 @@ def _robustness(study: pd.DataFrame, payoffs: pd.DataFrame) -> dict[str, Compute
         knowing = _varied(payoffs, key)
         for _, believed in mistaken.groupby(level="beliefs.cost"):
             table = _varied(believed, key)
-            error = (table["masking"] - knowing["masking"].reindex(table.index)).abs()
-            smaller.append(error < 0.5 * (table["masking"] - table["opt-in"]))
+            known = knowing.reindex(table.index)
+            error = (table["masking"] - known["masking"]).abs()
+            smaller.append(error < 0.5 * (known["masking"] - known["opt-in"]))
     return {"robustness": _in_general(pd.concat(smaller))}
 
 

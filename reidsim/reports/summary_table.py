@@ -84,8 +84,8 @@ def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
         units = counted_units(result.manifest["content"])
         yield from summary_tables(means, title, measures.values(), half_widths=halves, units=units)
         return
-    wide = (of[order[0]].unstack(groups, sort=False) for of in (means, halves))
-    tables = list(sweep_tables(measures[order[0]], *wide, result.manifest["content"], title))
+    wide, intervals = (of[order[0]].unstack(groups, sort=False) for of in (means, halves))
+    tables = list(sweep_tables(measures[order[0]], wide, intervals, result.manifest["content"], title))
     if gain_goes_with_loss(result.manifest["content"], swept):
         tables[-1].caption = f"{tables[-1].caption}\n{GAIN} is not stated: it is {LOSS} of each point"
     yield from tables

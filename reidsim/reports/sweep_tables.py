@@ -119,8 +119,8 @@ def _blocks(
         own = [key for key in keys if key not in others]
         if in_turn and pd.api.types.is_numeric_dtype(rows[group[0]].dtype):
             # The scenario's own value is a point of the first key alone; other keys stay in their order.
-            places = [pd.factorize(rows[key])[0] for key in reversed(own) if key not in group]
-            rows = rows.iloc[np.lexsort((rows[group[0]], *places))]
+            places = [np.asarray(pd.factorize(rows[key])[0]) for key in reversed(own) if key not in group]
+            rows = rows.iloc[np.lexsort([rows[group[0]].to_numpy(), *places])]
         varying = [key for key in own if len(rows[key].unique()) > 1] or own[:1]
         labels = dict(_values(rows[key], names[key]) for key in varying)
         yield _Block(labels, bare.loc[rows.index], texts.loc[rows.index])

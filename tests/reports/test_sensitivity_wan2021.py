@@ -113,6 +113,6 @@ def test_a_range_of_six_times_counts_by_parameter():
 def test_a_mistake_that_costs_more_than_half_of_the_advantage_counts():
     table = study()
     mistaken = (table["scenario"] == "wan2021-robustness") & (table["policy"] == "masking")
-    table.loc[mistaken & table["point"].str.contains('"beliefs.cost": 20.0'), "publisher_payoff"] -= 25
+    table.loc[mistaken & table["point"].str.contains('"beliefs.cost": 20.0'), "publisher_payoff"] -= 35
     found = sensitivity.claims(table)["robustness"]
     assert (found.value, found.holds) == ("at 4 of 8 values", False)
