@@ -34,8 +34,8 @@ _RISING = {
 }
 # "In general", "always", "in most cases": at this share of the values, at least.
 _IN_GENERAL = 0.9
-# "Almost the same" payoff: within so many dollars.
-_ALMOST = 1.0
+# "Almost the same" payoff: less by at most this share, as of solvers that are "approximately the same" (Table 3).
+_ALMOST = 0.01
 # "More than six times", of the range of payoffs.
 _TIMES = 6
 
@@ -59,7 +59,7 @@ def claims(study: pd.DataFrame) -> dict[str, Computed]:
     found: dict[str, Computed] = {
         "masking pays most": _in_general(every["masking"] > every[_BASELINES].max(axis=1)),
         "one-stage pays more": _in_general(every["one-stage-masking"] > every["masking"]),
-        "no-attack pays almost the same": _in_general((every["masking"] - every["no-attack-masking"]) <= _ALMOST),
+        "no-attack pays almost the same": _in_general(every["no-attack-masking"] >= (1 - _ALMOST) * every["masking"]),
         "six times": _six_times(varied),
         "benefit": _linear(varied[_BENEFIT]),
     }
@@ -148,11 +148,8 @@ def _privacy_and_utility(study: pd.DataFrame) -> dict[str, Computed]:
     protected = [name for name in _BASELINES if not name.startswith("random")]
     lower = [name for name in _SCENARIOS if name not in ("no-protection", "masking", "one-stage-masking")]
     return {
-        "privacy": _in_general(risks["masking"] < risks[protected].min(axis=1)),
-        "utility": _in_general(
-            (utilities["masking"] > utilities[lower].max(axis=1))
-            & (utilities["masking"] < utilities[["no-protection", "one-stage-masking"]].min(axis=1))
-        ),
+        "privacy": _in_general((risks["masking"] < risks[protected].min(axis=1)) | (risks["masking"] == 0)),
+        "utility": _in_general(utilities["masking"] >= utilities[lower].max(axis=1)),
     }
 
 
@@ -174,6 +171,7 @@ def _support(study: pd.DataFrame) -> dict[str, Computed]:
     found: dict[str, Computed] = {}
     for name, measure, low, high in (("usefulness", "usefulness", 0, 4), ("fairness", "usefulness_fairness", 0.5, 1.5)):
         table = _varied(_means(study, _SENSITIVITY, measure), "subjects.minority_support").loc[low:high]
-        others = [*_BASELINES[1:], "k-anonymity"]
+        # Everybody shares the same with demographics only, which is neither useful nor unfair.
+        others = [*_BASELINES[2:], "k-anonymity"]
         found[f"support: {name}"] = _in_general(table["masking"] > table[others].max(axis=1))
     return found
