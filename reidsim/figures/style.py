@@ -106,7 +106,7 @@ def parameter_label(parameter: str) -> str:
 def key_words(key: str) -> str:
     """Return a key of a scenario as readers call it, such as ``"believed cost"`` for ``beliefs.cost``.
 
-    Of sections that a scenario names, there may be several with the same key: they are told, as in ``"size of registry"``.
+    Sections with names of their own are told, as in ``"size of registry"``: there may be several with the same key.
     """
     section, _, name = key.rpartition(".")
     words = _KEY_WORDS.get(name, name.replace("_", " "))

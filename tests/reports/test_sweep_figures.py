@@ -241,7 +241,7 @@ def test_lines_without_a_run_that_ended_well_are_not_drawn():
 
 def test_databases_that_change_in_size_are_lines_of_their_own():
     keys = [f"resources.{name}.size" for name in ("registry", "genealogy")]
-    sweep = SweepSection(values={key: [10, 20] for key in keys}, one_at_a_time=keys)
+    sweep = SweepSection(values={key: [10, 20] for key in keys}, one_at_a_time=tuple(keys))
     points = [(10, 10), (20, 10), (10, 20)]
     runs = pd.DataFrame(points, columns=keys).assign(state="complete", policy="masking", publisher_payoff=[1.0, 2, 3])
     content = {"resources": {"registry": {"size": 10}, "genealogy": {"size": 10}}}
