@@ -32,7 +32,7 @@ OTHERS = {
     "economics.cost": [0.0, 20.0],
     "adversary.stages.0.method": ["nearest-neighbour"],
     "subjects.weights": ["uniform"],
-    "subjects.minority_support": [0.5, 1.5],
+    "subjects.minority_support": [0.5, 1.0],
 }
 BASE = {
     "no-protection": 10.0, "demographics-only": 12.0, "random-opt-in": 1.0, "random-masking": 14.0, "opt-in": 20.0,
@@ -76,6 +76,7 @@ def test_what_holds_and_what_does_not():
     assert found["robustness"].value == "at 8 of 8 values"
     assert found["support: usefulness"].value == "at 3 of 3 values"
     assert found["support: fairness"].value == "at 2 of 2 values"
+    assert found["supported: fairness"] == pytest.approx(80 / 14 - 1)
     assert found["own strategy"].value == "$80.00 instead of $40.00"
     assert not any(found[key].holds for key in ("six times", "uniform weights", "biased weights", "nearest neighbour"))
 
