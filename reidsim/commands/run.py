@@ -111,5 +111,7 @@ def check(
     with arguments.waiting(f"checking {scenario}"):
         from reidsim.engine.run import describe
 
-        told = describe(loaded)
+        told, expected = describe(loaded)
     typer.echo(f"{loaded.name} is ready: {told}")
+    if expected is not None:
+        typer.echo(f"Expected time: {expected}")

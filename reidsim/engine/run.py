@@ -7,8 +7,16 @@ from pathlib import Path
 
 from reidsim.deprecation import formerly
 from reidsim.engine.batch.batch_run import run_batch_loaded
-from reidsim.engine.batch.design import at_point, check_points, design_of, is_batch, require_runs_fit
+from reidsim.engine.batch.design import (
+    at_point,
+    check_points,
+    design_of,
+    has_several_runs,
+    is_batch,
+    require_runs_fit,
+)
 from reidsim.engine.batch.executors.choice import executor_named
+from reidsim.engine.expected_time import Expected, expected_batch, expected_run
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import describe_once, run_once
 from reidsim.engine.stress.checks import check_stress
@@ -140,8 +148,8 @@ def run_batch(
     )
 
 
-def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
-    """Check that everything a scenario names can be used, and say in a line what there is to solve.
+def describe(loaded: LoadedScenario[ScenarioHead]) -> tuple[str, Expected | None]:
+    """Check that everything a scenario names can be used; say in a line what there is to solve, and how long it takes.
 
     Raises
     ------
@@ -151,13 +159,15 @@ def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
     if loaded.scenario.stress is not None:
         check_stress(loaded)
     loaded = whoever_comes(loaded)
-    if not is_batch(loaded.scenario):
-        return describe_once(loaded)
+    if not has_several_runs(loaded.scenario):
+        told, study, seconds = describe_once(loaded)
+        return told, expected_run(study, seconds)
     design = design_of(loaded)
+    if not is_batch(loaded.scenario):
+        told, study, seconds = describe_once(loaded)
+        return told, expected_batch(loaded, design, study, seconds)
     kept = memory_text(require_runs_fit(loaded, design))
     check_points(loaded, design)
-    first = at_point(loaded, design.values(0))
-    return (
-        f"{counted(len(design.points), 'point')}, {counted(design.replications, 'replication')} of each, {kept} of "
-        f"memory for their results; the first: {describe_once(first)}"
-    )
+    told, study, seconds = describe_once(at_point(loaded, design.values(0)))
+    points = f"{counted(len(design.points), 'point')}, {counted(design.replications, 'replication')} of each"
+    return f"{points}, {kept} of memory for their results; the first: {told}", expected_batch(loaded, design, study, seconds)

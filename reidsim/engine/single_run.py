@@ -61,8 +61,8 @@ def run_once(
     )
 
 
-def describe_once(loaded: LoadedScenario[ScenarioHead]) -> str:
-    """Check everything that one run of a scenario needs, and say in a line what there is to solve.
+def describe_once(loaded: LoadedScenario[ScenarioHead]) -> tuple[str, Study[Any], float]:
+    """Check everything that one run of a scenario needs; return what there is to solve in a line, the study, its seconds.
 
     Raises
     ------
@@ -71,10 +71,12 @@ def describe_once(loaded: LoadedScenario[ScenarioHead]) -> str:
     """
     loaded.makers()
     kind = kind_of(loaded.scenario)
+    clock = Clock()
     study = build_within_memory(loaded)
+    clock.lap("build")
     with locating(loaded.path):
         size = describe_rounds(study) if kind.in_rounds(loaded.scenario) else kind.describe(study)
-    return size + memory_told(study)
+    return size + memory_told(study), study, clock.laps["build"]
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:

@@ -20,6 +20,7 @@ from reidsim.kinds.masking.asked import sentences
 from reidsim.kinds.masking.captions import CAPTIONS
 from reidsim.kinds.masking.measures import MEASURES
 from reidsim.kinds.masking.memory import needed_memory
+from reidsim.kinds.masking.portions import portions
 from reidsim.kinds.masking.opponents import opponents_of_subjects
 from reidsim.kinds.masking.outcomes import (
     MaskingAnalysis,
@@ -46,6 +47,7 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponent_types import LEFT_OUT, ideas_of_several, types_of_setting
 from reidsim.scenarios.opponents import Opponents
 from reidsim.scenarios.policy import k_of, with_each_k
+from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
 from reidsim.tables import read_table
@@ -118,6 +120,10 @@ class MaskingKind(Kind):
     def needed_memory(self, study: MaskingStudy, use: Use = "run") -> int:
         """Return the bytes of subjects, of those that they are drawn from, and of resources."""
         return needed_memory(study)
+
+    def portions(self, study: MaskingStudy) -> Portions:
+        """Return the study of fewer data subjects."""
+        return portions(study)
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what tables are drawn from."""

@@ -22,6 +22,7 @@ from reidsim.kinds.tables.full_domain_nodes import FullDomainTables, node_tables
 from reidsim.kinds.tables.full_domain_points import MOST_POINTS, FullDomainPoints, walks_at_once
 from reidsim.kinds.tables.measures import MEASURES, MEASURES_OF_PEOPLE
 from reidsim.kinds.tables.memory import needed_memory
+from reidsim.kinds.tables.portions import portions
 from reidsim.kinds.tables.outcomes import (
     class_table,
     facts_of,
@@ -56,6 +57,7 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
 from reidsim.scenarios.people import HOUSEHOLD, counted_units
 from reidsim.scenarios.policy import with_each_k
+from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.several_adversaries import named
@@ -130,6 +132,10 @@ class TablesKind(Kind):
     def needed_memory(self, study: TablesStudy, use: Use = "run") -> int:
         """Return the bytes of records, cells and people, and of what is rolled up of them."""
         return needed_memory(study, use)
+
+    def portions(self, study: TablesStudy) -> Portions | None:
+        """Return the study of fewer rows of the games."""
+        return portions(study)
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what cells, hierarchies and people are made of."""
