@@ -109,9 +109,9 @@ def check(
     """
     loaded = arguments.load(scenario, set_, allow_code=allow_code)
     with arguments.waiting(f"checking {scenario}"):
-        from reidsim.engine.run import describe
+        from reidsim.engine.run import describe_with_time
 
-        told, expected = describe(loaded)
+        told, expected = describe_with_time(loaded)
     typer.echo(f"{loaded.name} is ready: {told}")
     if expected is not None:
         typer.echo(f"Expected time: {expected}")

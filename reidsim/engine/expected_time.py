@@ -82,7 +82,7 @@ def duration(low: float, high: float) -> str:
 
 
 def expected_run(study: Study[Any], built: float) -> Expected | None:
-    """Return how long a run of a study takes; None if its kind cannot cut it down.
+    """Return how long a run of a study takes; None if it cannot be cut down.
 
     Parameters
     ----------
@@ -133,9 +133,20 @@ def _play_once(part: Study[Any]) -> Seconds:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
+    clock = _Clock()
     work()
-    return time.perf_counter() - begun
+    return clock.seconds
+
+
+class _Clock:
+    """Seconds since it was made: of the wall, or of the processor where other programs keep it busy."""
+
+    def __init__(self) -> None:
+        self._begun = time.perf_counter(), time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        return min(time.perf_counter() - self._begun[0], time.process_time() - self._begun[1])
 
 
 def _expected(
@@ -144,10 +155,10 @@ def _expected(
     """Return how long so many steps of each kind take, with what is built before them."""
     once = study.scenario.model_copy(update={"replications": 1})
     portions = kind_of(once).portions(study.with_loaded(replace(study.loaded, scenario=once)))
-    if portions is None:
+    if portions is None or portions.units == 1:
         return None
     sizes, found = trials(portions, play)
-    low, high = (built + float(steps @ seconds) for seconds in extrapolated(sizes, found, portions.units))
+    low, high = (built + float(seconds[steps > 0] @ steps[steps > 0]) for seconds in extrapolated(sizes, found, portions.units))
     share, tried = sizes[-1] / portions.units, float(found[-1].sum())
     if workers == 1 or high < WORTH_SECONDS:
         return Expected(low, high, share, tried)
@@ -156,16 +167,16 @@ def _expected(
 
 def trials(portions: Portions, play: Callable[[Study[Any]], Seconds]) -> tuple[list[int], list[Seconds]]:
     """Return the units of work of some trials, ascending, and what each took."""
-    until, whole = time.perf_counter() + _SECONDS, portions.units
+    clock, whole = _Clock(), portions.units
     least = min(portions.least, whole)
     # What is read and compiled the first time is no part of what a run takes.
     first = play(portions.study_of(least))
-    if time.perf_counter() > until:
+    if clock.seconds > _SECONDS / 2:
         return [least], [first]
     sizes = [min(max(_FIRST_UNITS, least), whole)]
     found = [play(portions.study_of(sizes[-1]))]
     while sizes[-1] < whole:
-        left = until - time.perf_counter()
+        left = _SECONDS - clock.seconds
         growth = left / max(found[-1].sum(), 1e-9) if len(sizes) == 1 else _growth(sizes, found, left)
         # Without a second one nothing is told.
         growth = min(max(growth, _LEAST_GROWTH if len(sizes) == 1 else 0), _GROWTH)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from reidsim.deprecation import formerly
@@ -18,7 +19,7 @@ from reidsim.engine.batch.design import (
 from reidsim.engine.batch.executors.choice import executor_named
 from reidsim.engine.expected_time import Expected, expected_batch, expected_run
 from reidsim.engine.run_result import RunResult
-from reidsim.engine.single_run import describe_once, run_once
+from reidsim.engine.single_run import Checked, check_once, run_once
 from reidsim.engine.stress.checks import check_stress
 from reidsim.errors import InputError
 from reidsim.memory import memory_text
@@ -148,26 +149,43 @@ def run_batch(
     )
 
 
-def describe(loaded: LoadedScenario[ScenarioHead]) -> tuple[str, Expected | None]:
-    """Check that everything a scenario names can be used; say in a line what there is to solve, and how long it takes.
+def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
+    """Check that everything a scenario names can be used, and say in a line what there is to solve.
 
     Raises
     ------
     InputError
         If a file, value or hierarchy cannot be used, or a batch or stress test asks for what the game does not have.
     """
+    return _checked(loaded).told
+
+
+def describe_with_time(loaded: LoadedScenario[ScenarioHead]) -> tuple[str, Expected | None]:
+    """Say what `describe` does, and how long running it takes, having tried a part; None where that cannot be told.
+
+    Raises
+    ------
+    InputError
+        See `describe`.
+    """
+    checked = _checked(loaded)
+    if checked.design is None:
+        return checked.told, expected_run(checked.study, checked.seconds)
+    return checked.told, expected_batch(loaded, checked.design, checked.study, checked.seconds)
+
+
+def _checked(loaded: LoadedScenario[ScenarioHead]) -> Checked:
     if loaded.scenario.stress is not None:
         check_stress(loaded)
     loaded = whoever_comes(loaded)
     if not has_several_runs(loaded.scenario):
-        told, study, seconds = describe_once(loaded)
-        return told, expected_run(study, seconds)
+        return check_once(loaded)
     design = design_of(loaded)
     if not is_batch(loaded.scenario):
-        told, study, seconds = describe_once(loaded)
-        return told, expected_batch(loaded, design, study, seconds)
+        return replace(check_once(loaded), design=design)
     kept = memory_text(require_runs_fit(loaded, design))
     check_points(loaded, design)
-    told, study, seconds = describe_once(at_point(loaded, design.values(0)))
+    first = check_once(at_point(loaded, design.values(0)))
     points = f"{counted(len(design.points), 'point')}, {counted(design.replications, 'replication')} of each"
-    return f"{points}, {kept} of memory for their results; the first: {told}", expected_batch(loaded, design, study, seconds)
+    told = f"{points}, {kept} of memory for their results; the first: {first.told}"
+    return replace(first, told=told, design=design)

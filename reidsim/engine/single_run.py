@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
+from reidsim.engine.batch.design import Design
 from reidsim.engine.memory import build_within_memory, memory_told
 from reidsim.engine.release_file import release_file_facts
 from reidsim.engine.results import Clock, make_manifest
@@ -61,8 +62,29 @@ def run_once(
     )
 
 
-def describe_once(loaded: LoadedScenario[ScenarioHead]) -> tuple[str, Study[Any], float]:
-    """Check everything that one run of a scenario needs; return what there is to solve in a line, the study, its seconds.
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A scenario that can be run.
+
+    Parameters
+    ----------
+    told : str
+        What there is to solve, in a line.
+    study : Study
+    seconds : float
+        That building the study took.
+    design : Design, optional
+        Of its runs, where it has several; the study is then that of the first.
+    """
+
+    told: str
+    study: Study[Any]
+    seconds: float
+    design: Design | None = None
+
+
+def check_once(loaded: LoadedScenario[ScenarioHead]) -> Checked:
+    """Check everything that one run of a scenario needs.
 
     Raises
     ------
@@ -70,13 +92,12 @@ def describe_once(loaded: LoadedScenario[ScenarioHead]) -> tuple[str, Study[Any]
         As `run_once` does.
     """
     loaded.makers()
-    kind = kind_of(loaded.scenario)
-    clock = Clock()
+    kind, clock = kind_of(loaded.scenario), Clock()
     study = build_within_memory(loaded)
     clock.lap("build")
     with locating(loaded.path):
         size = describe_rounds(study) if kind.in_rounds(loaded.scenario) else kind.describe(study)
-    return size + memory_told(study), study, clock.laps["build"]
+    return Checked(size + memory_told(study), study, clock.laps["build"])
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:

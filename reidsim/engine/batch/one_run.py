@@ -15,7 +15,7 @@ from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
 from reidsim.engine.distributions import distributions_of_equilibria, distributions_of_people, distributions_of_result
 from reidsim.engine.run_result import RunResult
-from reidsim.engine.single_run import describe_once, run_once
+from reidsim.engine.single_run import check_once, run_once
 from reidsim.errors import locating
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import measures_table
@@ -75,7 +75,7 @@ class ScenarioWork:
         """
         loaded = at_point(self.loaded, task.values, task.seed)
         if not self._kind.decides:
-            describe_once(loaded)
+            check_once(loaded)
             return None
         return self.studies.get(loaded).fingerprint
 
