@@ -133,12 +133,12 @@ def _play_once(part: Study[Any]) -> Seconds:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    clock = _Clock()
+    clock = Clock()
     work()
     return clock.seconds
 
 
-class _Clock:
+class Clock:
     """Seconds since it was made: of the wall, or of the processor where other programs keep it busy."""
 
     def __init__(self) -> None:
@@ -167,7 +167,7 @@ def _expected(
 
 def trials(portions: Portions, play: Callable[[Study[Any]], Seconds]) -> tuple[list[int], list[Seconds]]:
     """Return the units of work of some trials, ascending, and what each took."""
-    clock, whole = _Clock(), portions.units
+    clock, whole = Clock(), portions.units
     least = min(portions.least, whole)
     # What is read and compiled the first time is no part of what a run takes.
     first = play(portions.study_of(least))
