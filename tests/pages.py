@@ -29,7 +29,7 @@ from typing import Any
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 OUTPUT = "Output"
 LEFT_OUT = "..."
-_EXPECTED_TIME = re.compile(r"^Expected time: .+$", re.MULTILINE)
+_EXPECTED_TIME = re.compile(r"^Expected time[^:]*: .+$", re.MULTILINE)
 NUMBER = re.compile(r" *(?<![\w.])-?[0-9][0-9,]*(?:\.[0-9]+)?")
 
 

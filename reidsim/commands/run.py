@@ -113,5 +113,5 @@ def check(
 
         told, expected = describe_with_time(loaded)
     typer.echo(f"{loaded.name} is ready: {told}")
-    if expected is not None:
-        typer.echo(f"Expected time: {expected}")
+    for what, seconds in expected.items():
+        typer.echo(f"Expected {what}: {seconds}")

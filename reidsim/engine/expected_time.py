@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.engine.batch.design import Design, at_point, has_numbered_replications, has_several_runs
+from reidsim.engine.batch.design import Design, at_point, has_numbered_replications
 from reidsim.engine.batch.executors.automatic import WORTH_SECONDS
 from reidsim.engine.batch.executors.capacity import default_workers
 from reidsim.engine.batch.one_run import ScenarioWork
-from reidsim.engine.batch.studies import GivenStudy
+from reidsim.engine.batch.studies import GivenStudy, data_key
 from reidsim.engine.batch.tasks import RunTask
 from reidsim.engine.memory import needed_memory
 from reidsim.engine.single_run import run_once
+from reidsim.random_streams import replication_seed
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.registry import kind_of
@@ -61,6 +62,10 @@ class Expected:
     tried: float
     workers: int = 1
 
+    def times(self, factor: float) -> Expected:
+        """Return it of so many times as much work."""
+        return replace(self, low=self.low * factor, high=self.high * factor)
+
     def __str__(self) -> str:
         """Return it as a phrase."""
         if self.high < _LITTLE:
@@ -90,10 +95,12 @@ def expected_run(study: Study[Any], built: float) -> Expected | None:
     built : float
         Seconds that it took to build.
     """
-    return _expected(study, _play_once, np.array([study.draws]), built)
+    return expected_steps(study, _play_once, np.array([study.draws]), built)
 
 
-def expected_batch(loaded: LoadedScenario[ScenarioHead], design: Design, study: Study[Any], built: float) -> Expected | None:
+def expected_batch(
+    loaded: LoadedScenario[ScenarioHead], design: Design, study: Study[Any], built: float
+) -> Expected | None:
     """Return how long the runs of a batch take, by the number of processes; see `expected_run`.
 
     Parameters
@@ -109,10 +116,19 @@ def expected_batch(loaded: LoadedScenario[ScenarioHead], design: Design, study: 
     kind, replications = kind_of(loaded.scenario), design.replications
     workers = min(default_workers(needed_memory(study) or 0), design.n_runs)
     if not kind.decides or kind.in_rounds(study.scenario):
-        return _expected(study, _play_once, np.array([design.n_runs]), design.n_runs * built, workers)
+        return expected_steps(study, _play_once, np.array([design.n_runs]), design.n_runs * built, workers)
     groups = ScenarioWork(loaded, design).groups
     drawn_once = has_numbered_replications(loaded.scenario)
-    builds = len(np.unique(design.alike(kind.amount_keys))) * (1 if drawn_once else replications)
+    # Of the points that are built from the same data the last, by these data.
+    points = [at_point(loaded, design.values(at)) for at in np.unique(design.alike(kind.amount_keys)).tolist()]
+    built_from = {data_key(each): each for each in points}
+    builds = len(built_from) * (1 if drawn_once else replications)
+    if builds > 1 and built < _SECONDS:
+        seed = loaded.scenario.seed if drawn_once else replication_seed(loaded.scenario.seed, replications - 1)
+        last = at_point(list(built_from.values())[-1], {}, seed)
+        built += (builds - 1) * _seconds(lambda: kind.build_after(last, study))
+    else:
+        built *= builds
     first = replications * len(groups)
     steps = np.array([first, design.n_runs - first])
     largest = max(groups, key=len)
@@ -121,7 +137,7 @@ def expected_batch(loaded: LoadedScenario[ScenarioHead], design: Design, study: 
         work = ScenarioWork(loaded, design, GivenStudy(part))
         return np.array([_seconds(lambda: work(_task(design, point, part))) for point in largest[:2]] + [0.0])[:2]
 
-    return _expected(study, play, steps, builds * built, workers)
+    return expected_steps(study, play, steps, built, workers)
 
 
 def _task(design: Design, point: int, part: Study[Any]) -> RunTask:
@@ -149,16 +165,31 @@ class Clock:
         return min(time.perf_counter() - self._begun[0], time.process_time() - self._begun[1])
 
 
-def _expected(
+def expected_steps(
     study: Study[Any], play: Callable[[Study[Any]], Seconds], steps: NDArray[np.int64], built: float, workers: int = 1
 ) -> Expected | None:
-    """Return how long so many steps of each kind take, with what is built before them."""
+    """Return how long so many steps of each kind take, with what is built before them; None if it cannot be told.
+
+    Parameters
+    ----------
+    study : Study
+    play : callable
+        Plays a part of it; returns the seconds of a step of each kind.
+    steps : ndarray of int64
+        How many steps of each kind there are.
+    built : float
+        Seconds of building.
+    workers : int
+        Processes that share the steps.
+    """
     once = study.scenario.model_copy(update={"replications": 1})
     portions = kind_of(once).portions(study.with_loaded(replace(study.loaded, scenario=once)))
     if portions is None or portions.units == 1:
         return None
     sizes, found = trials(portions, play)
-    low, high = (built + float(seconds[steps > 0] @ steps[steps > 0]) for seconds in extrapolated(sizes, found, portions.units))
+    low, high = (
+        built + float(seconds[steps > 0] @ steps[steps > 0]) for seconds in extrapolated(sizes, found, portions.units)
+    )
     share, tried = sizes[-1] / portions.units, float(found[-1].sum())
     if workers == 1 or high < WORTH_SECONDS:
         return Expected(low, high, share, tried)

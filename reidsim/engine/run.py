@@ -21,6 +21,7 @@ from reidsim.engine.expected_time import Expected, expected_batch, expected_run
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import Checked, check_once, run_once
 from reidsim.engine.stress.checks import check_stress
+from reidsim.engine.stress.expected_time import expected_stress
 from reidsim.errors import InputError
 from reidsim.memory import memory_text
 from reidsim.progress import watched
@@ -160,8 +161,8 @@ def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
     return _checked(loaded).told
 
 
-def describe_with_time(loaded: LoadedScenario[ScenarioHead]) -> tuple[str, Expected | None]:
-    """Say what `describe` does, and how long running it takes, having tried a part; None where that cannot be told.
+def describe_with_time(loaded: LoadedScenario[ScenarioHead]) -> tuple[str, dict[str, Expected]]:
+    """Say what `describe` does, and how long running it takes, and its stress test, where that can be told.
 
     Raises
     ------
@@ -169,9 +170,14 @@ def describe_with_time(loaded: LoadedScenario[ScenarioHead]) -> tuple[str, Expec
         See `describe`.
     """
     checked = _checked(loaded)
+    study, seconds = checked.study, checked.seconds
     if checked.design is None:
-        return checked.told, expected_run(checked.study, checked.seconds)
-    return checked.told, expected_batch(loaded, checked.design, checked.study, checked.seconds)
+        found = {"time": expected_run(study, seconds)}
+    else:
+        found = {"time": expected_batch(loaded, checked.design, study, seconds)}
+    if loaded.scenario.stress is not None:
+        found["time of the stress test"] = expected_stress(loaded, study, seconds)
+    return checked.told, {name: expected for name, expected in found.items() if expected is not None}
 
 
 def _checked(loaded: LoadedScenario[ScenarioHead]) -> Checked:

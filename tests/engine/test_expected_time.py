@@ -12,6 +12,7 @@ from reidsim.engine.batch.design import design_of
 from reidsim.engine.expected_time import Clock, duration, expected_batch, expected_run, extrapolated, trials
 from reidsim.engine.run import describe_with_time, run_loaded
 from reidsim.engine.single_run import run_once
+from reidsim.engine.stress.expected_time import expected_stress
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.registry import kind_of
@@ -94,7 +95,12 @@ def test_times_are_told_in_units_that_suit_them(low, high, text):
 
 
 @pytest.mark.parametrize(
-    ("name", "changes"), [("wan2015", {"publisher.policies": ["basic", "safe-harbor"]}), ("wan2021", SMALL_MASKING), ("xia2021", SMALL_RELEASES)]
+    ("name", "changes"),
+    [
+        ("wan2015", {"publisher.policies": ["basic", "safe-harbor"]}),
+        ("wan2021", SMALL_MASKING),
+        ("xia2021", SMALL_RELEASES),
+    ],
 )
 def test_a_study_cut_down_to_all_of_it_has_the_same_results(name, changes):
     study = study_of(name, changes)
@@ -123,15 +129,35 @@ def test_the_time_of_a_batch_grows_with_points_and_replications(monkeypatch):
     monkeypatch.setattr(expected_time, "default_workers", lambda needed: 1)
     study = study_of("wan2015", {})
 
+    kind = kind_of(study.scenario)
+    monkeypatch.setattr(type(kind), "build_after", lambda self, loaded, before: None)
+
     def seconds(losses, replications):
         changes = {"sweep.values": {"economics.loss": losses}, "replications": replications}
         loaded = load_scenario("wan2015", changes)
-        return expected_batch(loaded, design_of(loaded), study, 10.0).high
+        return round(expected_batch(loaded, design_of(loaded), study, 10.0).high)
 
     # The first of the points that differ only in money takes 3 s, each other 1 s; people are read for each replication.
     assert seconds([100, 200], 1) == 10 + 3 + 1
     assert seconds([100, 200, 300], 1) == 10 + 3 + 2
     assert seconds([100, 200, 300], 4) == 4 * (10 + 3 + 2)
+
+
+def test_the_time_of_a_stress_test_is_that_of_its_points(monkeypatch):
+    monkeypatch.setattr(expected_time, "trials", lambda portions, play: ([portions.units], [np.array([3.0, 0.5])]))
+    study = study_of("wan2015", {})
+    uncertain = {"economics.loss": {"distribution": "uniform", "low": 100, "high": 500}}
+    changes = {
+        "uncertainty": {"samples": 4, "parameters": uncertain},
+        "stress": {
+            "outputs": ["risk"],
+            "robustness": {"samples": 7},
+            "sensitivity": {"method": "morris", "samples": 5},
+        },
+    }
+    # Trajectories of two points each, and seven; the first takes 3 s, others half a second.
+    found = expected_stress(load_scenario("wan2015", changes), study, 10.0)
+    assert found.high == 10 + 3 + (5 * 2 + 7 - 1) * 0.5
 
 
 def test_what_cannot_be_cut_down_is_not_tried():
@@ -144,7 +170,7 @@ def test_what_cannot_be_cut_down_is_not_tried():
 )
 def test_a_run_takes_what_is_expected_within_a_factor_of_three(name, changes):
     loaded = load_scenario(name, changes)
-    _, expected = describe_with_time(loaded)
+    expected = describe_with_time(loaded)[1]["time"]
     clock = Clock()
     run_loaded(loaded)
     assert expected.low / 3 < clock.seconds < expected.high * 3

@@ -132,7 +132,9 @@ class ScenarioWork:
     def groups(self) -> list[tuple[int, ...]]:
         """Points of which the first takes longer than others: those solved together, or that differ only in money."""
         blocks = dict.fromkeys(self._blocks.values())
-        return list(blocks) or [tuple(np.flatnonzero(np.equal(self._alike, at)).tolist()) for at in sorted(set(self._alike))]
+        return list(blocks) or [
+            tuple(np.flatnonzero(np.equal(self._alike, at)).tolist()) for at in sorted(set(self._alike))
+        ]
 
     @cached_property
     def _blocks(self) -> dict[int, tuple[int, ...]]:

@@ -20,7 +20,6 @@ from reidsim.kinds.masking.asked import sentences
 from reidsim.kinds.masking.captions import CAPTIONS
 from reidsim.kinds.masking.measures import MEASURES
 from reidsim.kinds.masking.memory import needed_memory
-from reidsim.kinds.masking.portions import portions
 from reidsim.kinds.masking.opponents import opponents_of_subjects
 from reidsim.kinds.masking.outcomes import (
     MaskingAnalysis,
@@ -31,6 +30,7 @@ from reidsim.kinds.masking.outcomes import (
     summarise,
 )
 from reidsim.kinds.masking.policies import OF_SUBJECTS, POLICIES, MaskingPolicy, policy_named
+from reidsim.kinds.masking.portions import portions
 from reidsim.kinds.masking.rounds import setting_of
 from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.masking.sharing import NOT_SHARED, released_values, shared_columns

@@ -22,7 +22,6 @@ from reidsim.kinds.tables.full_domain_nodes import FullDomainTables, node_tables
 from reidsim.kinds.tables.full_domain_points import MOST_POINTS, FullDomainPoints, walks_at_once
 from reidsim.kinds.tables.measures import MEASURES, MEASURES_OF_PEOPLE
 from reidsim.kinds.tables.memory import needed_memory
-from reidsim.kinds.tables.portions import portions
 from reidsim.kinds.tables.outcomes import (
     class_table,
     facts_of,
@@ -36,6 +35,7 @@ from reidsim.kinds.tables.outcomes import (
 )
 from reidsim.kinds.tables.people import household_risk
 from reidsim.kinds.tables.policies import OF_RECORDS, OF_TABLES, POLICIES, TablesPolicy, policy_named
+from reidsim.kinds.tables.portions import portions
 from reidsim.kinds.tables.record_figures import figure_tables
 from reidsim.kinds.tables.record_measures import further_measures
 from reidsim.kinds.tables.record_points import is_thinnable, record_points
