@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from reidsim.engine.batch.studies import GivenStudy, data_key
 from reidsim.engine.batch.tasks import RunTask
 from reidsim.engine.memory import needed_memory
 from reidsim.engine.single_run import run_once
+from reidsim.errors import InputError
 from reidsim.random_streams import replication_seed
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.portions import Portions
@@ -134,8 +136,10 @@ def expected_batch(
     largest = max(groups, key=len)
 
     def play(part: Study[Any]) -> Seconds:
-        work = ScenarioWork(loaded, design, GivenStudy(part))
-        return np.array([_seconds(lambda: work(_task(design, point, part))) for point in largest[:2]] + [0.0])[:2]
+        work, seconds = ScenarioWork(loaded, design, GivenStudy(part)), np.zeros(2)
+        for step, point in enumerate(largest[:2]):
+            seconds[step] = _seconds(partial(work, _task(design, point, part)))
+        return seconds
 
     return expected_steps(study, play, steps, built, workers)
 
@@ -162,6 +166,7 @@ class Clock:
 
     @property
     def seconds(self) -> float:
+        """The lesser of the two."""
         return min(time.perf_counter() - self._begun[0], time.process_time() - self._begun[1])
 
 
@@ -186,10 +191,13 @@ def expected_steps(
     portions = kind_of(once).portions(study.with_loaded(replace(study.loaded, scenario=once)))
     if portions is None or portions.units == 1:
         return None
-    sizes, found = trials(portions, play)
-    low, high = (
-        built + float(seconds[steps > 0] @ steps[steps > 0]) for seconds in extrapolated(sizes, found, portions.units)
-    )
+    try:
+        sizes, found = trials(portions, play)
+    except InputError:
+        # A part can be refused that is too small for what a scenario asks of all.
+        return None
+    some = steps > 0
+    low, high = (built + float(seconds[some] @ steps[some]) for seconds in extrapolated(sizes, found, portions.units))
     share, tried = sizes[-1] / portions.units, float(found[-1].sum())
     if workers == 1 or high < WORTH_SECONDS:
         return Expected(low, high, share, tried)

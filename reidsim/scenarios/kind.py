@@ -56,8 +56,8 @@ MADE: dict[type | str, Kind] = {}
 class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
     """A kind of scenario; a kind of one's own says the attributes, `build`, and what else differs.
 
-    How its records are shared is said by `RecordSharing`, what it solves for many points at once by `ManyPoints`, and how
-    its studies are cut down to tell the time that they take by `CutDown`.
+    How its records are shared is said by `RecordSharing`, what it solves for many points at once by `ManyPoints`, and
+    how its studies are cut down to tell the time that they take by `CutDown`.
 
     Attributes
     ----------

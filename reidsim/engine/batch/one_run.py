@@ -131,10 +131,8 @@ class ScenarioWork:
     @property
     def groups(self) -> list[tuple[int, ...]]:
         """Points of which the first takes longer than others: those solved together, or that differ only in money."""
-        blocks = dict.fromkeys(self._blocks.values())
-        return list(blocks) or [
-            tuple(np.flatnonzero(np.equal(self._alike, at)).tolist()) for at in sorted(set(self._alike))
-        ]
+        alike = (np.flatnonzero(np.equal(self._alike, first)) for first in sorted(set(self._alike)))
+        return list(dict.fromkeys(self._blocks.values())) or [tuple(points.tolist()) for points in alike]
 
     @cached_property
     def _blocks(self) -> dict[int, tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""How long a stress test is expected to take: its points, at the time of some of them; see `reidsim.engine.expected_time`."""
+"""How long a stress test is expected to take: as many points as it has, at the time of some of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def expected_stress(loaded: LoadedScenario[ScenarioHead], study: Study[Any], bui
     built : float
         Seconds that it took to build.
     """
-    scenario, together, apart = loaded.scenario, [], []
+    scenario = loaded.scenario
+    together: list[pd.DataFrame] = []
+    apart: list[pd.DataFrame] = []
     for points in _points_of_parts(loaded):
         if says_who_comes(points):
             return None
@@ -43,12 +45,12 @@ def expected_stress(loaded: LoadedScenario[ScenarioHead], study: Study[Any], bui
         (together if at_once else apart).append(points)
     parts = []
     if together:
-        parts.append(_expected_together(loaded, study, built, together[0], sum(map(len, together))))
+        parts.append(_expected_together(loaded, study, built, together[0], sum(len(points) for points in together)))
     if apart:
         # What is tried of the largest part goes for the others.
         largest = max(apart, key=len)
         part = expected_batch(loaded, Design(largest, scenario.replications), study, built)
-        parts.append(part and part.times(sum(map(len, apart)) / len(largest)))
+        parts.append(part and part.times(sum(len(points) for points in apart) / len(largest)))
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None

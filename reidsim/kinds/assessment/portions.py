@@ -23,7 +23,7 @@ def _of_people(study: RiskStudy, number: int) -> RiskStudy:
     share = min(number / once, 1.0)
     sizes = tuple(max(1, round(size * share)) for size in scenario.release.sizes)
     samples = max(1, round(number / once))
-    update = {"release": scenario.release.model_copy(update={"sizes": sizes, "samples": samples})}
+    update: dict[str, object] = {"release": scenario.release.model_copy(update={"sizes": sizes, "samples": samples})}
     threshold, settings = scenario.threshold, scenario.figures.settings
     if threshold is not None:
         simulated = tuple(max(1, round(size * share)) for size in threshold.sizes)
