@@ -56,7 +56,8 @@ def solved(study: MaskingStudy, name: str, threads: int) -> tuple[float, float, 
     game, _ = study.games(0)
     _ = game.arrays, game.attack_arrays, game.memory
     begun, own = time.perf_counter(), time.thread_time()
-    choice = SOLVERS[name](game, no_attack=True)
+    choice = SOLVERS[name](game)
+    game.evaluate(choice)
     wall, own = time.perf_counter() - begun, time.thread_time() - own
     own -= busy.by_thread.pop(threading.get_ident(), 0.0) if threads > 1 else own
     return wall, own + max(busy.by_thread.values()), choice.strategies.tobytes()
@@ -80,7 +81,7 @@ def main() -> None:
         (one, alone), (several, busiest) = (
             [min(column) for column in list(zip(*each, strict=True))[:2]] for each in runs
         )
-        work = f"no-attack-masking, {name}, {given.targets:,} subjects, {given.threads} threads"
+        work = f"masking, {name}, {given.targets:,} subjects, {given.threads} threads"
         row = figure(work, several, "one thread", one, 1.7)
         print(f"{work}: {several:.2f} s, one thread {one:.2f} s: {row['ratio']:.2f} times as fast")
         print(f"  busiest thread {busiest:.2f} s of the processor, alone {alone:.2f} s: {alone / busiest:.2f} times")

@@ -101,7 +101,7 @@ def check(
     set_: arguments.SetOption = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Check that a scenario and every file it names can be used, without solving it.
+    """Check that a scenario and every file it names can be used, and print how long it is expected to take.
 
     Example: reidsim check my.toml
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from reidsim.deprecation import formerly
 from reidsim.engine.batch.batch_run import run_batch_loaded
 from reidsim.engine.batch.design import (
+    Design,
     at_point,
     check_points,
     design_of,
@@ -158,7 +159,7 @@ def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
     InputError
         If a file, value or hierarchy cannot be used, or a batch or stress test asks for what the game does not have.
     """
-    return _checked(loaded).told
+    return _checked(loaded)[0].told
 
 
 def describe_with_time(loaded: LoadedScenario[ScenarioHead]) -> tuple[str, dict[str, Expected]]:
@@ -169,29 +170,30 @@ def describe_with_time(loaded: LoadedScenario[ScenarioHead]) -> tuple[str, dict[
     InputError
         See `describe`.
     """
-    checked = _checked(loaded)
+    checked, design = _checked(loaded)
     study, seconds = checked.study, checked.seconds
-    if checked.design is None:
+    if design is None:
         found = {"time": expected_run(study, seconds)}
     else:
-        found = {"time": expected_batch(loaded, checked.design, study, seconds)}
+        found = {"time": expected_batch(loaded, design, study, seconds)}
     if loaded.scenario.stress is not None:
         found["time of the stress test"] = expected_stress(loaded, study, seconds)
     return checked.told, {name: expected for name, expected in found.items() if expected is not None}
 
 
-def _checked(loaded: LoadedScenario[ScenarioHead]) -> Checked:
+def _checked(loaded: LoadedScenario[ScenarioHead]) -> tuple[Checked, Design | None]:
+    """Check a scenario, of several runs the first; return the design of these, too."""
     if loaded.scenario.stress is not None:
         check_stress(loaded)
     loaded = whoever_comes(loaded)
     if not has_several_runs(loaded.scenario):
-        return check_once(loaded)
+        return check_once(loaded), None
     design = design_of(loaded)
     if not is_batch(loaded.scenario):
-        return replace(check_once(loaded), design=design)
+        return check_once(loaded), design
     kept = memory_text(require_runs_fit(loaded, design))
     check_points(loaded, design)
     first = check_once(at_point(loaded, design.values(0)))
     points = f"{counted(len(design.points), 'point')}, {counted(design.replications, 'replication')} of each"
     told = f"{points}, {kept} of memory for their results; the first: {first.told}"
-    return replace(first, told=told, design=design)
+    return replace(first, told=told), design

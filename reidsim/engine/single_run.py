@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.engine.batch.design import Design
 from reidsim.engine.memory import build_within_memory, memory_told
 from reidsim.engine.release_file import release_file_facts
 from reidsim.engine.results import Clock, make_manifest
@@ -73,14 +72,11 @@ class Checked:
     study : Study
     seconds : float
         That building the study took.
-    design : Design, optional
-        Of its runs, where it has several; the study is then that of the first.
     """
 
     told: str
     study: Study[Any]
     seconds: float
-    design: Design | None = None
 
 
 def check_once(loaded: LoadedScenario[ScenarioHead]) -> Checked:

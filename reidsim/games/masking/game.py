@@ -210,7 +210,12 @@ class MaskingGame:
         n, strategies = self.n_records, np.asarray(choice.strategies, dtype=np.int64)
         columns = np.zeros((4, n))
         attacked = np.zeros(n, dtype=np.bool_)
-        _evaluate(self.arrays, self.attack_arrays, self.memory, strategies, columns, attacked)
+        arrays, attack = self.arrays, self.attack_arrays
+
+        def solve(rows: Rows, memory: Memory) -> None:
+            _evaluate(arrays, attack, memory, rows, strategies, columns, attacked)
+
+        self.in_chunks(solve, None)
         withheld = strategies == WITHHELD
         intensity = self.space.generalization_intensity(np.maximum(strategies, 0))
         return Equilibrium(
@@ -286,16 +291,17 @@ class MaskingGame:
             )  # fmt: skip
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _evaluate(
     game: GameArrays,
     attack: TwoStageArrays,
     memory: Memory,
+    rows: Rows,
     strategies: Strategies,
     columns: Floats,
     attacked: NDArray[np.bool_],
 ) -> None:
-    for target in range(len(strategies)):
+    for target in rows:
         strategy = strategies[target]
         if strategy < 0:
             continue
