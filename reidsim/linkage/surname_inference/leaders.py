@@ -142,6 +142,7 @@ def _infer_rows(
             leaders.floor[target : target + 1],
             room.target,
             room.counts,
+            room.eights,
             room.shared_counts,
             room.expected,
             room.distances,
