@@ -183,10 +183,13 @@ def basic_payoffs(
         safe, borne = attacks, ruins
         if size < attacked_below[-1]:
             safe = _first(size, attack_per_unit, attack_begin)
+            # Few stretches hold more than one ratio: a step without a branch leaves little to foresee.
+            safe += attacked_below[safe] <= size
             while attacked_below[safe] <= size:
                 safe += 1
             if utility * size <= ruinous_at[-1]:
                 borne = _first(utility * size, ruin_per_unit, ruin_begin)
+                borne += ruinous_at[borne] < utility * size
                 while ruinous_at[borne] < utility * size:
                     borne += 1
         sums[safe, borne, 0] += count * utility
@@ -246,6 +249,7 @@ def no_attack_payoffs(
         safe = attacks
         if size <= attacked_below[-1]:
             safe = _first(size, attack_per_unit, attack_begin)
+            safe += attacked_below[safe] < size
             while attacked_below[safe] < size:
                 safe += 1
         worth[safe] += count * utility_of(loss[i])
