@@ -167,6 +167,15 @@ def memory_for(arrays: TwoStageArrays) -> Memory:
     return memory._replace(matches=np.full((len(arrays.form_columns), 3), -1, np.int64))
 
 
+def memory_beside(memory: Memory, arrays: TwoStageArrays) -> Memory:
+    """Return a memory for use at the same time as another, about other targets; they share what is by target."""
+    other = _empty_memory(arrays)
+    if len(memory.owners) > 1:
+        own = ("owners", "sets", "surnames", "confidence")
+        other = other._replace(**{name: getattr(memory, name) for name in own})
+    return other._replace(matches=np.full_like(memory.matches, -1))
+
+
 def forget_inferences() -> None:
     """Forget what was inferred, so that games that are made from now on begin anew."""
     with _lock:
