@@ -13,7 +13,7 @@ import pandas as pd
 from reidsim.engine.batch.design import Design, at_point
 from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
-from reidsim.engine.distributions import distributions_of_equilibria, distributions_of_people, distributions_of_result
+from reidsim.engine.distributions import LEVELS, distributions_of_result, quantiles_of_people, quantiles_of_records
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.errors import locating
@@ -94,9 +94,8 @@ class ScenarioWork:
         outcomes = self._outcomes(loaded, study, task, draw)
         equilibria = equilibria_of(outcomes)
         tables = run_tables(study, draw, equilibria)
-        runtimes = self._kind.runtimes(outcomes)
-        if len(runtimes):
-            tables["runtimes"] = columns_of_table(runtimes)
+        if any(outcome.seconds is not None for outcome in outcomes.values()):
+            tables["runtimes"] = columns_of_table(self._kind.runtimes(outcomes))
         return tables, tuple(self._kind.warnings(study, draw, outcomes))
 
     def _outcomes(
@@ -188,19 +187,25 @@ def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibriu
     """Return the measures of policies and how outcomes are distributed over records, as plain columns by table."""
     kind = kind_of(study.scenario)
     found, rows = kind.reidentified(study, draw, equilibria), kind.row_of_subject(study, draw)
-    runs = kind.summarise(study, draw, equilibria).join(measures_table(found))
-    runs = runs.join(kind.further_measures(study, equilibria))
-    by_record = distributions_of_equilibria({policy: each.expand(rows) for policy, each in equilibria.items()})
-    distributions = pd.concat([by_record, distributions_of_people(found)])
-    return {"runs": columns_of_table(runs.reset_index()), "distributions": columns_of_table(distributions)}
+    measures = [
+        kind.summarise(study, draw, equilibria), measures_table(found), kind.further_measures(study, equilibria)
+    ]  # fmt: skip
+    policies = pd.Index([*equilibria], name="policy")
+    runs: dict[str, list[Any]] = {"policy": [*equilibria]}
+    for table in measures:
+        runs |= columns_of_table(table if table.index.equals(policies) else table.reindex(policies))
+    by_record = quantiles_of_records({policy: each.expand(rows) for policy, each in equilibria.items()})
+    distributions = [*by_record, *quantiles_of_people(found)]
+    names = ("policy", "measure", *LEVELS)
+    return {"runs": runs, "distributions": {name: [row[name] for row in distributions] for name in names}}
 
 
 def columns_of_table(table: pd.DataFrame) -> dict[str, list[Any]]:
     """Return a table as plain columns; text that is missing as None, numbers as they are."""
     plain = {}
-    for name in table:
-        column = table[name]
-        if not pd.api.types.is_numeric_dtype(column.dtype):
-            column = column.astype(object).where(column.notna(), None)
+    for name, column in table.items():
         plain[str(name)] = column.tolist()
+        if not pd.api.types.is_numeric_dtype(column.dtype):
+            missing = column.isna().tolist()
+            plain[str(name)] = [None if no else value for value, no in zip(plain[str(name)], missing, strict=True)]
     return plain
