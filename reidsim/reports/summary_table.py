@@ -10,11 +10,10 @@ from rich.table import Table
 from reidsim.engine.batch.result import BatchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure, measures_among
-from reidsim.reports.terminal_table import titled_table
+from reidsim.reports.terminal_table import columns_that_fit, titled_table
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
 
-_WIDTH = 80
 _SHORTEST_VALUE = 8
 _SHORTEST_INTERVAL = 17
 # Points of a sweep that are printed.
@@ -52,17 +51,10 @@ def summary_tables(
             of_size = f"{title}, {size:,} records"
             yield from summary_tables(rows.droplevel(0), of_size, shown.values(), half_widths=halves, units=units)
         return
-    # Three characters between columns, two at each end.
-    room = _WIDTH - 4 - max((len(measure.label) for measure in shown.values()), default=0)
+    longest = max((len(measure.label) for measure in shown.values()), default=0)
     shortest = _SHORTEST_VALUE if half_widths is None else _SHORTEST_INTERVAL
-    start, used = 0, 0
-    for position, policy in enumerate(summary.index):
-        width = 3 + max(len(str(policy)), shortest)
-        if used + width > room and position > start:
-            yield _table(summary.iloc[start:position], title, shown, half_widths, units)
-            start, used = position, 0
-        used += width
-    yield _table(summary.iloc[start:], title, shown, half_widths, units)
+    for some in columns_that_fit(longest, (max(len(str(policy)), shortest) for policy in summary.index)):
+        yield _table(summary.iloc[some], title, shown, half_widths, units)
 
 
 def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from rich.table import Table
 from rich.text import Text
+
+# Characters of a line.
+_WIDTH = 80
+
+
+def columns_that_fit(first: int, widths: Iterable[int]) -> Iterator[slice]:
+    """Yield columns of these widths, as many at a time as stand beside a first column on a line."""
+    # Three characters between columns, two at each end.
+    room = _WIDTH - 4 - first
+    start, used = 0, 0
+    for position, width in enumerate(widths):
+        if used + 3 + width > room and position > start:
+            yield slice(start, position)
+            start, used = position, 0
+        used += 3 + width
+    yield slice(start, None)
 
 
 def titled_table(title: str, columns: Iterable[object], caption: str = "", left: Collection[str] = ("",)) -> Table:

@@ -245,14 +245,8 @@ def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
             at_point(loaded, values).refuse_code()
         except InputError as error:
             shown = ", ".join(f"{key} = {value!r}" for key, value in values.items())
-            raise InputError(
-                error.problem,
-                source=loaded.path,
-                where=": ".join(part for part in (f"point {point}", error.where) if part),
-                found=error.found,
-                expected=error.expected,
-                hint="; ".join(part for part in (error.hint, f"the point is {shown}") if part),
-            ) from None
+            hint = "; ".join(part for part in (error.hint, f"the point is {shown}") if part)
+            raise error.but(source=None, hint=hint).located(loaded.path, f"point {point}") from None
 
 
 def _refused(field: FieldInfo, content: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]) -> Iterator[int]:
