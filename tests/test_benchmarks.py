@@ -42,6 +42,7 @@ SMALL = {
     "releases": ["--records", "2000", "--people", "5000", "--waves", "5", "--sample", "5"],
     "serve": ["--scenario", "market", "--changes", "1"],
     "stress": ["--points", "2"],
+    "threads": ["--targets", "300", "--repeats", "1"],
     "wan2015": [
         *("--repeats", "1", "--grid", "10"),
         *("--sample-records", "1", "--sample-points", "1", "--skip-growth"),

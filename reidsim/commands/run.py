@@ -89,7 +89,7 @@ def check(
     set_: arguments.SetOption = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Check that a scenario and every file it names can be used, without solving it.
+    """Check that a scenario and every file it names can be used, and print how long it is expected to take.
 
     Example: reidsim check my.toml
 
@@ -97,7 +97,9 @@ def check(
     """
     loaded = arguments.load(scenario, set_, allow_code=allow_code)
     with arguments.waiting(f"checking {scenario}"):
-        from reidsim.engine.run import describe
+        from reidsim.engine.run import describe_with_time
 
-        told = describe(loaded)
+        told, expected = describe_with_time(loaded)
     typer.echo(f"{loaded.name} is ready: {told}")
+    for what, seconds in expected.items():
+        typer.echo(f"Expected {what}: {seconds}")

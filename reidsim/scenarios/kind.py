@@ -24,6 +24,7 @@ from reidsim.random_streams import nested_stream
 from reidsim.scenarios.faces import Faces
 from reidsim.scenarios.many_points import ManyPoints
 from reidsim.scenarios.policy import Policy
+from reidsim.scenarios.portions import CutDown
 from reidsim.scenarios.record_sharing import RecordSharing
 from reidsim.scenarios.study import (
     AnalysisTables,
@@ -56,10 +57,11 @@ Use = Literal["run", "rounds", "cross-play", "stress"]
 MADE: dict[type | str, Kind] = {}
 
 
-class Kind(Faces, RecordSharing, ManyPoints, ABC):
+class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
     """A kind of scenario; a kind of one's own says the attributes, `build`, and what else differs.
 
-    How its records are shared is said by `RecordSharing`, and what it solves for many points at once by `ManyPoints`.
+    How its records are shared is said by `RecordSharing`, what it solves for many points at once by `ManyPoints`, and
+    how its studies are cut down to tell the time that they take by `CutDown`.
 
     Attributes
     ----------

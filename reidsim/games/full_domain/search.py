@@ -30,9 +30,9 @@ class _BestNodes:
         self.seen = 0
 
     def enter(self, node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
-        if self._prune and self.incumbents.beaten_by(self._game.bound(levels), node, sum(levels)) is None:
-            return None
-        return followed
+        if not self._prune or self.incumbents.beaten_by(self._game.bound(levels), node, sum(levels)):
+            return followed
+        return None
 
     def visit(self, node: int, levels: Sequence[int], table: ClassTable, followed: Followed) -> None:
         self.seen += 1

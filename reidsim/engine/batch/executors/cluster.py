@@ -17,6 +17,7 @@ from reidsim.engine.batch.executors.capacity import workers_for
 from reidsim.engine.batch.executors.shipping import MOST_BYTES, Shipment, shipment
 from reidsim.engine.batch.tasks import KILLED, RunOutcome, RunTask, Work, attempt, code_version
 from reidsim.errors import InputError
+from reidsim.threads import in_one_thread
 
 _CONNECT_SECONDS = 5
 _FIRST_WORKER_SECONDS = 30
@@ -236,7 +237,7 @@ def _do(work: bytes, chunk: list[RunTask], version: str) -> list[RunOutcome]:
             found=code_version(),
             expected=version,
         )
-    with one_thread():
+    with one_thread(), in_one_thread():
         return [attempt(_loaded(work), task) for task in chunk]
 
 
