@@ -281,18 +281,19 @@ def test_other_data_than_at_the_start_are_refused(town):
         reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_a_table_in_which_a_byte_changed_is_not_taken_for_the_result(town, table):
+def test_a_table_in_which_a_byte_changed_is_not_taken_for_the_result(town):
     reidsim.run_batch(town, overrides=SWEEP, folder="out", executor="serial")
-    path = Path("out", f"{table}.parquet")
-    whole = path.read_bytes()
-    for place in (4, len(whole) // 3, len(whole) - 9):
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-        with pytest.raises(InputError, match=rf"{table}\.parquet: changed since the batch ended"):
+    for table in TABLES:
+        path = Path("out", f"{table}.parquet")
+        whole = path.read_bytes()
+        for place in (4, len(whole) // 3, len(whole) - 9):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+            with pytest.raises(InputError, match=rf"{table}\.parquet: changed since the batch ended"):
+                reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
+        path.unlink()
+        with pytest.raises(InputError, match=rf"{table}\.parquet: no such file in a complete batch"):
             reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
-    path.unlink()
-    with pytest.raises(InputError, match=rf"{table}\.parquet: no such file in a complete batch"):
-        reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
+        path.write_bytes(whole)
 
 
 def test_nothing_is_left_of_a_batch_in_which_nothing_ended(town):
