@@ -151,14 +151,25 @@ def _values(text: pa.ChunkedArray, trim: bool) -> pd.Series[str]:
     return values
 
 
-def _parquet(path: Path, trim: bool) -> pd.DataFrame:
-    require_parquet_fits(path)
+def read_parquet(path: Path) -> pa.Table:
+    """Read a Parquet file as it is.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
     try:
-        table = parquet.read_table(path)
+        return parquet.read_table(path)
     except FileNotFoundError:
         raise InputError("no such file", source=path) from None
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"not a Parquet file that can be read: {error}", source=path) from None
+
+
+def _parquet(path: Path, trim: bool) -> pd.DataFrame:
+    require_parquet_fits(path)
+    table = read_parquet(path)
     if table.num_rows == 0:
         raise InputError("the file has no rows", source=path, expected="at least one")
     return pd.DataFrame({name: _as_text(table.column(name), name, path, trim) for name in table.column_names})

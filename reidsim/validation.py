@@ -49,6 +49,21 @@ _DEEPEST, _MOST_DOTS = 50, 5_000
 _DOT_OF_KEY = re.compile(r"\.[ \t]*[\"']?[A-Za-z_-]")
 
 
+def read_json(path: Path) -> Any:
+    """Read a JSON file as `read_text` does; its content is plain data.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, is larger, or no JSON.
+    """
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not valid JSON: {error}", source=path) from None
+
+
 def read_text(path: Path) -> str:
     """Read a text file in UTF-8 that somebody wrote by hand, or that tells of a run: of 32 MiB at most.
 
@@ -130,10 +145,15 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -
     whole = model.spelled_out(data) if issubclass(model, Section) else data
     try:
         # Through JSON, where strict validation still takes lists for tuples, so that objects can be frozen throughout.
-        return model.model_validate_json(json.dumps(whole, default=_plain))
+        return model.model_validate_json(json_of(whole))
     except ValidationError as error:
         first = _first_error(error, model, source)
         raise (model.as_written(first, data) if issubclass(model, Section) else first) from None
+
+
+def json_of(data: object) -> str:
+    """Return plain data as the JSON that is validated."""
+    return json.dumps(data, default=_plain)
 
 
 def _plain(value: object) -> object:

@@ -162,7 +162,7 @@ class AnyAdversaryGame(FullDomainGame):
         outcomes[0, SUPPRESSED] = table.released.sum() - outcomes[0, SUPPRESSED]
         return outcomes
 
-    def may_keep(self, table: ClassTable) -> NDArray[np.bool_]:
+    def may_keep(self, table: ClassTable, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Tell which classes of a table keep records; see `FullDomainGame`."""
         return self._classes(table)[0] & (table.released > 0)
 

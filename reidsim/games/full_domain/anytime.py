@@ -157,7 +157,7 @@ class _Search:
 
     def _can_win(self, bound: float, levels: Levels) -> bool:
         node = self._game.lattice.index(levels)
-        return self._incumbents.beaten_by(np.array([bound]), node, sum(levels)) is not None
+        return self._incumbents.beaten_by(np.array([bound]), node, sum(levels))
 
     def _split(self, levels: Levels, first: int) -> Iterator[tuple[float, int, Levels, int]]:
         """Yield the branches just above a node that can hold a better one."""

@@ -9,8 +9,8 @@ are combinations of their values, and most branches are closed before all attrib
 levels, the bound is what the node pays.
 
 What agrees in the first attributes stays together in the branch: if that many people and that utility would not keep a
-record, none of its nodes does. Such classes are left out of the tables of the branch, and parameter points at which it
-cannot hold the best node are left out of its games; neither changes an outcome that still matters.
+record, none of its nodes does. Such classes are left out of the tables of the branch. Parameter points at which it
+cannot hold the best node are left out of account, and all others share its tables.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from reidsim.games.full_domain.class_table import ClassTable, RollUp
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.incumbents import Incumbents
-from reidsim.games.full_domain.node_payoffs import PAYOUT, SUPPRESSED
+from reidsim.games.full_domain.node_payoffs import SUPPRESSED
 from reidsim.games.full_domain.walk import NOBODY
 from reidsim.releases.strategy_space import Floats
 
@@ -48,9 +48,9 @@ def search_branches(game: FullDomainGame, progress: Callable[[int], None]) -> tu
     search = _Search(game, progress)
     roll_up, finest, _ = game.finest
     table, _ = roll_up.at(finest, game.lowest, np.empty(0, dtype=np.int32))
-    points = np.arange(game.prices.n_points)
+    points = np.ones(game.prices.n_points, dtype=np.bool_)
     node, height = game.lattice.index(game.lowest), sum(game.lowest)
-    search.explore(0, _Branch(node, height, _Marginals(roll_up, [table]), 0, game, points))
+    search.explore(0, _Branch(node, height, _Marginals(roll_up, [table]), 0, points))
     return search.incumbents, search.seen
 
 
@@ -90,30 +90,27 @@ class _Branch(NamedTuple):
         Of that node, without classes that keep no record at any of the points in any node of the branch.
     dropped : int
         Records in these.
-    game : FullDomainGame
-        At the points where one of its nodes may be the best.
-    points : ndarray of int64
-        Which points these are.
+    points : ndarray of bool, shape (n_points,)
+        Where one of its nodes may be the best.
     """
 
     node: int
     height: int
     marginals: _Marginals
     dropped: int
-    game: FullDomainGame
-    points: NDArray[np.intp]
+    points: NDArray[np.bool_]
 
 
 class _Inside(NamedTuple):
     """A branch within another, by the steps that one attribute more is raised.
 
-    The most that it can pay at any point comes first, with a minus; then its bound at each, and the classes that this
-    follows from.
+    How far its nodes may be ahead comes first, with a minus; then the most that they pay at each point, as outcomes,
+    and the classes that this follows from.
     """
 
     negated: float
     step: int
-    bound: Floats
+    most: Floats
     table: ClassTable
 
 
@@ -138,7 +135,7 @@ class _Search:
 
         A dive looks at what promises most alone, at each depth.
         """
-        game, position, inside = branch.game, self._roll_up.order[depth], []
+        game, position, inside = self._game, self._roll_up.order[depth], []
         lowest, stride = game.lowest[position], game.lattice.strides[position]
         table = branch.marginals.first(depth + 1)
         for step in range(game.lattice.shape[position] - lowest):
@@ -151,10 +148,9 @@ class _Search:
             if depth + 1 == len(self._roll_up.order):
                 self._seen.add(node)
                 self._progress(self.seen)
-                self.incumbents.offer(node, height, self._everywhere(outcomes, branch))
+                self.incumbents.offer(node, height, outcomes, branch.points)
             else:
-                bound = np.where(outcomes[:, SUPPRESSED] <= game.most_suppressed, outcomes[:, PAYOUT], -np.inf)
-                inside.append(_Inside(-float(bound.max()), step, bound, table))
+                inside.append(_Inside(-self.incumbents.promise(outcomes, branch.points), step, outcomes, table))
         # What promises most comes first: good nodes close the rest.
         inside.sort(key=lambda each: each[:2])
         raised = [branch.marginals]
@@ -170,24 +166,20 @@ class _Search:
     def _open(self, depth: int, branch: _Branch, raised: list[_Marginals], inside: _Inside, *, dive: bool) -> None:
         """Look for better nodes in a branch within another; `raised` are marginals at its levels, from the lowest."""
         position, step = self._roll_up.order[depth], inside.step
-        node, height = branch.node + step * branch.game.lattice.strides[position], branch.height + step
-        still_open = self.incumbents.beaten_by(self._everywhere(inside.bound, branch), node, height)
-        if still_open is None:
+        node, height = branch.node + step * self._game.lattice.strides[position], branch.height + step
+        points = self.incumbents.beaten_at(inside.most, node, height, branch.points)
+        if not points.any():
             return
         while len(raised) <= step:
-            level = branch.game.lowest[position] + len(raised) - 1
+            level = self._game.lowest[position] + len(raised) - 1
             table, _ = self._roll_up.up(raised[-1].whole, position, level, follow=False)
             raised.append(_Marginals(self._roll_up, [table]))
-        within = branch._replace(node=node, height=height, marginals=raised[step])
-        self.explore(depth + 1, self._narrowed(within, depth + 1, inside.table, still_open[branch.points]), dive=dive)
+        within = _Branch(node, height, raised[step], branch.dropped, points)
+        self.explore(depth + 1, self._narrowed(within, depth + 1, inside.table), dive=dive)
 
-    def _narrowed(self, branch: _Branch, number: int, table: ClassTable, still_open: NDArray[np.bool_]) -> _Branch:
-        """Leave out points and classes of a branch, given those at its lowest node in so many of the attributes."""
-        # A game at fewer points takes as long to make as a few nodes.
-        if 2 * np.count_nonzero(still_open) <= len(branch.points):
-            game = branch.game.at_points(np.flatnonzero(still_open))
-            branch = branch._replace(game=game, points=branch.points[still_open])
-        kept = branch.game.may_keep(table)
+    def _narrowed(self, branch: _Branch, number: int, table: ClassTable) -> _Branch:
+        """Leave out classes of a branch, given those at its lowest node in so many of the attributes."""
+        kept = self._game.may_keep(table, branch.points)
         # Fewer are not worth copying the others.
         if 4 * (len(kept) - np.count_nonzero(kept)) >= len(branch.marginals.whole.keys):
             branch = branch._replace(
@@ -195,11 +187,3 @@ class _Search:
                 dropped=branch.dropped + int(table.released[~kept].sum()),
             )
         return branch
-
-    def _everywhere(self, amounts: Floats, branch: _Branch) -> Floats:
-        """Spread amounts of a branch's points (n, ...) over all points, where others cannot win."""
-        if len(branch.points) == len(self.incumbents.payout):
-            return amounts
-        spread = np.full((len(self.incumbents.payout), *amounts.shape[1:]), -np.inf)
-        spread[branch.points] = amounts
-        return spread

@@ -164,7 +164,7 @@ class FullDomainGame:
 
     @cached_property
     def thresholds(self) -> Thresholds:
-        """Points in the order of attack and of ruin; for one kind of record."""
+        """The ratios of prices that decide on classes at each point; for one kind of record."""
         return Thresholds.of(self.prices, self.rule)
 
     @property
@@ -190,31 +190,26 @@ class FullDomainGame:
                 prices.benefit, prices.loss, prices.gain, prices.cost, self.rule, outcomes,
             )  # fmt: skip
         elif self.no_attack:
-            attacked_below, attack_order, _, _ = self.thresholds
+            attacked_below = self.thresholds.attacked_below
             no_attack_payoffs(
-                table.released,
-                table.people,
-                table.loss,
-                attacked_below,
-                attack_order,
-                self._columns[0],
-                outcomes,
-            )
+                table.released, table.people, table.loss, *attacked_below, self._columns[0], outcomes,
+            )  # fmt: skip
         else:
+            attacked_below, ruinous_at = self.thresholds
             basic_payoffs(
-                table.released, table.people, table.loss, *self.thresholds, *self._columns, outcomes,
+                table.released, table.people, table.loss, *attacked_below, *ruinous_at, *self._columns, outcomes,
             )  # fmt: skip
         return outcomes
 
-    def may_keep(self, table: ClassTable) -> NDArray[np.bool_]:
-        """Tell which classes of a table keep records at some point, shape (n_classes,).
+    def may_keep(self, table: ClassTable, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Tell which classes of a table keep records at one of some points, shape (n_classes,).
 
         No class does that is part of one that does not, and loses as much or more. For games whose classes stand for
         their records.
         """
-        attacked_below, _, ruinous_at, _ = self.thresholds
+        attacked_below, ruinous_at = (ratios.least(points) for ratios in self.thresholds)
         return np.asarray(
-            may_be_kept(table.released, table.people, table.loss, attacked_below[0], ruinous_at[0], self.no_attack)
+            may_be_kept(table.released, table.people, table.loss, attacked_below, ruinous_at, self.no_attack)
         )
 
     @cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -83,33 +84,35 @@ class Incumbents:
         self.nodes = np.full(points, NO_SOLUTION, dtype=np.int64)
         self._height = np.full(points, np.iinfo(np.int64).max, dtype=np.int64)
         self._tie = INDIFFERENCE * np.maximum(game.best_case, 1.0)
-        # What pays less everywhere is no better.
-        self._floor = -np.inf
+        self._everywhere = np.ones(points, dtype=np.bool_)
 
-    def offer(self, node: int, height: int, outcomes: Floats) -> None:
-        """Take a node where it is better; `height` is the sum of its levels."""
-        payout = outcomes[:, PAYOUT]
-        if payout.max() < self._floor:
-            return
-        better = self._beats(payout, node, height) & (outcomes[:, SUPPRESSED] <= self._game.most_suppressed)
+    def offer(self, node: int, height: int, outcomes: Floats, points: NDArray[np.bool_] | None = None) -> None:
+        """Take a node where it is better, of some points or all; `height` is the sum of its levels."""
+        better = self.beaten_at(outcomes, node, height, self._everywhere if points is None else points)
         if better.any():
-            self.payout[better] = payout[better]
+            self.payout[better] = outcomes[better, PAYOUT]
             self.nodes[better] = node
             self._height[better] = height
             self.outcomes[better] = outcomes[better]
-            self._floor = float((self.payout - self._tie).min())
 
-    def beaten_by(self, bound: Floats, node: int, height: int) -> NDArray[np.bool_] | None:
-        """Tell at which points a node that pays at most `bound`, or one that generalizes it, can be better, if any."""
-        if bound.max() < self._floor:
-            return None
-        better = self._beats(bound, node, height)
-        return better if better.any() else None
+    def beaten_by(self, bound: Floats, node: int, height: int) -> bool:
+        """Tell whether a node that pays at most `bound`, or one that generalizes it, can be better at any point."""
+        outcomes = np.zeros((len(bound), 4))
+        outcomes[:, PAYOUT] = bound
+        return bool(self.beaten_at(outcomes, node, height, self._everywhere).any())
 
-    def _beats(self, payout: Floats, node: int, height: int) -> NDArray[np.bool_]:
-        ahead = payout - self.payout
-        first = (height < self._height) | ((height == self._height) & (node < self.nodes))
-        return np.asarray((ahead > self._tie) | (first & (ahead >= -self._tie)))
+    def beaten_at(self, outcomes: Floats, node: int, height: int, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Tell at which of some points a node can be better that leads to these outcomes at best."""
+        return np.asarray(
+            _better(
+                outcomes, node, height, points, self.payout, self.nodes, self._height, self._tie,
+                self._game.most_suppressed,
+            )
+        )  # fmt: skip
+
+    def promise(self, outcomes: Floats, points: NDArray[np.bool_]) -> float:
+        """Return how far nodes that lead to these outcomes at best may be ahead, over some points."""
+        return float(_ahead(outcomes, points, self.payout, self._game.most_suppressed))
 
     def solution(self, bound: Floats, evaluated: int, *, exact: bool) -> FullDomainSolution:
         """Return the nodes held."""
@@ -124,3 +127,34 @@ class Incumbents:
             evaluated=evaluated,
             proved=np.full(len(self.nodes), exact),
         )
+
+
+@numba.njit(cache=True)
+def _better(
+    outcomes: Floats,
+    node: int,
+    height: int,
+    points: NDArray[np.bool_],
+    payout: Floats,
+    nodes: Strategies,
+    heights: NDArray[np.int64],
+    tie: Floats,
+    most_suppressed: int,
+) -> NDArray[np.bool_]:
+    """Tell where a node is better than those held, shape (n_points,)."""
+    better = np.zeros(len(points), dtype=np.bool_)
+    for point in range(len(points)):
+        if points[point] and outcomes[point, SUPPRESSED] <= most_suppressed:
+            ahead = outcomes[point, PAYOUT] - payout[point]
+            first = height < heights[point] or (height == heights[point] and node < nodes[point])
+            better[point] = ahead > tie[point] or (first and ahead >= -tie[point])
+    return better
+
+
+@numba.njit(cache=True)
+def _ahead(outcomes: Floats, points: NDArray[np.bool_], payout: Floats, most_suppressed: int) -> float:
+    most = -np.inf
+    for point in range(len(points)):
+        if points[point] and outcomes[point, SUPPRESSED] <= most_suppressed:
+            most = max(most, outcomes[point, PAYOUT])
+    return most

@@ -2,9 +2,9 @@
 
 A class of ``k`` people whose records keep utility ``u`` is attacked where ``G > C k``, and kept where it pays: ``B u``
 where it is not attacked, ``B u - L / k > 0`` where it is. So all that a point asks of a class is whether ``k`` is at
-least ``G / C`` and whether ``u k`` exceeds ``L / B``. Points are sorted by both ratios; each class is put once into a
-table by how many points leave it unattacked and how many keep it under attack, and each point reads its sums off the
-table. That makes many points cost little more than one.
+least ``G / C`` and whether ``u k`` exceeds ``L / B``. Both ratios of all points are sorted; each class is put once
+into a table by how many of them leave it unattacked and how many keep it under attack, and each point reads its sums
+off the table. That makes many points cost little more than one.
 """
 
 from __future__ import annotations
@@ -24,31 +24,63 @@ from reidsim.releases.strategy_space import Floats
 BASIC, NO_ATTACK, NO_ATTACK_STRICT = range(3)
 # Columns of the outcomes of a node.
 PAYOUT, SUPPRESSED, ATTACKED, ADVERSARY = range(4)
-# Most classes are smaller than this: where they stand among the thresholds is looked up.
-_SMALL = 64
+# Stretches of equal length between 0 and the highest threshold; where each begins among the thresholds is looked up.
+_STRETCHES = 256
+# Ranges narrower than this are not divided: the number of stretches to a unit would overflow.
+_LEAST_RANGE = 1e-200
 # Losses closer than this to 1 are suppression: rounding must not leave a benefit of 1e-16.
 _SUPPRESSED_ABOVE = 1.0 - 1e-12
 
 
-class Thresholds(NamedTuple):
-    """Points in two orders, for prices that are the same for all records; arrays of shape (n_points,).
+class Ratios(NamedTuple):
+    """One ratio of prices at all points.
 
     Parameters
     ----------
-    attacked_below : ndarray of float64
-        Sorted: classes of fewer people are attacked (``G / C``).
-    attack_order : ndarray of int64
-        Position of each point in it.
-    ruinous_at : ndarray of float64
-        Sorted: attacked classes whose people times utility are no more are suppressed (``L / B``).
-    ruin_order : ndarray of int64
-        Position of each point in it.
+    values : ndarray of float64, shape (n_values,)
+        Distinct, in rising order.
+    of_point : ndarray of int64, shape (n_points,)
+        Position of each point's value among them.
+    per_unit : float
+        Stretches to a unit.
+    begin : ndarray of int64
+        How many values are below each stretch, or fewer.
     """
 
-    attacked_below: Floats
-    attack_order: NDArray[np.int64]
-    ruinous_at: Floats
-    ruin_order: NDArray[np.int64]
+    values: Floats
+    of_point: NDArray[np.int64]
+    per_unit: float
+    begin: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, ratios: Floats) -> Ratios:
+        """Sort the ratios of points (n_points,)."""
+        values, of_point = np.unique(ratios, return_inverse=True)
+        highest = float(values[np.isfinite(values)].max(initial=0.0))
+        # Without a range to divide, all is one stretch.
+        per_unit = _STRETCHES / highest if highest > _LEAST_RANGE else 0.0
+        # A little lower, as a product with `per_unit` may be rounded up.
+        lowest = np.arange(_STRETCHES) * (highest / _STRETCHES) * (1 - 1e-9)
+        return cls(values, of_point, per_unit, np.searchsorted(values, lowest) if per_unit else np.zeros(1, np.int64))
+
+    def least(self, points: NDArray[np.bool_]) -> float:
+        """Return the lowest ratio of some points."""
+        return float(self.values[self.of_point[points].min()])
+
+
+class Thresholds(NamedTuple):
+    """What decides on classes at each point, for prices that are the same for all records.
+
+    Parameters
+    ----------
+    attacked_below : Ratios
+        Classes of fewer people are attacked (``G / C``).
+    ruinous_at : Ratios
+        Attacked classes whose people times utility are no more are suppressed (``L / B``).
+    """
+
+    attacked_below: Ratios
+    ruinous_at: Ratios
 
     @classmethod
     def of(cls, prices: Prices, rule: int) -> Thresholds:
@@ -61,19 +93,12 @@ class Thresholds(NamedTuple):
             # There, classes above the threshold are safe: here that of exactly this size is, too.
             attacked_below = np.nextafter(attacked_below, -np.inf)
         ruinous_at = np.where(benefit > 0, _ratio(loss, benefit), np.inf) * (1 + INDIFFERENCE)
-        return cls(*_sorted(attacked_below), *_sorted(ruinous_at))
+        return cls(Ratios.of(attacked_below), Ratios.of(ruinous_at))
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
     """Divide amounts; nothing by nothing is nothing, anything else by nothing is without limit."""
     return np.divide(above, below, out=np.where(above > 0, np.inf, 0.0), where=below > 0)
-
-
-def _sorted(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    order = np.argsort(values, kind="stable")
-    position = np.empty(len(values), dtype=np.int64)
-    position[order] = np.arange(len(values))
-    return values[order], position
 
 
 @numba.njit(cache=True)
@@ -120,9 +145,13 @@ def basic_payoffs(
     people: Floats,
     loss: Floats,
     attacked_below: Floats,
-    attack_order: NDArray[np.int64],
+    attack_of: NDArray[np.int64],
+    attack_per_unit: float,
+    attack_begin: NDArray[np.int64],
     ruinous_at: Floats,
-    ruin_order: NDArray[np.int64],
+    ruin_of: NDArray[np.int64],
+    ruin_per_unit: float,
+    ruin_begin: NDArray[np.int64],
     benefit: Floats,
     harm: Floats,
     gain: Floats,
@@ -139,50 +168,59 @@ def basic_payoffs(
             released, people, loss, attacked_below[0], ruinous_at[0], benefit[0], harm[0], gain[0], cost[0], outcomes
         )
         return
-    # Worth, odds and records by the number of points at which a class is not attacked, and at which an attack would not
-    # make it a loss.
-    sums = np.zeros((points + 1, points + 1, 3))
-    of_small = np.searchsorted(attacked_below, np.arange(_SMALL), side="right")
+    # Worth, odds and records by how many ratios leave a class unattacked, and how many would not make it a loss.
+    attacks, ruins = len(attacked_below), len(ruinous_at)
+    sums = np.zeros((attacks + 1, ruins + 1, 3))
     total = 0.0
     for i in range(len(released)):
         count = released[i]
-        if count == 0:
-            continue
         total += count
         utility = utility_of(loss[i])
-        if utility == 0.0:
+        if count == 0 or utility == 0.0:
             continue
         size = max(people[i], 1.0)
-        if size < _SMALL and size == int(size):
-            safe = of_small[int(size)]
-        elif size >= attacked_below[-1]:
-            safe = points
-        else:
-            safe = np.searchsorted(attacked_below, size, side="right")
         # Where it is never attacked, no point asks what an attack would lead to.
-        borne = points
-        if safe < points and not utility * size > ruinous_at[-1]:
-            borne = np.searchsorted(ruinous_at, utility * size, side="left")
+        safe, borne = attacks, ruins
+        if size < attacked_below[-1]:
+            safe = _first(size, attack_per_unit, attack_begin)
+            # Few stretches hold more than one ratio: a step without a branch leaves little to foresee.
+            safe += attacked_below[safe] <= size
+            while attacked_below[safe] <= size:
+                safe += 1
+            if utility * size <= ruinous_at[-1]:
+                borne = _first(utility * size, ruin_per_unit, ruin_begin)
+                borne += ruinous_at[borne] < utility * size
+                while ruinous_at[borne] < utility * size:
+                    borne += 1
         sums[safe, borne, 0] += count * utility
         sums[safe, borne, 1] += count / size
         sums[safe, borne, 2] += count
-    for safe in range(points + 1):
-        for borne in range(points - 1, -1, -1):
-            for column in range(3):
-                sums[safe, borne, column] += sums[safe, borne + 1, column]
-    for safe in range(1, points + 1):
-        for borne in range(points + 1):
-            for column in range(3):
-                sums[safe, borne, column] += sums[safe - 1, borne, column]
+    for safe in range(attacks + 1):
+        worth, odds, attacked = 0.0, 0.0, 0.0
+        for borne in range(ruins, -1, -1):
+            worth += sums[safe, borne, 0]
+            odds += sums[safe, borne, 1]
+            attacked += sums[safe, borne, 2]
+            sums[safe, borne] = worth, odds, attacked
+    rows = sums.reshape(attacks + 1, -1)
+    for safe in range(1, attacks + 1):
+        for column in range(rows.shape[1]):
+            rows[safe, column] += rows[safe - 1, column]
     for point in range(points):
-        attack, ruin = attack_order[point], ruin_order[point] + 1
+        attack, ruin = attack_of[point], ruin_of[point] + 1
         worth, odds, attacked = sums[attack, ruin]
-        unattacked = sums[points, 0, 2] - sums[attack, 0, 2] if benefit[point] > 0 else 0.0
-        kept_worth = sums[points, 0, 0] - sums[attack, 0, 0] + worth
+        unattacked = sums[attacks, 0, 2] - sums[attack, 0, 2] if benefit[point] > 0 else 0.0
+        kept_worth = sums[attacks, 0, 0] - sums[attack, 0, 0] + worth
         outcomes[point, PAYOUT] = benefit[point] * kept_worth - harm[point] * odds
         outcomes[point, SUPPRESSED] = total - attacked - unattacked
         outcomes[point, ATTACKED] = attacked
         outcomes[point, ADVERSARY] = gain[point] * odds - cost[point] * attacked
+
+
+@numba.njit(cache=True)
+def _first(amount: float, per_unit: float, begin: NDArray[np.int64]) -> int:
+    """Return how many ratios are below the stretch that an amount is in."""
+    return begin[int(min(amount * per_unit, len(begin) - 1.0))]
 
 
 @numba.njit(cache=True)
@@ -191,15 +229,16 @@ def no_attack_payoffs(
     people: Floats,
     loss: Floats,
     attacked_below: Floats,
-    attack_order: NDArray[np.int64],
+    attack_of: NDArray[np.int64],
+    attack_per_unit: float,
+    attack_begin: NDArray[np.int64],
     benefit: Floats,
     outcomes: Floats,
 ) -> None:
     """Fill in the outcomes of a node in the No-Attack game: only classes above the threshold are kept."""
-    points = len(benefit)
-    worth = np.zeros(points + 1)
-    records = np.zeros(points + 1)
-    of_small = np.searchsorted(attacked_below, np.arange(_SMALL), side="left")
+    attacks = len(attacked_below)
+    worth = np.zeros(attacks + 1)
+    records = np.zeros(attacks + 1)
     total = 0.0
     for i in range(len(released)):
         count = released[i]
@@ -207,19 +246,19 @@ def no_attack_payoffs(
             continue
         total += count
         size = max(people[i], 1.0)
-        if size < _SMALL and size == int(size):
-            safe = of_small[int(size)]
-        elif size > attacked_below[-1]:
-            safe = points
-        else:
-            safe = np.searchsorted(attacked_below, size, side="left")
+        safe = attacks
+        if size <= attacked_below[-1]:
+            safe = _first(size, attack_per_unit, attack_begin)
+            safe += attacked_below[safe] < size
+            while attacked_below[safe] < size:
+                safe += 1
         worth[safe] += count * utility_of(loss[i])
         records[safe] += count
-    for safe in range(points - 1, -1, -1):
+    for safe in range(attacks - 1, -1, -1):
         worth[safe] += worth[safe + 1]
         records[safe] += records[safe + 1]
-    for point in range(points):
-        first = attack_order[point] + 1
+    for point in range(len(benefit)):
+        first = attack_of[point] + 1
         outcomes[point, PAYOUT] = benefit[point] * worth[first]
         outcomes[point, SUPPRESSED] = total - records[first]
         outcomes[point, ATTACKED] = 0.0

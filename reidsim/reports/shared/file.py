@@ -26,7 +26,7 @@ from reidsim.reports.shared.audited import audit_facts, audit_of, audit_warnings
 from reidsim.reports.shared.limit import RISK_DEFINITION, Limit
 from reidsim.reports.shared.records import SharedRecords, class_sizes
 from reidsim.tables import delimited_line, read_table
-from reidsim.validation import read_text
+from reidsim.validation import read_json
 
 FORMAT = "reidsim shared records, version 1"
 SEAL = "sidecar_sha256"
@@ -162,12 +162,7 @@ def verify_shared(path: Path) -> dict[str, Any]:
 def _read_sidecar(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise InputError("no such file", source=path, expected="the sidecar that reidsim share writes")
-    try:
-        sidecar = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"not valid JSON: {error}", source=path) from None
+    sidecar = read_json(path)
     if not isinstance(sidecar, dict) or sidecar.get("format") != FORMAT:
         raise InputError("not a sidecar of reidsim share", source=path, expected=f"format {FORMAT!r}")
     if sealed(sidecar) != sidecar:

@@ -90,7 +90,7 @@ def test_classes_that_keep_no_record_keep_none_further_up(small, data):
     nobody = np.empty(0, dtype=np.int32)
     table, _ = roll_up.at(finest, low, nobody)
     first = roll_up.project(table, number) if number < len(levels) else table
-    kept = game.may_keep(first)
+    kept = game.may_keep(first, np.ones(game.prices.n_points, dtype=np.bool_))
     within = roll_up.within(table, first.keys[kept], number)
     shift, _ = roll_up.field(roll_up.order[number - 1])
     expected = np.isin(table.keys >> shift, first.keys[kept] >> shift)
