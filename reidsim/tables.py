@@ -11,6 +11,7 @@ import io
 import itertools
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -28,6 +29,8 @@ DELIMITERS = (",", ";", "\t", "|")
 
 # Enough to hold a header and a row.
 _BEGINNING = 2**20
+# Each takes time of its own, whatever it holds.
+_MOST_COLUMNS = 10_000
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _ZIP = b"PK\x03\x04"
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
@@ -68,7 +71,8 @@ def read_table(
     Raises
     ------
     InputError
-        If the file cannot be read, is not text, has no rows, rows of different lengths or repeated column names.
+        If the file cannot be read, is not text, has no rows, rows of different lengths, repeated column names,
+        or more than 10,000 columns.
     """
     if path.suffix == ".parquet":
         return _parquet(path, trim)
@@ -85,10 +89,12 @@ def read_table(
         hint = "a quotation mark is not closed"
         raise InputError(f"first row cannot be read: {error}", source=path, hint=hint) from None
     names = [name.strip() for name in first] if header else [str(number) for number in range(len(first))]
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        unnamed = None if repeated[0] else "lines that end in delimiters have columns without a name"
-        raise InputError("column named twice", source=path, found=repeated[0], hint=unnamed)
+    if len(names) > _MOST_COLUMNS:
+        raise InputError("too many columns", source=path, found=len(names), expected=f"at most {_MOST_COLUMNS:,}")
+    repeated = _repeated(names)
+    if repeated is not None:
+        unnamed = None if repeated else "lines that end in delimiters have columns without a name"
+        raise InputError("column named twice", source=path, found=repeated, hint=unnamed)
     broken: list[arrow_csv.InvalidRow] = []
 
     def note(row: arrow_csv.InvalidRow) -> str:
@@ -127,6 +133,12 @@ def read_table(
         raise InputError("the file has no rows", source=path, expected="at least one")
     columns = [_values(column, trim) for column in table.columns]
     return pd.DataFrame(dict(zip(names if header else range(len(names)), columns, strict=True)))
+
+
+def _repeated(names: list[str]) -> str | None:
+    """Return the first name that there is twice."""
+    times = Counter(names)
+    return next((name for name in names if times[name] > 1), None)
 
 
 def _lines(text: str, start: int = 0) -> Iterator[str]:
@@ -184,6 +196,9 @@ def _as_text(column: pa.ChunkedArray, name: str, path: Path, trim: bool) -> pd.S
 
 def _unreadable(path: Path, reason: str, broken: list[arrow_csv.InvalidRow], header: bool) -> InputError:
     if not broken:
+        if "straddling" in reason:
+            # What is parsed at once ends within the row.
+            return InputError("a row of more than a megabyte", source=path, hint="or a quotation mark is not closed")
         return InputError(f"rows cannot be distinguished: {reason}", source=path)
     row = broken[0]
     quoted = row.text.count('"') % 2 == 1
@@ -365,9 +380,9 @@ def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.Dat
         If it has no rows, or a column without a name of its own.
     """
     names = [str(name).strip() for name in frame.columns]
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        raise InputError("column named twice", source=source, found=repeated[0])
+    repeated = _repeated(names)
+    if repeated is not None:
+        raise InputError("column named twice", source=source, found=repeated)
     if not len(frame) or not names:
         raise InputError("the table has no rows or no columns", source=source, expected="at least one of each")
     columns = [text_column(frame.iloc[:, position], trim=trim) for position in range(len(names))]

@@ -679,6 +679,20 @@ def test_a_key_nested_deeper_than_any_is_told(town, reidsim):
     assert_one_line(*reidsim("check", SCENARIO, "--set", "a." * 1_000 + "a=1"), "--set", "nested too deep")
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (",".join(f"c{number}" for number in range(100_000)) + "\n1\n", "too many columns; found 100000"),
+        ("a,b\n1," + "x" * 3_000_000 + "\n", "a row of more than a megabyte"),
+    ],
+    ids=["columns", "cell"],
+)
+def test_a_table_of_endless_rows_is_refused_at_once(town, reidsim, text, says):
+    (town / "wide.csv").write_text(text)
+    for arguments in ("describe", "wide.csv"), ("new", "wide.csv", "-o", "x"):
+        assert_one_line(*reidsim(*arguments), "wide.csv", says)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "xlsx"])
 def test_a_pipe_that_nobody_writes_to_is_refused_at_once(town, reidsim, ending):
@@ -699,6 +713,15 @@ def test_a_pipe_in_a_results_folder_is_refused_at_once(town, reidsim, name):
     (town / "results" / name).unlink()
     os.mkfifo(town / "results" / name)
     assert_one_line(*reidsim("report", "results"), name, "is a pipe, device or socket; expected a file")
+
+
+def test_an_empty_folder_instead_of_a_table_is_told(town, reidsim):
+    run(SCENARIO).save("results")
+    (town / "results" / "runs.parquet").unlink()
+    (town / "results" / "runs.parquet").mkdir()
+    share = ("share", "results", "-o", "shared.csv", "--policy", "no-attack")
+    for arguments in share, ("report", "results"):
+        assert_one_line(*reidsim(*arguments), "runs.parquet", "a folder without tables")
 
 
 @pytest.mark.parametrize(("length", "says"), [(19, None), (3_000, "too long")])

@@ -28,6 +28,10 @@ from reidsim.engine.switch.run import switch_loaded
 from reidsim.errors import InputError
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.shared import records as shared_records
+from reidsim.reports.shared import rulebook as shared_rulebook
+from reidsim.reports.shared.rulebook import apply_rules
+from reidsim.reports.shared.sharing import share_run
 from reidsim.scenarios.load import load_scenario
 from reidsim.tables import read_table
 
@@ -333,6 +337,54 @@ else:
 # What getrusage tells begins with the peak of whoever started this process.
 print(needed, int(re.search(r"VmHWM:\s*(\d+)", open("/proc/self/status").read())[1]) * 1024)
 """
+
+
+def test_sharing_and_applying_that_need_more_than_is_free_are_refused(tmp_path, monkeypatch):
+    shutil.copytree(TOWN, tmp_path / "work")
+    monkeypatch.chdir(tmp_path / "work")
+    reidsim.run("town.toml").save("out")
+    run, rules = open_results(Path("out")), Path("rules.csv")
+    share_run(run, Path("shared.csv"), policy="no-attack", accept_risk=True, rulebook=rules)
+    for module in (shared_records, shared_rulebook):
+        monkeypatch.setattr(module, "free_memory", lambda: 1_000)
+    expected = r"patients\.csv: too large for memory: about [\d.]+ kB are needed; expected at most the 1\.0 kB"
+    with pytest.raises(InputError, match=expected):
+        share_run(run, Path("again.csv"), policy="no-attack", accept_risk=True)
+    with pytest.raises(InputError, match=expected):
+        apply_rules(rules, Path("patients.csv"))
+    assert not Path("again.csv").exists()
+
+
+_PEAK_OF_COMMAND = r"""
+import re, sys
+from reidsim import memory
+from reidsim.cli import main
+from reidsim.reports.shared import records, rulebook
+told = []
+def note(needed, *given, **named):
+    told.append(needed)
+records.require_memory = rulebook.require_memory = note
+try:
+    main()
+finally:
+    peak = int(re.search(r"VmHWM:\s*(\d+)", open("/proc/self/status").read())[1]) * 1024
+    print(memory.PROGRAM_BYTES + max(told), peak)
+"""
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="tells the peak of a process")
+def test_sharing_and_applying_take_about_the_memory_that_is_said(tmp_path):
+    path = write_few_levels(tmp_path, 250_000, 30)
+    reidsim.run(path, overrides={"publisher.policies": ["no-attack"]}).save(tmp_path / "out")
+    for arguments in (
+        ("share", "out", "-o", "shared.csv", "--accept-risk", "--rulebook", "rules.csv"),
+        ("apply", "rules.csv", "people.csv", "-o", "applied.csv"),
+    ):
+        command = [sys.executable, "-c", _PEAK_OF_COMMAND, *arguments]
+        shown = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, text=True).stdout
+        said, peak = map(int, shown.splitlines()[-1].split())
+        assert 0.8 < said / peak < 1.2, (arguments, said, peak)
 
 
 @pytest.mark.deep

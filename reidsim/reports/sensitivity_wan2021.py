@@ -175,5 +175,5 @@ def _support(study: pd.DataFrame) -> dict[str, Computed]:
         # Everybody shares the same with demographics only, which is neither useful nor unfair.
         others = [*_BASELINES[2:], "k-anonymity"]
         found[f"support: {name}"] = _in_general(table["masking"] > table[others].max(axis=1))
-        found[f"supported: {name}"] = float(table.loc[1.0, "masking"] / table.loc[1.0, "random-masking"] - 1)
+        found[f"supported: {name}"] = float((table["masking"] / table["random-masking"])[1.0] - 1)
     return found

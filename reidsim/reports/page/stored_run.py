@@ -170,10 +170,13 @@ class StoredRun:
         path = self.tables[name]
         require_parquet_fits(path, columns)
         try:
-            return pd.read_parquet(path, columns=columns)
+            table = pd.read_parquet(path, columns=columns)
         except (OSError, pa.ArrowException, ValueError) as error:
             reason = str(error).partition("\n")[0]
             raise InputError(f"not a Parquet file that can be read: {reason}", source=path) from None
+        if not len(table.columns):
+            raise InputError("a table without columns, or a folder without tables", source=path)
+        return table
 
     def picture(self, name: str) -> bytes | None:
         """Return the bytes of a figure, or None if the file is no PNG.

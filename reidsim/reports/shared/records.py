@@ -17,10 +17,12 @@ from reidsim.audit.identifiers import why_identifying
 from reidsim.drafts.values import is_free_text
 from reidsim.engine.release_file import find_release_file, sha256_of
 from reidsim.errors import InputError, listed, locating
+from reidsim.memory import free_memory, require_memory
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.shared.forms import ChosenForms, chosen_forms, chosen_policy
+from reidsim.reports.shared.forms import ChosenForms, chosen_forms, chosen_policy, policies_of
+from reidsim.reports.shared.memory import sharing_memory
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import scenario_kind
 from reidsim.scenarios.people import refuse_keys
@@ -192,8 +194,17 @@ def shared_records(
     data: Path | None = None,
     allow_code: bool = False,
 ) -> SharedRecords:
-    """Put together what a policy of a run shares; see `source_records` and `records_of_policy`."""
+    """Put together what a policy of a run shares; see `source_records` and `records_of_policy`.
+
+    Raises
+    ------
+    InputError
+        As these do, or if it takes more memory than is free to share it.
+    """
+    free = free_memory()
     source = source_records(run, data=data, allow_code=allow_code)
+    needed = sharing_memory(source.path, source.frame.shape, len(policies_of(run)))
+    require_memory(needed, "too large for memory", source=source.path, free=free)
     return records_of_policy(source, chosen_policy(run, policy), keep=keep, keep_identifier=keep_identifier)
 
 

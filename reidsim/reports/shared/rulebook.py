@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from reidsim.audit.identifiers import why_identifying
 from reidsim.errors import InputError, listed
+from reidsim.memory import free_memory, require_memory
 from reidsim.populations.files import write_new_file
 from reidsim.reports.shared.file import csv_bytes
+from reidsim.reports.shared.memory import applying_memory
 from reidsim.reports.shared.records import SharedRecords
 from reidsim.tables import read_table, require_columns, sniff_delimiter
 
@@ -123,14 +125,18 @@ def apply_rules(
     Raises
     ------
     InputError
-        If a file cannot be read or is no rulebook, a column is missing, or people could be named by one that is kept.
+        If a file cannot be read or is no rulebook, more memory is needed than is free, a column is missing, or people
+        could be named by one that is kept.
     """
+    free = free_memory()
     rules, values = _read_rulebook(rulebook)
     if not new.is_file():
         raise InputError("no such file", source=new, expected="new records")
     delimiter = sniff_delimiter(new)
     frame = read_table(new, delimiter=delimiter, trim=False)
     kept = list(dict.fromkeys((*keep, *keep_identifier)))
+    needed = applying_memory(rulebook, rules.shape, new, frame.shape)
+    require_memory(needed, "too large for memory", source=new, free=free)
     require_columns(frame, [*values, *kept], new)
     _check_kept(frame, new, values, keep, keep_identifier)
     rule_of = pd.Series(np.arange(len(rules)), index=pd.MultiIndex.from_frame(rules[values]))
