@@ -220,7 +220,7 @@ def basic_payoffs(
 @numba.njit(cache=True)
 def _first(amount: float, per_unit: float, begin: NDArray[np.int64]) -> int:
     """Return how many ratios are below the stretch that an amount is in."""
-    return begin[int(min(amount * per_unit, len(begin) - 1.0))]
+    return int(begin[int(min(amount * per_unit, len(begin) - 1.0))])
 
 
 @numba.njit(cache=True)
