@@ -7,7 +7,7 @@ Run by hand: ``python benchmarks/agents.py``.
   counted.
 - Memory of a round beyond the records and the solver's own, in bytes per data subject.
 - The round against a plain mesa model in which every data subject is an agent that decides in Python: whether to take
-  part (all subjects), and in which form to share its record given all group sizes (a sample, extrapolated).
+  part (all subjects), and in which release to choose its record given all group sizes (a sample, extrapolated).
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class _PlainSubject(mesa.Agent):  # type: ignore[misc]
         self.participates = self.harm * self.expected_risk <= RULE.reward
 
     def choose(self) -> None:
-        """Pick the form to share the record in, given what everybody is told of group sizes and utilities."""
+        """Choose a release of the record, given published group sizes and utilities."""
         best, chosen = -np.inf, -1
         for strategy, (sizes, utility) in enumerate(self.model.forms):
             success = 1 / sizes[self.row]
@@ -177,8 +177,8 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
         for s in range(setting.space.size)
     ]
     chosen = best_time(lambda: few.agents.do("choose"), 1) * n / sample
-    figure(f"{name}: which form to share, whole round", ours, "plain mesa", chosen, 100.0)
-    print(f"  which form to share: plain mesa {chosen:.1f} s (extrapolated), a whole round {ours:.3f} s: "
+    figure(f"{name}: which release to choose, whole round", ours, "plain mesa", chosen, 100.0)
+    print(f"  which release to choose: plain mesa {chosen:.1f} s (extrapolated), a whole round {ours:.3f} s: "
           f"{chosen / ours:.0f} times (to reach: 100)")  # fmt: skip
 
 

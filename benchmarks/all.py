@@ -28,13 +28,13 @@ import numpy as np
 
 FOLDER = Path(__file__).resolve().parent
 PICTURE = "figures/performance-growth.png"
-_ROW = re.compile(r"^\| `(\w+)\.py` \| (.+?) \| .*?\| `([^`]+)` \| \d+ \|$", re.MULTILINE)
+_ROW = re.compile(r"^\| `(\w+)\.py` \| .*?\| `([^`]+)` \| \d+ \|$", re.MULTILINE)
 
 
-def settings() -> dict[str, tuple[str, list[str]]]:
-    """Return what each benchmark shows and its small settings, as README.md has them."""
+def settings() -> dict[str, list[str]]:
+    """Return the small settings of each benchmark, as README.md has them."""
     rows = _ROW.findall((FOLDER / "README.md").read_text(encoding="utf-8"))
-    return {name: (shows, shlex.split(given)) for name, shows, given in rows}
+    return {name: shlex.split(given) for name, given in rows}
 
 
 def measured(name: str, given: list[str]) -> dict[str, Any]:
@@ -113,7 +113,6 @@ def place() -> str:
 def page(
     ran: dict[str, dict[str, Any]],
     lacking: list[str],
-    shows: dict[str, str],
     grown: dict[str, tuple[list[int], list[float], float]],
 ) -> str:
     """Return the page as Markdown."""
@@ -121,34 +120,25 @@ def page(
         "# Performance",
         "",
         "Each benchmark compares reidsim with a reference in one run: a plain implementation, another program, or the",
-        "same work in another way. The ratio is the reference's time over ours; where it is *at most* something, ours",
-        "over the reference's. Times are in seconds, at small settings, with compiled code ready. Under a load above",
-        "the number of cores they are longer than on an idle machine, and ratios less exact.",
-        "`python benchmarks/all.py` writes this page; `benchmarks/README.md` lists the settings.",
+        "same work in another way. The ratio is the reference's time over ours; where it is *at most* a bound, ours",
+        "over the reference's. Settings are small and compiled code is ready; a load above the number of cores makes",
+        "times longer and ratios less exact. Rows in bold are whole benchmarks, with their peak memory;",
+        "`benchmarks/README.md` lists what each shows, and its settings. This page is the output of",
+        "`python benchmarks/all.py`.",
         "",
         f"Measured on {place()}.",
         "",
-        "## Ratios",
-        "",
-        "| Work | Ours, s | Reference | Reference, s | Ratio | Peak, MiB |",
-        "| --- | ---: | --- | ---: | ---: | ---: |",
+        "| Work | Ours, s | Reference, s | Ratio |",
+        "| --- | ---: | ---: | ---: |",
     ]
     for name, found in ran.items():
+        lines.append(f"| **`{name}.py`**, {found['mib']:,.0f} MiB | {found['seconds']:.1f} | | |")
         for row in found["figures"]:
             wanted = f" (at most {row['to_reach']:g})" if row["at_most"] and row["to_reach"] else ""
             lines.append(
-                f"| {row['work']} (`{name}.py`) | {row['seconds']:.3g} | {row['against']} | "
-                f"{row['reference_seconds']:.3g} | {_ratio(row['ratio'])}{wanted} | {row['mib']:,.0f} |"
+                f"| {row['work']} | {row['seconds']:.3g} | {row['against']} {row['reference_seconds']:.3g} | "
+                f"{_ratio(row['ratio'])}{wanted} |"
             )
-    lines += [
-        "",
-        "## Whole benchmarks",
-        "",
-        "| Benchmark | Shows | Seconds | Peak, MiB |",
-        "| --- | --- | ---: | ---: |",
-    ]
-    for name, found in ran.items():
-        lines.append(f"| `{name}.py` | {shows[name]} | {found['seconds']:.1f} | {found['mib']:,.0f} |")
     if lacking:
         names = ", ".join(f"`{name}.py`" for name in lacking)
         lines += ["", f"Left out for lack of what they need on that machine: {names}."]
@@ -188,7 +178,7 @@ def main() -> None:
     for name in chosen:
         print(f"{name}:", flush=True)
         try:
-            ran[name] = alone(measured, name, found[name][1])
+            ran[name] = alone(measured, name, found[name])
         except SystemExit as stop:
             # Of a benchmark that lacks what it needs, and has said so.
             if stop.code != 2:
@@ -198,8 +188,7 @@ def main() -> None:
     grown = exponents(alone(growth, options.records, options.subjects, options.people))
     (options.output / PICTURE).parent.mkdir(parents=True, exist_ok=True)
     draw(grown, options.output / PICTURE)
-    shows = {name: words for name, (words, _) in found.items()}
-    (options.output / "performance.md").write_text(page(ran, lacking, shows, grown), encoding="utf-8")
+    (options.output / "performance.md").write_text(page(ran, lacking, grown), encoding="utf-8")
     print(f"{len(ran)} benchmarks in {time.perf_counter() - begun:,.0f} s")
 
 

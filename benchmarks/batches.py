@@ -1,4 +1,4 @@
-"""What a batch costs: against a bare loop, on two processes, on dask, resumed, and with a million rows.
+"""What a batch costs: against a bare loop, on two processes, on dask, resumed, with a million rows, and many tiny runs.
 
 Run by hand on a computer with two free cores: ``python benchmarks/batches.py``. Ratios are of times measured in the
 same run; each figure is of one run. Needs `distributed`, but for ``--skip-dask``.
@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from figures import figure
+from instant_runs import batch_of, seconds_of_check
 from needs import require_file, require_package
 
 from reidsim.engine.batch.design import Design, at_point
@@ -86,6 +89,29 @@ def medium_runs(n: int, *, on_dask: bool) -> None:
     print(f"dask on two workers: {dask:.1f} s, {dask / local:.2f} of two processes")
 
 
+def many_tiny_runs(n: int, executors: list[str]) -> None:
+    """Run a tenth of n runs and then n that take no time, each batch in a process of its own, and take the slope."""
+    ours, whole = seconds_of_check(TOWN, n)
+    print(f"check of {n:,} points: {ours:.2f} s; each checked whole {whole:.1f} s")
+    figure(f"check of {n:,} points of one price", ours, "each checked whole", whole)
+    context = multiprocessing.get_context("spawn")
+    for executor in executors:
+        found = []
+        for size in (n // 10, n):
+            with ProcessPoolExecutor(1, mp_context=context) as pool:
+                found.append(pool.submit(batch_of, TOWN, size, executor).result())
+        few, many = found
+        each = (many["seconds"] - few["seconds"]) / (n - n // 10)
+        runs, tables = ((many[at] - few[at]) / (n - n // 10) * 1024 for at in ("ended", "written"))
+        print(f"{n:,} instant runs, {executor}: {many['seconds']:.1f} s, {1e3 * each:.3f} ms for each further run")
+        print(
+            f"peak when {n // 10:,} and {n:,} ended: {few['ended']:.0f}, {many['ended']:.0f} MiB, {runs:.1f} KiB each"
+        )
+        print(f"with their tables: {few['written']:.0f}, {many['written']:.0f} MiB, {tables:.1f} KiB each")
+        print(f"resumed when complete: {many['resumed']:.1f} s")
+        figure(f"all but the run itself, of each of {n:,} runs, {executor}", each, "a limit of 2 ms", 0.002, 1.0)
+
+
 def many_rows(n_replications: int) -> None:
     """Put rows together (a thousand for each replication), write, read and summarise them."""
     n_points, policies = 250, ["a", "b", "c", "d"]
@@ -124,6 +150,7 @@ def main() -> None:
     parser.add_argument("--tiny", type=int, default=1000, help="runs of some milliseconds")
     parser.add_argument("--medium", type=int, default=200, help="runs of a fraction of a second")
     parser.add_argument("--replications", type=int, default=1000, help="a thousand rows of results each")
+    parser.add_argument("--many", type=int, default=100_000, help="runs that take no time")
     parser.add_argument("--skip-dask", action="store_true", help="without dask")
     chosen = parser.parse_args()
     require_file(TOWN, "the town that tests have")
@@ -131,6 +158,7 @@ def main() -> None:
         require_package("distributed", 'pip install "distributed>=2024.5"', "--skip-dask")
     tiny_runs(chosen.tiny)
     many_rows(chosen.replications)
+    many_tiny_runs(chosen.many, ["serial", "processes", *(() if chosen.skip_dask else ("dask",))])
     medium_runs(chosen.medium, on_dask=not chosen.skip_dask)
 
 

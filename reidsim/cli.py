@@ -84,7 +84,7 @@ _GROUPS: dict[str, dict[Callable[..., None], str]] = {
         describe: "Print how unique the records of a file are",
         explain: "Print the agents of a scenario and the phases of a round",
         schema: "Print the JSON Schema of scenario files",
-        upgrade: "Rewrite a scenario of a former version",
+        upgrade: "Rewrite a scenario of an earlier version",
     },
 }
 

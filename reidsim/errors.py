@@ -9,10 +9,10 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -77,14 +77,12 @@ class InputError(ValueError):
     def located(self, source: str | Path | None = None, where: str | None = None) -> InputError:
         """Return the same error with the file, the key or both that caused it; a file already named stays."""
         place = ": ".join(part for part in (where, self.where) if part) or None
-        return InputError(
-            self.problem,
-            source=self.source or source,
-            where=place,
-            found=self.found,
-            expected=self.expected,
-            hint=self.hint,
-        )
+        return self.but(source=self.source or source, where=place)
+
+    def but(self, **changes: Any) -> InputError:
+        """Return the same error with some of its parts replaced, by name; see `InputError`."""
+        parts = ("problem", "source", "where", "found", "expected", "hint")
+        return InputError(**{name: getattr(self, name) for name in parts} | changes)
 
 
 def naming_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -97,9 +95,7 @@ def naming_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
         except InputError as error:
             texts = (error.source, error.where, error.expected, error.hint)
             source, where, expected, hint = (text and _OPTION.sub(_argument, text) for text in texts)
-            raise InputError(
-                error.problem, source=source, where=where, found=error.found, expected=expected, hint=hint
-            ) from None
+            raise error.but(source=source, where=where, expected=expected, hint=hint) from None
 
     return named
 
@@ -122,6 +118,29 @@ def nearest(name: str, valid: Iterable[str]) -> str | None:
     by_lower = {candidate.lower(): candidate for candidate in valid}
     close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     return f"did you mean {by_lower[close[0]]!r}?" if close else None
+
+
+def require_among(
+    problem: str,
+    found: Iterable[object],
+    known: Collection[object],
+    *,
+    source: str | Path | None = None,
+    where: str | None = None,
+    shown: int = 8,
+    otherwise: str | None = None,
+) -> None:
+    """Check that names are among those known; where none are, `otherwise` is expected. See `not_among`.
+
+    Raises
+    ------
+    InputError
+        For the first that is not.
+    """
+    for name in found:
+        if name not in known:
+            error = not_among(problem, name, known, source=source, where=where, shown=shown)
+            raise error.but(expected=otherwise) if otherwise and not len(known) else error
 
 
 def not_among(

@@ -1,7 +1,8 @@
-"""Files that promise more than memory holds: told before it is taken, whatever a small file expands to."""
+"""Files that have no end, or promise more than memory holds: told before it is taken, whatever they expand to."""
 
 from __future__ import annotations
 
+import stat
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,6 +23,24 @@ _PARQUET_COPIES = 4
 # Of the parts of a workbook, which are XML: its cells as text are smaller than that.
 _WORKBOOK_COPIES = 4
 _CHUNK = 16 * 2**20
+
+
+def require_no_device(path: Path) -> None:
+    """Check that a path leads to no pipe, device or socket, which may have no end, or wait for one who writes.
+
+    One that leads nowhere passes: reading it says what is wrong.
+
+    Raises
+    ------
+    InputError
+        If it does.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise InputError("is a pipe, device or socket", source=path, expected="a file")
 
 
 def read_within_memory(file: IO[bytes], path: Path) -> bytes:
@@ -46,7 +65,7 @@ def read_within_memory(file: IO[bytes], path: Path) -> bytes:
 
 
 def require_parquet_fits(path: Path, columns: Iterable[str] | None = None) -> None:
-    """Check, by what a Parquet file says of itself, that it can be read in the memory that is free.
+    """Check, by what a Parquet file says of itself, that it is a file that can be read in the memory that is free.
 
     A file that cannot be read at all passes: reading it says what is wrong.
 
@@ -59,8 +78,9 @@ def require_parquet_fits(path: Path, columns: Iterable[str] | None = None) -> No
     Raises
     ------
     InputError
-        If rows and bytes that it promises are more.
+        If rows and bytes that it promises are more, or it is a pipe, device or socket.
     """
+    require_no_device(path)
     try:
         about = parquet.read_metadata(path)
         wanted = None if columns is None else set(columns)

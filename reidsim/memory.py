@@ -8,8 +8,8 @@ from pathlib import Path
 
 from reidsim.errors import InputError
 
-# The program itself, once it has imported what it needs.
-PROGRAM_BYTES = 250 * 10**6
+# The program itself, once it has imported, compiled and drawn what it needs.
+PROGRAM_BYTES = 290 * 10**6
 _PAGE = 4096
 _UNITS = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 

@@ -114,13 +114,9 @@ def validated_after(
         culprit = next((key for key in changes if _overlap(key, error.where or "")), None)
         if culprit is None:
             raise
-        raise InputError(
-            error.problem,
+        raise error.but(
             source="seed" if culprit == "seed" and seed_given else "--set",
             where=None if error.where == culprit == "seed" else error.where,
-            found=error.found,
-            expected=error.expected,
-            hint=error.hint,
         ) from None
 
 

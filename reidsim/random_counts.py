@@ -216,3 +216,16 @@ def _hypergeometrics(uniforms: Floats, counts: Counts, size: int) -> Counts:
         people -= counts[cell]
         left -= drawn[cell]
     return drawn
+
+
+@njit(cache=True)
+def first_above(cumulative: Floats, uniform: float) -> int:
+    """Return the first position whose cumulative probability is above a number in [0, 1), the last if none is."""
+    low, high = 0, len(cumulative) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[middle] > uniform:
+            high = middle
+        else:
+            low = middle + 1
+    return low

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 
+# Longest first part of a name's hash that a seed takes as one word.
+_WORD = 4
 # The order fixes each stream's seed: new names go to the end, so that earlier results stay the same.
 _STREAMS = (
     "release",
@@ -51,6 +55,11 @@ def replication_stream(seed: int, name: str, replication: int) -> np.random.Gene
         From 0; a replication's draws do not depend on how many there are.
     """
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAMS.index(name), replication)))
+
+
+def word_of(name: str) -> int:
+    """Return a number for a name that is the same in every process, to be a part of a stream's key."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:_WORD], "big")
 
 
 def replication_seed(seed: int, replication: int) -> int:

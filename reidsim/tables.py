@@ -21,7 +21,7 @@ from pyarrow import compute, parquet
 from pyarrow import csv as arrow_csv
 
 from reidsim.errors import InputError, listed, nearest
-from reidsim.file_sizes import read_within_memory, require_parquet_fits
+from reidsim.file_sizes import read_within_memory, require_no_device, require_parquet_fits
 from reidsim.typed_files import ENDINGS, read_typed_file
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -139,14 +139,25 @@ def _values(text: pa.ChunkedArray, trim: bool) -> pd.Series[str]:
     return values
 
 
-def _parquet(path: Path, trim: bool) -> pd.DataFrame:
-    require_parquet_fits(path)
+def read_parquet(path: Path) -> pa.Table:
+    """Read a Parquet file as it is.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
     try:
-        table = parquet.read_table(path)
+        return parquet.read_table(path)
     except FileNotFoundError:
         raise InputError("no such file", source=path) from None
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"not a Parquet file that can be read: {error}", source=path) from None
+
+
+def _parquet(path: Path, trim: bool) -> pd.DataFrame:
+    require_parquet_fits(path)
+    table = read_parquet(path)
     if table.num_rows == 0:
         raise InputError("the file has no rows", source=path, expected="at least one")
     return pd.DataFrame({name: _as_text(table.column(name), name, path, trim) for name in table.column_names})
@@ -187,6 +198,7 @@ def _unreadable(path: Path, reason: str, broken: list[arrow_csv.InvalidRow], hea
 
 
 def _text(path: Path, encoding: str | None) -> str:
+    require_no_device(path)
     name = "utf-8-sig" if encoding is None else _encoding(path, encoding)
     try:
         opener: Callable[[Path, str], IO[Any]] = _OPENERS.get(path.suffix, open)
@@ -263,7 +275,13 @@ def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
         says what is wrong.
     encoding : str, optional
         UTF-8 if not given.
+
+    Raises
+    ------
+    InputError
+        If it is a pipe, device or socket.
     """
+    require_no_device(path)
     try:
         with pa.input_stream(str(path), compression="detect") as stream:
             beginning = stream.read(_BEGINNING).decode(encoding or "utf-8", errors="ignore").removeprefix("\ufeff")

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from reidsim.errors import InputError, listed, nearest
+from reidsim.file_sizes import require_no_device
 
 
 class Section(BaseModel):
@@ -43,6 +44,24 @@ _PLAIN = {
 
 Model = TypeVar("Model", bound=BaseModel)
 _MOST_BYTES = 32 << 20
+# Sections within sections that a file may have, and dots before names in one line, which take their square in time.
+_DEEPEST, _MOST_DOTS = 50, 5_000
+_DOT_OF_KEY = re.compile(r"\.[ \t]*[\"']?[A-Za-z_-]")
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file as `read_text` does; its content is plain data.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, is larger, or no JSON.
+    """
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not valid JSON: {error}", source=path) from None
 
 
 def read_text(path: Path) -> str:
@@ -51,11 +70,11 @@ def read_text(path: Path) -> str:
     Raises
     ------
     InputError
-        If it cannot be read, or is larger.
+        If it cannot be read, is larger, or is a pipe, device or socket.
     """
+    require_no_device(path)
     try:
         with path.open("rb") as file:
-            # Of a device or pipe the size is not known before.
             content = file.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
             raise InputError("too large for such a file", source=path, expected=f"at most {_MOST_BYTES >> 20} MiB")
@@ -72,14 +91,46 @@ def read_toml(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If it cannot be read or is not TOML; names the file and, for syntax, the line.
+        If it cannot be read, is not TOML or is nested too deep; names the file and, for syntax, the line.
     """
     text = read_text(path)
+    for number, line in enumerate(text.split("\n"), start=1):
+        if len(line) > _MOST_DOTS and sum(1 for _ in _DOT_OF_KEY.finditer(line)) > _MOST_DOTS:
+            raise _too_deep(path, f"line {number}")
     try:
-        return tomllib.loads(text)
+        content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         # Besides syntax: numbers of thousands of digits, and tables nested a thousand deep.
         raise InputError(f"not valid TOML: {error}", source=path) from None
+    require_shallow(content, path)
+    return content
+
+
+def require_shallow(content: Mapping[str, Any], source: str | Path) -> None:
+    """Check that plain data are not nested deeper than anything that reidsim reads.
+
+    Raises
+    ------
+    InputError
+        Names the key where it begins.
+    """
+    level: list[Any] = [content]
+    names = [""]
+    for _ in range(_DEEPEST):
+        below = [
+            (value, name or str(key))
+            for table, name in zip(level, names, strict=True)
+            for key, value in (table.items() if isinstance(table, Mapping) else enumerate(table))
+            if isinstance(value, Mapping | list)
+        ]
+        if not below:
+            return
+        level, names = [value for value, _ in below], [name for _, name in below]
+    raise _too_deep(source, names[0])
+
+
+def _too_deep(source: str | Path, where: str) -> InputError:
+    return InputError("nested too deep", source=source, where=where, expected=f"at most {_DEEPEST} levels")
 
 
 def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -> Model:
@@ -90,13 +141,19 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -
     InputError
         For the first thing that is wrong: names the source, the key path, what was found and what is allowed.
     """
+    require_shallow(data, source)
     whole = model.spelled_out(data) if issubclass(model, Section) else data
     try:
         # Through JSON, where strict validation still takes lists for tuples, so that objects can be frozen throughout.
-        return model.model_validate_json(json.dumps(whole, default=_plain))
+        return model.model_validate_json(json_of(whole))
     except ValidationError as error:
         first = _first_error(error, model, source)
         raise (model.as_written(first, data) if issubclass(model, Section) else first) from None
+
+
+def json_of(data: object) -> str:
+    """Return plain data as the JSON that is validated."""
+    return json.dumps(data, default=_plain)
 
 
 def _plain(value: object) -> object:

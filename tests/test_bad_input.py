@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 from tiers import cases
 
+from reidsim import run
 from reidsim.cli import main
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
@@ -660,6 +661,44 @@ def test_a_scenario_of_hundreds_of_megabytes_is_refused_unread(town, reidsim):
     with (town / SCENARIO).open("ab") as file:
         file.truncate(200 << 20)
     assert_one_line(*reidsim("check", SCENARIO), "town.toml", "too large for such a file", "at most 32 MiB")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" + "a." * 1_000 + "a]\n", "a." * 100_000 + "a = 1\n", "a = " + "[" * 100 + "]" * 100 + "\n"],
+    ids=["header", "key", "list"],
+)
+def test_a_scenario_nested_deeper_than_any_is_told_at_once(town, reidsim, text):
+    (town / "deep.toml").write_text(text)
+    (town / "above.toml").write_text('extends = "deep.toml"\n')
+    for name in "deep.toml", "above.toml":
+        assert_one_line(*reidsim("check", name), "deep.toml", "nested too deep", "at most 50 levels")
+
+
+def test_a_key_nested_deeper_than_any_is_told(town, reidsim):
+    assert_one_line(*reidsim("check", SCENARIO, "--set", "a." * 1_000 + "a=1"), "--set", "nested too deep")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "xlsx"])
+def test_a_pipe_that_nobody_writes_to_is_refused_at_once(town, reidsim, ending):
+    pipe = f"pipe.{ending}"
+    os.mkfifo(town / pipe)
+    for arguments in (
+        ("check", SCENARIO, "--set", f'release.path="{pipe}"'),
+        ("describe", pipe),
+        ("new", pipe, "-o", "x"),
+    ):
+        assert_one_line(*reidsim(*arguments), pipe, "expected a")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+@pytest.mark.parametrize("name", ["manifest.json", "records.parquet"])
+def test_a_pipe_in_a_results_folder_is_refused_at_once(town, reidsim, name):
+    run(SCENARIO).save("results")
+    (town / "results" / name).unlink()
+    os.mkfifo(town / "results" / name)
+    assert_one_line(*reidsim("report", "results"), name, "is a pipe, device or socket; expected a file")
 
 
 @pytest.mark.parametrize(("length", "says"), [(19, None), (3_000, "too long")])

@@ -407,7 +407,9 @@ def test_the_page_on_commands_has_every_command_argument_and_option():
             assert parameter.help, f"{name}: {parameter.name}"
             assert parameter.help.rstrip(".") in text, f"{name}: {parameter.name}"
         if name != "reidsim":
-            assert f" {name}" in command.help.partition("Example:")[2], f"{name} has no example"
+            example = " ".join(command.help.split("Example:")[1].split())
+            assert example.startswith(name), f"{name} has no example"
+            assert f"```console\n{example}\n```" in parts[name], name
 
 
 def test_values_and_defaults_of_options():
@@ -419,7 +421,7 @@ def test_values_and_defaults_of_options():
     assert "- `--set` (KEY=VALUE, repeatable): " in text
     assert "- `--resume`: " in text
     assert "- **`SCENARIO`** (text): " in text
-    assert "reidsim reproduce [OPTIONS] [PAPERS]..." in text
+    assert "- `PAPERS` (text, repeatable): " in text
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from math import fsum, prod
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,12 @@ from reidsim.releases.strategy_space import Floats, Rows
 INDIFFERENCE = 1e-12
 # Weights are given as decimal numbers, whose sum is 1 only up to rounding.
 _ROUNDING = 1e-9
+
+
+def arrays_of(instance: Any) -> dict[str, NDArray[Any]]:
+    """Return the fields of a dataclass that are arrays, by name."""
+    values = {item.name: getattr(instance, item.name) for item in fields(instance)}
+    return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 
-from reidsim.random_streams import nested_stream
-
-# Longest first part of a name's hash that a seed takes as one word.
-_WORD = 4
+from reidsim.random_streams import nested_stream, word_of
 
 
 def agent_stream(
@@ -31,9 +26,4 @@ def agent_stream(
     replication, round_number : int
         Rounds are numbered from 1; 0 is before the first.
     """
-    return nested_stream(seed, "agents", (_word(decision), _word(agent), replication, round_number))
-
-
-def _word(name: str) -> int:
-    """Return a number for a name that is the same in every process."""
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:_WORD], "big")
+    return nested_stream(seed, "agents", (word_of(decision), word_of(agent), replication, round_number))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +14,8 @@ from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from reidsim.engine.results import Result
     from reidsim.scenarios.load import LoadedScenario
     from reidsim.scenarios.schema import ScenarioHead
@@ -28,7 +30,7 @@ SetOption = Annotated[
 SeedOption = Annotated[int | None, typer.Option(help="Root of all random draws, instead of the scenario's.", min=0)]
 AllowCodeOption = Annotated[
     bool,
-    typer.Option("--allow-code", help="Run modules that the scenario names, if you trust them."),
+    typer.Option("--allow-code", help="Run modules that the scenario names; only if you trust them."),
 ]
 KeepOption = Annotated[
     list[str] | None,
@@ -72,6 +74,21 @@ def load(
 
         stop_if_interrupted()
         return load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
+
+
+def results_folder(output: Path | None, name: str) -> Path:
+    """Return the folder that results go to, the next of this name if none is given; it must be free."""
+    from reidsim.engine.results import next_free_folder, require_free
+
+    folder = output or next_free_folder(Path("results"), name)
+    require_free(folder)
+    return folder
+
+
+def print_tables(tables: Iterable[Table]) -> None:
+    """Print tables, one below the other."""
+    for table in tables:
+        Console().print(table)
 
 
 def print_warnings(warnings: Sequence[str]) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from reidsim.commands import arguments
 from reidsim.interrupts import stop_if_interrupted
@@ -29,17 +27,14 @@ def attributes(
     loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
     with arguments.waiting(f"reading {scenario}") as progress:
         from reidsim.engine.attributes.run import attributes_loaded
-        from reidsim.engine.results import next_free_folder, require_free
         from reidsim.reports.attributes_table import attributes_tables
         from reidsim.reports.illustration import illustrate
 
-        folder = output or next_free_folder(Path("results"), f"{loaded.name}-attributes")
-        require_free(folder)
+        folder = arguments.results_folder(output, f"{loaded.name}-attributes")
         result = attributes_loaded(loaded, orders=orders, progress=progress)
         stop_if_interrupted()
         progress("drawing and writing", 0, 1)
         result.save(folder, illustrate=illustrate)
-    for table in attributes_tables(result):
-        Console().print(table)
+    arguments.print_tables(attributes_tables(result))
     arguments.print_warnings(result.warnings)
     typer.echo(f"Results in {folder}")

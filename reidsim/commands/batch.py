@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
-from rich.console import Console
 
 from reidsim import interrupts
 from reidsim.commands.arguments import (
     AllowCodeOption,
     GroupReadableOption,
+    print_tables,
     print_verdict,
     print_warnings,
     tell_results,
@@ -49,7 +49,15 @@ ResumeOption = Annotated[
     bool,
     typer.Option("--resume", help="Continue the batch in the folder (default: the scenario's latest in results)."),
 ]
-RerunFailedOption = Annotated[bool, typer.Option("--rerun-failed", help="Continue it, and repeat failed runs.")]
+RerunFailedOption = Annotated[bool, typer.Option("--rerun-failed", help="Continue the batch and repeat failed runs.")]
+
+
+class Where(TypedDict):
+    """Where the runs of a batch are done; see the options."""
+
+    workers: int | None
+    scheduler: str | None
+    timeout: float | None
 
 
 def rerun(
@@ -85,8 +93,7 @@ def rerun(
         repeated = rerun_one(folder, run, progress=progress, with_records=output is not None, allow_code=allow_code)
     task = repeated.task
     title = f"{repeated.name}: run {task.key}, point {task.point}, replication {task.replication}"
-    for table in summary_tables(repeated.summary, title, repeated.measures):
-        Console().print(table)
+    print_tables(summary_tables(repeated.summary, title, repeated.measures))
     for key, value in task.values.items():
         typer.echo(f"{key} = {value}")
     typer.echo(repeated.verdict)
@@ -139,8 +146,7 @@ def run_several(
         tables = batch_tables(result, title)
     else:
         tables = summary_tables(result.summary, title, result.measures, units=counted_units(loaded.content))
-    for table in tables:
-        Console().print(table)
+    print_tables(tables)
     if not isinstance(result, BatchResult):
         print_verdict(result)
     print_warnings(result.warnings)

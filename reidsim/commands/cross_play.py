@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from reidsim import interrupts
 from reidsim.commands import arguments, batch
@@ -82,7 +80,6 @@ def cross_play(
         from reidsim.engine.batch.journal import keeps_runs
         from reidsim.engine.cross_play.options import CrossPlayOptions
         from reidsim.engine.cross_play.run import cross_play_loaded, has_several_plays
-        from reidsim.engine.results import next_free_folder, require_free
         from reidsim.games.cross_play import require_measure
         from reidsim.reports.cross_play_table import cross_play_tables
         from reidsim.reports.equilibrium_table import double_oracle_tables, equilibrium_tables
@@ -99,23 +96,15 @@ def cross_play(
         tolerance=tolerance,
     )
     name, several = f"{loaded.name}-cross-play", has_several_plays(loaded.scenario)
-    named = None
+    where, named = batch.Where(workers=workers, scheduler=scheduler, timeout=timeout), None
     if several:
-        named = executor_named(executor or "auto", workers=workers, scheduler=scheduler, timeout=timeout)
+        named = executor_named(executor or "auto", **where)
     else:
         batch.refuse_options_of_batches(
-            loaded.path,
-            executor=executor,
-            workers=workers,
-            scheduler=scheduler,
-            timeout=timeout,
-            resume=resume,
-            rerun_failed=rerun_failed,
+            loaded.path, executor=executor, **where, resume=resume, rerun_failed=rerun_failed
         )
     goes_on = resume or rerun_failed
-    folder = output or (batch.latest_folder(name) if goes_on else next_free_folder(Path("results"), name))
-    if not goes_on:
-        require_free(folder)
+    folder = output or batch.latest_folder(name) if goes_on else arguments.results_folder(output, name)
     try:
         with arguments.waiting(f"reading {scenario}") as progress:
             result = cross_play_loaded(
@@ -136,10 +125,8 @@ def cross_play(
         if several and keeps_runs(folder):
             interrupts.tell_kept(f"runs that ended are kept in {folder}: go on with --resume -o {folder}")
         raise
-    for table in cross_play_tables(result, measure):
-        Console().print(table)
+    arguments.print_tables(cross_play_tables(result, measure))
     arguments.print_verdict(result)
-    for table in (*equilibrium_tables(result), *double_oracle_tables(result)):
-        Console().print(table)
+    arguments.print_tables((*equilibrium_tables(result), *double_oracle_tables(result)))
     arguments.print_warnings(result.warnings)
     arguments.tell_results(folder, group_readable=group_readable)

@@ -26,11 +26,11 @@ def new(
     quasi_identifier: Annotated[
         list[str] | None,
         typer.Option(
-            "--quasi-identifier", help="Column that others may know, at most 12 (default: guessed).", metavar="COLUMN"
+            "--quasi-identifier", help="Column that others may know, at most 12 (default: inferred).", metavar="COLUMN"
         ),
     ] = None,
     drop: Annotated[
-        list[str] | None, typer.Option("--drop", help="Column that is no quasi-identifier.", metavar="COLUMN")
+        list[str] | None, typer.Option("--drop", help="Column that is not a quasi-identifier.", metavar="COLUMN")
     ] = None,
     population: Annotated[
         str | None,
@@ -41,7 +41,7 @@ def new(
     ] = None,
     delimiter: Annotated[
         str | None,
-        typer.Option(help="Delimiter of a CSV file (default: recognized)."),
+        typer.Option(help="Delimiter of a CSV file (default: detected)."),
     ] = None,
     encoding: Annotated[
         str | None, typer.Option(help="Encoding of a CSV file, such as latin-1 (default: UTF-8).", metavar="NAME")
@@ -52,7 +52,7 @@ def new(
     ] = None,
     age_on: Annotated[
         str | None,
-        typer.Option(help="Day, such as 2024-06-30, at which dates of birth become ages.", metavar="DAY"),
+        typer.Option(help="Day, such as 2024-06-30, on which dates of birth become ages.", metavar="DAY"),
     ] = None,
     benefit: Annotated[
         float | None,
@@ -68,7 +68,7 @@ def new(
 
     Example: reidsim new patients.csv
 
-    Example: reidsim new patients.csv -o clinic.toml
+    Example: reidsim new patients.csv -o clinic
     """
     if not os.path.exists(data):
         raise InputError("no such file", source=data)

@@ -30,13 +30,13 @@ def report(
         typer.Option("--format", help="Format (default: that of the ending of FILE, else html)."),
     ] = None,
     scenario: Annotated[
-        Path | None, typer.Option("--scenario", help="The scenario's file, for comments written after the run.")
+        Path | None, typer.Option("--scenario", help="Scenario file with comments written after the run.")
     ] = None,
     no_cells: Annotated[
         bool, typer.Option("--no-cells", help="Leave out the cells at the highest risk, which show values.")
     ] = False,
-    author: Annotated[str, typer.Option("--author", help="Who prepared it, for its head.", metavar="NAME")] = "",
-    institution: Annotated[str, typer.Option("--institution", help="Of the author.", metavar="NAME")] = "",
+    author: Annotated[str, typer.Option("--author", help="Author, named in the head.", metavar="NAME")] = "",
+    institution: Annotated[str, typer.Option("--institution", help="Institution of the author.", metavar="NAME")] = "",
 ) -> None:
     """Write a report of a run: one HTML page that needs nothing else, or Markdown.
 

@@ -42,31 +42,20 @@ def run(
     with arguments.waiting(f"reading {scenario}"):
         from reidsim.engine.batch.design import has_several_runs
         from reidsim.engine.batch.executors.choice import executor_named
-        from reidsim.engine.results import next_free_folder, require_free
         from reidsim.engine.run import run_loaded
         from reidsim.reports.summary_table import summary_tables
         from reidsim.scenarios.people import counted_units
 
         stop_if_interrupted()
+    where = batch.Where(workers=workers, scheduler=scheduler, timeout=timeout)
     if has_several_runs(loaded.scenario):
-        named = executor_named(
-            "auto" if executor is None else executor.value, workers=workers, scheduler=scheduler, timeout=timeout
-        )
+        named = executor_named(executor or "auto", **where)
         batch.run_several(
             loaded, output, named, resume=resume, rerun_failed=rerun_failed, group_readable=group_readable
         )
         return
-    batch.refuse_options_of_batches(
-        loaded.path,
-        executor=executor,
-        workers=workers,
-        scheduler=scheduler,
-        timeout=timeout,
-        resume=resume,
-        rerun_failed=rerun_failed,
-    )
-    folder = output or next_free_folder(Path("results"), loaded.name)
-    require_free(folder)
+    batch.refuse_options_of_batches(loaded.path, executor=executor, **where, resume=resume, rerun_failed=rerun_failed)
+    folder = arguments.results_folder(output, loaded.name)
     with arguments.waiting(f"reading {scenario}") as progress:
         result = run_loaded(loaded, progress=progress)
         stop_if_interrupted()
@@ -74,8 +63,7 @@ def run(
         result.save(folder)
     interrupts.tell_kept(f"the results without figures are kept in {folder}")
     title, units = f"{loaded.name}: {loaded.scenario.title}", counted_units(loaded.content)
-    for table in summary_tables(result.summary, title, result.measures, units=units):
-        Console().print(table)
+    arguments.print_tables(summary_tables(result.summary, title, result.measures, units=units))
     arguments.print_verdict(result)
     arguments.print_warnings(result.warnings)
     _draw(result, folder)
@@ -101,7 +89,7 @@ def check(
     set_: arguments.SetOption = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Check that a scenario and every file it names can be used, without solving it.
+    """Check that a scenario and every file it names can be used, and print how long it is expected to take.
 
     Example: reidsim check my.toml
 
@@ -109,7 +97,9 @@ def check(
     """
     loaded = arguments.load(scenario, set_, allow_code=allow_code)
     with arguments.waiting(f"checking {scenario}"):
-        from reidsim.engine.run import describe
+        from reidsim.engine.run import describe_with_time
 
-        told = describe(loaded)
+        told, expected = describe_with_time(loaded)
     typer.echo(f"{loaded.name} is ready: {told}")
+    for what, seconds in expected.items():
+        typer.echo(f"Expected {what}: {seconds}")

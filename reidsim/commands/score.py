@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from reidsim.commands import arguments
 from reidsim.interrupts import stop_if_interrupted
@@ -40,19 +39,16 @@ def score(
     """  # fmt: skip
     loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
     with arguments.waiting(f"reading {scenario}") as progress:
-        from reidsim.engine.results import next_free_folder, require_free
         from reidsim.engine.score import score_loaded
         from reidsim.reports.summary_table import summary_tables
         from reidsim.scenarios.people import counted_units
 
-        folder = output or next_free_folder(Path("results"), f"{loaded.name}-score")
-        require_free(folder)
+        folder = arguments.results_folder(output, f"{loaded.name}-score")
         result = score_loaded(loaded, file, key=key, progress=progress)
         stop_if_interrupted()
         result.save(folder)
     units = counted_units(result.manifest["content"])
     title = f"{file.name} as a policy of {loaded.name}"
-    for table in summary_tables(result.summary, title, result.measures.values(), units=units):
-        Console().print(table)
+    arguments.print_tables(summary_tables(result.summary, title, result.measures.values(), units=units))
     arguments.print_warnings(result.warnings)
     typer.echo(f"Results in {folder}")

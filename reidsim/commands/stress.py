@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from reidsim.commands import arguments
 from reidsim.commands.batch import ExecutorOption, SchedulerOption, TimeoutOption, WorkersOption
@@ -32,7 +31,7 @@ def stress(
     ] = None,
     runs: Annotated[
         Path | None,
-        typer.Option("--runs", help="Folder that keeps finished runs for another time."),
+        typer.Option("--runs", help="Folder that keeps finished runs for later commands."),
     ] = None,
     executor: ExecutorOption = None,
     workers: WorkersOption = None,
@@ -55,7 +54,6 @@ def stress(
     try:
         with arguments.waiting(f"reading {scenario}") as progress:
             from reidsim.engine.batch.executors.choice import executor_named
-            from reidsim.engine.results import next_free_folder, require_free
             from reidsim.engine.stress.run import stress_loaded, with_method
             from reidsim.reports.illustration import illustrate
             from reidsim.reports.stress_tables import stress_tables
@@ -63,8 +61,7 @@ def stress(
             stop_if_interrupted()
             loaded = with_method(loaded, None if method is None else method.value, samples)
             named = executor_named(executor or "auto", workers=workers, scheduler=scheduler, timeout=timeout)
-            folder = output or next_free_folder(Path("results"), f"{loaded.name}-stress")
-            require_free(folder)
+            folder = arguments.results_folder(output, f"{loaded.name}-stress")
             result = stress_loaded(loaded, executor=named, progress=progress, runs=runs)
             stop_if_interrupted()
             progress("drawing and writing", 0, 1)
@@ -73,8 +70,7 @@ def stress(
         if runs is not None and keeps_runs(runs):
             tell_kept(f"runs that ended are kept in {runs}: the same command with --runs {runs} goes on from there")
         raise
-    for table in stress_tables(result, loaded.name):
-        Console().print(table)
+    arguments.print_tables(stress_tables(result, loaded.name))
     arguments.print_verdict(result)
     arguments.print_warnings(result.warnings)
     arguments.tell_results(folder, group_readable=group_readable)

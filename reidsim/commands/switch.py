@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -42,13 +41,11 @@ def switch(
     """
     loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
     with arguments.waiting(f"reading {scenario}") as progress:
-        from reidsim.engine.results import next_free_folder, require_free
         from reidsim.engine.switch.run import switch_loaded
         from reidsim.reports.illustration import illustrate
         from reidsim.reports.switch_table import switch_table, switch_text
 
-        folder = output or next_free_folder(Path("results"), f"{loaded.name}-switch")
-        require_free(folder)
+        folder = arguments.results_folder(output, f"{loaded.name}-switch")
         result = switch_loaded(loaded, key, low=low, high=high, link_gain=link_gain, progress=progress)
         stop_if_interrupted()
         progress("drawing and writing", 0, 1)

@@ -1,4 +1,4 @@
-"""The command that rewrites a scenario of a former version."""
+"""The command that rewrites a scenario of an earlier version."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def upgrade(
         Path | None, typer.Option("-o", "--output", help="New file (default: FILE itself), or - to print it.")
     ] = None,
 ) -> None:
-    """Rewrite a scenario of a former version, in place or to a new file; comments and order stay.
+    """Rewrite a scenario of an earlier version, in place or to a new file; comments and order stay.
 
     Example: reidsim upgrade mine.toml
 

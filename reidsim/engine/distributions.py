@@ -18,17 +18,18 @@ from reidsim.scenarios.people import once_each
 LEVELS = {"minimum": 0.0, "q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95, "maximum": 1.0}
 # What the number of people re-identified is called beside outcomes of single records.
 PEOPLE = "reidentified"
+_OUTCOMES = ("publisher_payoff", "adversary_payoff", "risk")
 # Outcomes of single records whose distribution is kept, and what they are called.
-_BY_RECORD = ("publisher_payoff", "adversary_payoff", "risk", "prosecutor", "journalist", "marketer", "overall")
+_BY_RECORD = (*_OUTCOMES, "prosecutor", "journalist", "marketer", "overall")
 
 
-def distributions_of_people(found: Mapping[str, Reidentified]) -> pd.DataFrame:
+def quantiles_of_people(found: Mapping[str, Reidentified]) -> list[dict[str, Any]]:
     """Return quantiles of the number of people re-identified, one row per policy."""
     rows = []
     for policy, each in found.items():
         quantiles = {name: float(each.people.quantile(level)) for name, level in LEVELS.items()}
         rows.append({"policy": policy, "measure": PEOPLE, **quantiles})
-    return pd.DataFrame(rows)
+    return rows
 
 
 def distributions_of_rounds(
@@ -54,19 +55,15 @@ def distributions_of_rounds(
     ]
 
 
-def distributions_of_equilibria(equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+def quantiles_of_records(equilibria: Mapping[str, Equilibrium]) -> list[dict[str, Any]]:
     """Return quantiles over records of their outcomes, one row per policy and outcome."""
     rows = []
     for policy, equilibrium in equilibria.items():
-        outcomes = {
-            "publisher_payoff": equilibrium.publisher_payoff,
-            "adversary_payoff": equilibrium.adversary_payoff,
-            "risk": equilibrium.risk,
-        }
-        for measure, values in outcomes.items():
-            found = np.quantile(values, list(LEVELS.values()))
-            rows.append({"policy": policy, "measure": measure, **dict(zip(LEVELS, found.tolist(), strict=True))})
-    return pd.DataFrame(rows)
+        outcomes = np.array([equilibrium.publisher_payoff, equilibrium.adversary_payoff, equilibrium.risk])
+        found = np.quantile(outcomes, list(LEVELS.values()), axis=1).T.tolist()
+        for measure, values in zip(_OUTCOMES, found, strict=True):
+            rows.append({"policy": policy, "measure": measure, **dict(zip(LEVELS, values, strict=True))})
+    return rows
 
 
 def distributions_of_result(result: RunResult) -> pd.DataFrame:

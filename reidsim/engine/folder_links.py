@@ -1,4 +1,4 @@
-"""Links in a results folder: files that others sent must not lead to what lies elsewhere."""
+"""Links and pipes in a results folder: files that others sent must not lead elsewhere, nor have no end."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import os
 from pathlib import Path
 
 from reidsim.errors import InputError
+from reidsim.file_sizes import require_no_device
 
 # Subfolders whose files are read or replaced, besides the files of the folder itself.
 _READ = ("figures",)
 
 
 def require_no_links(folder: Path) -> None:
-    """Check that no file of a results folder is a symbolic link; the folder itself may be one.
+    """Check that no file of a results folder is a symbolic link, pipe or device; the folder itself may be a link.
 
     What a link leads to would be read into a report, or overwritten by a batch that goes on.
 
@@ -23,7 +24,7 @@ def require_no_links(folder: Path) -> None:
     Raises
     ------
     InputError
-        Names the first link.
+        Names the first of them.
     """
     try:
         for place in (folder, *(folder / name for name in _READ)):
@@ -36,5 +37,6 @@ def require_no_links(folder: Path) -> None:
                         expected="a file of the folder itself",
                         hint="copy the file into the folder",
                     )
+                require_no_device(path)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", source=folder) from None

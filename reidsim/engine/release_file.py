@@ -9,6 +9,7 @@ from typing import Any
 
 from reidsim.bundled import BUNDLED, data_file
 from reidsim.errors import InputError
+from reidsim.file_sizes import require_no_device
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
@@ -61,6 +62,7 @@ def sha256_of(path: Path) -> str:
     InputError
         If it cannot be read.
     """
+    require_no_device(path)
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -20,7 +20,7 @@ from reidsim.agents.measures import (
     weighted_quantiles,
 )
 from reidsim.agents.profile import AdversaryProfile, Setting
-from reidsim.engine.distributions import distributions_of_people, distributions_of_rounds
+from reidsim.engine.distributions import distributions_of_rounds, quantiles_of_people
 from reidsim.engine.found_through import found_through
 from reidsim.engine.run_result import run_table
 from reidsim.games.equilibrium import Equilibrium
@@ -237,7 +237,7 @@ def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
         rounds=_categorical(pd.concat([each.rounds for each in played], ignore_index=True)),
         adversaries=_categorical(pd.concat([each.adversaries for each in played], ignore_index=True)),
         through=_categorical(pd.concat([each.through for each in played], ignore_index=True)),
-        distributions=pd.concat([pd.DataFrame(of_records), distributions_of_people(people)], ignore_index=True),
+        distributions=pd.DataFrame([*of_records, *quantiles_of_people(people)]),
     )
 
 

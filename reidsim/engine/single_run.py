@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -61,8 +61,26 @@ def run_once(
     )
 
 
-def describe_once(loaded: LoadedScenario[ScenarioHead]) -> str:
-    """Check everything that one run of a scenario needs, and say in a line what there is to solve.
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A scenario that can be run.
+
+    Parameters
+    ----------
+    told : str
+        What there is to solve, in a line.
+    study : Study
+    seconds : float
+        That building the study took.
+    """
+
+    told: str
+    study: Study[Any]
+    seconds: float
+
+
+def check_once(loaded: LoadedScenario[ScenarioHead]) -> Checked:
+    """Check everything that one run of a scenario needs.
 
     Raises
     ------
@@ -70,11 +88,12 @@ def describe_once(loaded: LoadedScenario[ScenarioHead]) -> str:
         As `run_once` does.
     """
     loaded.makers()
-    kind = kind_of(loaded.scenario)
+    kind, clock = kind_of(loaded.scenario), Clock()
     study = build_within_memory(loaded)
+    clock.lap("build")
     with locating(loaded.path):
         size = describe_rounds(study) if kind.in_rounds(loaded.scenario) else kind.describe(study)
-    return size + memory_told(study)
+    return Checked(size + memory_told(study), study, clock.laps["build"])
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:

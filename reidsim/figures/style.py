@@ -57,6 +57,8 @@ _KEY_WORDS = {
 }
 
 
+_NAMED_SECTIONS = ("resources", "adversaries")
+
 # Choices of stress tests, which no kind has.
 _ROBUST = {
     "robust-maximin": "Robust: best worst case",
@@ -102,10 +104,16 @@ def parameter_label(parameter: str) -> str:
 
 
 def key_words(key: str) -> str:
-    """Return a key of a scenario as readers call it, such as ``"believed cost"`` for ``beliefs.cost``."""
+    """Return a key of a scenario as readers call it, such as ``"believed cost"`` for ``beliefs.cost``.
+
+    Sections with names of their own are told, as in ``"size of registry"``: there may be several with the same key.
+    """
     section, _, name = key.rpartition(".")
     words = _KEY_WORDS.get(name, name.replace("_", " "))
-    return f"believed {words}" if section.partition(".")[0] == "beliefs" else words
+    first, _, named = section.partition(".")
+    if named and first in _NAMED_SECTIONS:
+        words = f"{words} of {given_name(named)}"
+    return f"believed {words}" if first == "beliefs" else words
 
 
 def with_unit(words: str, key: str) -> str:

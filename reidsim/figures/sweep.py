@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +16,9 @@ from reidsim.figures.maps import ALL_RECORDS, parameter_maps
 from reidsim.figures.style import LOSS_AND_GAIN, key_words, number_text, policy_name
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
 from reidsim.measures import columns_of
-from reidsim.overrides import value_at
 from reidsim.scenarios.design_schema import SweepSection
 from reidsim.scenarios.faces import ShownSweep
+from reidsim.scenarios.swept_values import rows_along
 from reidsim.scenarios.varied_gain import gain_goes_with_loss
 from reidsim.validation import validated
 
@@ -61,11 +60,8 @@ class Swept:
 
     def line(self, key: str) -> pd.DataFrame:
         """Return the rows in which the keys that change in turn with `key` have the scenario's own values."""
-        rows = self.table
-        for group in self.in_turn:
-            for other in group if key not in group else ():
-                rows = rows[is_own(rows[other], self.content, other)]
-        return rows.sort_values(key, kind="stable")
+        group = next((group for group in self.in_turn if key in group), ())
+        return rows_along(self.table, self.in_turn, group, self.content).sort_values(key, kind="stable")
 
     def lines(self, measures: list[str]) -> pd.DataFrame:
         """Return all lines below each other, with columns ``key``, ``value``, ``setting`` and ``policy``."""
@@ -82,14 +78,6 @@ class Swept:
             f"{key_words(key)} {number_text(value) if isinstance(value, float) else value_words(value)}"
             for key, value in zip(self.others, values, strict=True)
         )
-
-
-def is_own(column: pd.Series[Any], content: Mapping[str, Any], key: str) -> pd.Series[bool]:
-    """Tell where a key has the value that the scenario itself gives it."""
-    value = value_at(content, key)
-    # Tables hold as JSON what is neither number nor text, and numbers among text.
-    is_text = not pd.api.types.is_numeric_dtype(column.dtype)
-    return column == (json.dumps(value, default=str) if is_text and not isinstance(value, str) else value)
 
 
 def sweep_figures(result: ShownSweep) -> Iterator[tuple[str, Figure]]:

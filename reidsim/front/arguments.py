@@ -41,14 +41,8 @@ def named_arguments() -> Iterator[None]:
     except InputError as error:
         if error.source is not None and Path(error.source).name != GAME:
             raise
-        raise InputError(
-            error.problem,
-            source=GAME,
-            where=None if error.where is None else _place(error.where, error.problem),
-            found=error.found,
-            expected=error.expected,
-            hint=error.hint,
-        ) from None
+        where = None if error.where is None else _place(error.where, error.problem)
+        raise error.but(source=GAME, where=where) from None
 
 
 def _place(where: str, problem: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError, not_among
+from reidsim.errors import InputError, require_among
 from reidsim.front.adversaries import Amount
 from reidsim.front.arguments import GAME
 from reidsim.front.opponents import Opponents
@@ -154,8 +154,8 @@ def _column(amount: Any, name: str, records: Records, argument: str) -> tuple[st
     """Return the column that holds an amount, and its values if the records do not have it yet."""
     own = records.columns or ()
     if isinstance(amount, str):
-        if records.columns is not None and amount not in own:
-            raise not_among("no such column", amount, own, source=GAME, where=argument, shown=20)
+        if records.columns is not None:
+            require_among("no such column", (amount,), own, source=GAME, where=argument, shown=20)
         return amount, None
     values = np.asarray(amount)
     if values.shape != (records.n_records,) or values.dtype.kind not in "iuf":

@@ -18,7 +18,7 @@ from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.result import StressResult
 from reidsim.engine.stress.run import stress_loaded
-from reidsim.errors import InputError, not_among
+from reidsim.errors import InputError, require_among
 from reidsim.front.adversaries import Amount
 from reidsim.front.arguments import GAME, named_arguments
 from reidsim.front.content import UNITS, Parts, parts_of
@@ -106,8 +106,7 @@ class Game:
         if not isinstance(self.records, Records):
             raise InputError("no records", source=GAME, where="argument 'records'", found=type(self.records).__name__,
                              expected="Records(table, hierarchies)")  # fmt: skip
-        if self.unit not in UNITS:
-            raise not_among("value not allowed", self.unit, UNITS, source=GAME, where="argument 'unit'")
+        require_among("value not allowed", (self.unit,), UNITS, source=GAME, where="argument 'unit'")
         if self.population is not None:
             people = population_of(self.population, "people", "argument 'population'")
             object.__setattr__(self, "_people", people)

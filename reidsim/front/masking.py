@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from reidsim.adversaries.multistage.attack import MultistageAttack, two_stage_attack
 from reidsim.adversaries.multistage.stages import Identify
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
-from reidsim.errors import InputError, listed, not_among
+from reidsim.errors import InputError, listed, not_among, require_among
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.fixed_policies import MASKING_POLICIES, PublishedPolicy, solve_policy
@@ -102,10 +102,8 @@ def masking_game(
         return against({})
     known = (*defaults, "weight", "infers")
     for name, own in adversaries.items():
-        for key in own:
-            if key not in known:
-                raise not_among("not said of an adversary", key, known, source="masking_game",
-                                where=f"argument 'adversaries', {name}")  # fmt: skip
+        where = f"argument 'adversaries', {name}"
+        require_among("not said of an adversary", own, known, source="masking_game", where=where)
     alike = not any("weight" in own for own in adversaries.values())
     likely = {name: 1 / len(adversaries) if alike else float(own.get("weight", 0)) for name, own in adversaries.items()}
     try:

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from reidsim.adversaries.response import Adversary, Linkage, Presence, Response
-from reidsim.errors import InputError
+from reidsim.errors import InputError, not_among, require_among
 from reidsim.games.record_game import JointLinker, Linker, RecordGame
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
@@ -290,7 +290,7 @@ class TypesGame(RecordGame):
         for each in self.types:
             if each.name == name:
                 return RecordGame(self.space, each.linker, each.adversary, self.benefit, self.loss)
-        raise InputError("no such type", found=name, expected=f"one of {', '.join(t.name for t in self.types)}")
+        raise not_among("no such type", name, [each.name for each in self.types])
 
     def given(self, strategies: Strategies) -> TypesGame:
         """Return the game in which everybody is linked as all records are shared; see `RecordGame`."""
@@ -313,8 +313,7 @@ def check_types(types: Sequence[AdversaryType], together: str) -> None:
         If there is no type of positive weight, a name is given twice, the weights of "one-of" do not sum to 1, or
         `together` is none of the ways.
     """
-    if together not in get_args(Together):
-        raise InputError("unknown way of types", found=together, expected=f"one of {', '.join(get_args(Together))}")
+    require_among("unknown way of types", (together,), get_args(Together))
     if not any(each.weight > 0 for each in types):
         raise InputError("no adversary type", expected="one of positive weight")
     names = [each.name for each in types]

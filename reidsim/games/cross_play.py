@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.information import declared_information
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.errors import InputError, nearest
+from reidsim.errors import InputError, not_among, require_among
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import Defender, Game, outcome_of, paid_in, record_game_of
@@ -124,10 +124,7 @@ def require_measure(measure: str, where: str | None = None) -> None:
         If it does not.
     """
     measures = columns_of(CROSS_PLAY_MEASURES)
-    if measure not in measures:
-        expected = f"one of {', '.join(measures)}"
-        hint = nearest(measure, measures)
-        raise InputError("no such measure", where=where, found=measure, expected=expected, hint=hint)
+    require_among("no such measure", (measure,), measures, where=where, shown=20)
 
 
 def cross_play(
@@ -244,7 +241,7 @@ def _checked(opponents: Sequence[Opponent], defenders: Sequence[Defender], own: 
     names = [opponent.name for opponent in opponents]
     own = names[0] if own is None and names else own
     if own is None or own not in names:
-        raise InputError("no such adversary", found=own, expected=f"one of {', '.join(names)}")
+        raise not_among("no such adversary", own, names, shown=20)
     for kind, given in (("adversaries", names), ("defenders", [defender.name for defender in defenders])):
         if len(set(given)) < len(given):
             raise InputError(f"{kind} of one name", found=next(name for name in given if given.count(name) > 1))

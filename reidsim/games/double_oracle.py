@@ -26,6 +26,7 @@ from reidsim.games.cross_play import (
     averages_of,
     can_plan_against_all,
     mixed_game,
+    row_name,
 )
 from reidsim.games.defenders.defender import Defender, paid_in, record_game_of
 from reidsim.games.matrix_games import Floats, Mixtures, equilibrium, zero_sum
@@ -174,7 +175,7 @@ def double_oracle(
                 "adversary_payoff": their_mean,
                 "exploitability": fsum(gains),
                 "best_exploitability": min(fsum(gains), rows[-1]["best_exploitability"] if rows else np.inf),
-                "added_defender": _told(plans.names[reply]) if new_row else "",
+                "added_defender": row_name(*plans.names[reply]) if new_row else "",
                 "added_adversary": names[column] if new_column else "",
             }
         )
@@ -218,10 +219,6 @@ def _reply(
         return int(known.argmax())
     against = ", ".join(f"{share:.3g} {name}" for name, share in faced.items())
     return plans.add((oracle.name, against), outcomes[:, 0], outcomes[:, 1])
-
-
-def _told(name: tuple[str, str]) -> str:
-    return f"{name[0]} vs {name[1]}" if name[1] else name[0]
 
 
 def _mixtures(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.response import arrays_of
 from reidsim.games.attempts import Attempts, AttemptsSoFar
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame, shared_rows
 from reidsim.releases.strategy_space import Floats, Rows
@@ -82,11 +84,7 @@ class Equilibrium:
 
         What each adversary attempts is left out.
         """
-        arrays = {
-            item.name: getattr(self, item.name)[rows]
-            for item in fields(self)
-            if isinstance(getattr(self, item.name), np.ndarray)
-        }
+        arrays: dict[str, Any] = {name: array[rows] for name, array in arrays_of(self).items()}
         return replace(self, **arrays, attempts=None)
 
 

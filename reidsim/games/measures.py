@@ -32,14 +32,13 @@ RISK = Measure(
     "risk",
     "Re-identification risk",
     "{:.4f}",
-    "mean over all records of the probability that the person is re-identified, 0 where the adversary does not attack; "
-    "times the number of records, the expected number of records re-identified",
+    "mean over all records of the probability that the record is attacked and its person re-identified",
 )
 RISK_IF_ATTACKED = Measure(
     "risk_if_attacked",
     "Risk of attacked records",
     "{:.4f}",
-    "mean over attacked records of the probability that the person is re-identified; none without attack",
+    "mean over attacked records of the probability of re-identification; none without attack",
 )
 SHARE_UNCHANGED = Measure(
     "share_unchanged", "Records shared unchanged", "{:.2%}", "share of records with generalization intensity 0"
@@ -48,7 +47,7 @@ SHARE_SUPPRESSED = Measure(
     "share_suppressed",
     "Records suppressed",
     "{:.2%}",
-    "share of records with generalization intensity 1, withheld records included",
+    "share of records with generalization intensity 1, or withheld",
 )
 # The nine measures of a game, in the order in which tables print them (Wan et al. 2015, Table 7, and utility).
 MEASURES = (
@@ -62,12 +61,12 @@ MEASURES = (
     SHARE_UNCHANGED,
     SHARE_SUPPRESSED,
 )
-_OF_NUMBER = "number of people re-identified that is not exceeded {}"
+_OF_NUMBER = "number of people re-identified, not exceeded {}"
 ANY_REIDENTIFIED = Measure(
     "reidentified_any",
     "Anybody re-identified",
     "{:.2%}",
-    "probability that one person or more are re-identified",
+    "probability that at least one person is re-identified",
 )
 _QUANTILES = (
     Measure("reidentified_median", "Re-identified, median", "{:,.1f}", _OF_NUMBER.format("in 50 of 100 cases")),
@@ -78,13 +77,13 @@ PUBLISHER_CVAR = Measure(
     "publisher_payoff_cvar",
     "Publisher's worst 5%",
     "{:,.2f}",
-    "per record: publisher's payoff, as a mean over the 5% of cases in which it is lowest (conditional value at risk)",
+    "per record: mean over the 5% of cases with the lowest payoff (conditional value at risk)",
 )
 ADVERSARY_CVAR = Measure(
     "adversary_payoff_cvar",
     "Adversary's worst 5%",
     "{:,.2f}",
-    "per record: adversary's payoff, as a mean over the 5% of cases in which it is lowest (conditional value at risk)",
+    "per record: mean over the 5% of cases with the lowest payoff (conditional value at risk)",
 )
 # How many people are re-identified, and what that means for payoffs.
 REIDENTIFIED = (ANY_REIDENTIFIED, *_QUANTILES, PUBLISHER_CVAR, ADVERSARY_CVAR)
@@ -100,15 +99,14 @@ HOUSEHOLD_RISK = Measure(
     "household_risk",
     "Household risk",
     "{:.4f}",
-    "mean over all people of the probability that somebody of the person's household is re-identified: the largest "
-    "risk among its members",
+    "mean over all people of the largest risk in the person's household",
 )
 # Of single records.
 SUCCESS_PROBABILITY = Measure(
     "success_probability",
     "Success probability",
     "{:.4f}",
-    "probability that an attack on the record would re-identify the person, whether or not it is made",
+    "probability that an attack on the record, if made, re-identifies the person",
 )
 RECORD_RISK = Measure(
     "risk", "Risk of a record", "{:.4f}", "the success probability where the record is attacked, 0 where it is not"

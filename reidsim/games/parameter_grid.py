@@ -206,12 +206,6 @@ def average_outcomes(
     )  # fmt: skip
 
 
-def best_strategies(options: Options, points: ParameterPoints, point: int, *, no_attack: bool = False) -> Strategies:
-    """Return the strategy of every record at one point, -1 where it is withheld, shape (n_records,)."""
-    chosen = best_options(options, points, point, no_attack=no_attack)
-    return np.where(chosen < 0, -1, options.strategies[chosen])
-
-
 def best_options(
     options: Options, points: ParameterPoints, point: int, *, no_attack: bool = False
 ) -> NDArray[np.int64]:

@@ -6,8 +6,9 @@ and loss are those of a person, who is attacked once, by the record by which the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.information import declared_information
 from reidsim.adversaries.multistage.attack import PlanLinkage
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.response import Adversary, Linkage, Response, one_over
+from reidsim.adversaries.response import Adversary, Linkage, Response, arrays_of, one_over
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.games.record_game import Linker
 from reidsim.linkage.people import RowSets, best_entries, smallest_groups
@@ -153,11 +154,7 @@ class PeopleAdversary:
         people = np.arange(len(start) - 1) if rows is None else np.asarray(rows)
         reply = self.adversary.respond(linkage.of_records, np.repeat(people, np.diff(start)))
         best = best_entries(start, reply.attacks, reply.believed_success, reply.success, reply.adversary_payoff)
-        arrays = {
-            item.name: getattr(reply, item.name)[best]
-            for item in fields(reply)
-            if isinstance(getattr(reply, item.name), np.ndarray)
-        }
+        arrays: dict[str, Any] = {name: array[best] for name, array in arrays_of(reply).items()}
         return replace(reply, **arrays)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,79 +11,7 @@ from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.errors import InputError
-from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.defenders.best_reply import BestReply
-from reidsim.games.defenders.defender import Defender
-from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.record_game import Choice
-from reidsim.releases.strategy_space import Floats
-
-
-@dataclass(frozen=True, eq=False)
-class ReplyToTypes:
-    """What a publisher chooses on some idea of the types, and what comes of it; arrays of shape (n_records,).
-
-    Parameters
-    ----------
-    choice : Choice
-    expected : Equilibrium
-        In the game against all types: the expectation of payoffs.
-    by_type : dict of str to Equilibrium
-        Against each type alone.
-    """
-
-    choice: Choice
-    expected: Equilibrium
-    by_type: dict[str, Equilibrium]
-
-    @property
-    def worst_payoff(self) -> Floats:
-        """Publisher's payoff against the type that is worst for each record."""
-        return np.asarray(np.min([each.publisher_payoff for each in self.by_type.values()], axis=0))
-
-
-def replies_to_types(
-    believed: TypesGame, truth: TypesGame | None = None, *, defender: Defender | None = None
-) -> dict[str, ReplyToTypes]:
-    """Compare the best replies to the types, to their average and to the worst of them.
-
-    - "types" plays against all types with their weights: no reply has a higher expected payoff (Bayesian Stackelberg).
-    - "average" plays as if every type were the average one: see `average_type`.
-    - "worst" plays against the type that is worst for each record, whatever the weights: no reply has a better worst
-      case.
-
-    Parameters
-    ----------
-    believed : TypesGame
-        On which the publisher plans.
-    truth : TypesGame, optional
-        In which all three are evaluated, such as with other weights; that believed in, if not given.
-    defender : Defender, optional
-        How it plans: the exact best reply of each record, if not given.
-
-    Returns
-    -------
-    dict of str to ReplyToTypes
-        Keys "types", "average" and "worst".
-
-    Raises
-    ------
-    InputError
-        If the types have no average.
-    """
-    defender, truth = defender or BestReply(), truth or believed
-    games = {
-        "types": believed,
-        "average": believed.with_types(averaged(believed.types)),
-        "worst": believed.with_types(believed.types, "worst"),
-    }
-    present = [each.name for each in truth.types if each.weight > 0]
-    replies = {}
-    for name, game in games.items():
-        choice = defender.choose(game)
-        by_type = {each: evaluate(truth.against(each), choice) for each in present}
-        replies[name] = ReplyToTypes(choice, evaluate(truth, choice), by_type)
-    return replies
+from reidsim.games.adversary_types import AdversaryType
 
 
 def averaged(types: tuple[AdversaryType, ...]) -> tuple[AdversaryType, ...]:

@@ -175,15 +175,21 @@ def distinct_rows(columns: Sequence[NDArray[np.integer]], n: int) -> tuple[NDArr
     kind : ndarray of int, shape (n,)
         The kind of each row.
     """
+    _, first, kind = np.unique(row_keys(columns, n), return_index=True, return_inverse=True)
+    return first, kind
+
+
+def row_keys(columns: Sequence[NDArray[np.integer]], n: int) -> Integers:
+    """Return a number for each row of a table of whole numbers from 0 up, the same for rows alike, shape (n,)."""
     keys, room = np.zeros(n, dtype=np.int64), 1
     for column in columns:
         radix = int(column.max(initial=0)) + 1
         if room * radix >= _LARGEST_KEY:
+            # Number the combinations that occur so far: no more than there are rows.
             distinct, keys = np.unique(keys, return_inverse=True)
             room = len(distinct)
         keys, room = keys * radix + column, room * radix
-    _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
-    return first, kind
+    return keys
 
 
 class Split(NamedTuple):

@@ -21,6 +21,7 @@ from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.population import Population
 from reidsim.populations.sampling import UNKNOWN
+from reidsim.tables import read_parquet
 
 COUNT = "count"
 METADATA_KEY = b"reidsim"
@@ -149,12 +150,7 @@ def read_population_file(path: Path) -> Population | Individuals:
     InputError
         If the file cannot be read or was not written by it.
     """
-    try:
-        table = pq.read_table(path)
-    except FileNotFoundError:
-        raise InputError("no such file", source=path) from None
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"not a Parquet file that can be read: {error}", source=path) from None
+    table = read_parquet(path)
     content = population_metadata(table.schema)
     if content is None:
         raise InputError(

@@ -57,7 +57,7 @@ class MarginTable(CountTable):
 
 
 class FittedRecipe(RecipeHead):
-    """People whose margins are those of published tables, otherwise as in a table to start from."""
+    """People fitted to the margins of published tables."""
 
     kind: Literal["fitted"] = Field(description="this kind")
     seed: Annotated[int, Field(ge=0)] = Field(description="seed of the draw")

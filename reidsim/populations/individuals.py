@@ -107,11 +107,6 @@ class Individuals:
         """Return some of the people, by row numbers or a mask."""
         return replace(self, codes=self.codes[rows])
 
-    def missing_share(self) -> dict[str, float]:
-        """Return the share of missing values by attribute."""
-        shares = (self.codes == UNKNOWN).mean(axis=0)
-        return dict(zip(self.domain.names, shares.tolist(), strict=True))
-
     def population(self) -> Population:
         """Return the people counted by cell.
 

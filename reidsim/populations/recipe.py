@@ -13,7 +13,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class RecipeHead(Section):
-    """What every recipe tells about itself."""
+    """Keys of every recipe."""
 
     title: str = Field(default="", description="name shown by `reidsim list`")
     source: str = Field(default="", description="where the figures come from")
@@ -116,12 +116,12 @@ class Sf1Recipe(RecipeHead):
     oldest: Annotated[int, Field(ge=110, le=150)] = Field(default=120, description="last age of the population")
     tail: Tail = Field(
         default=Tail(linear=0.13, quadratic=0.0055),
-        description="how people of 100 and over are spread over years of age",
+        description="spread of people of 100 and over over years of age",
     )
 
 
 class RegistryRecipe(RecipeHead):
-    """A registry that lists some people of another population, drawn at random."""
+    """A registry of people drawn at random from another population."""
 
     kind: Literal["registry"] = Field(description="this kind")
     population: str = Field(description="a population, of whole people")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, not_among
+from reidsim.errors import InputError, not_among, require_among
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.recipe import RecipeHead, Share
 from reidsim.populations.resources import ANYONE, ExternalResource, draw_people, draw_resource
@@ -53,7 +53,7 @@ Coverage = Share | CoverageByGroup | Annotated[tuple[CoverageByGroup, ...], Fiel
 
 
 class ResourceRecipe(RecipeHead):
-    """A registry, a genealogy database or any other file about people of a population.
+    """A file about people of a population, such as a genealogy database.
 
     At least one of ``size`` and ``coverage`` is needed.
     """
@@ -148,7 +148,5 @@ def _is_within(category: str, bounds: tuple[int, int | None]) -> bool:
 
 def _codes(world: Individuals, attribute: str, values: tuple[str, ...], where: str) -> list[int]:
     categories = world.domain[attribute].categories
-    for value in values:
-        if value not in categories:
-            raise not_among(f"not a value of {attribute!r}", value, categories, where=where)
+    require_among(f"not a value of {attribute!r}", values, categories, where=where)
     return [categories.index(value) for value in values]

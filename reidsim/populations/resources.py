@@ -80,10 +80,6 @@ class ExternalResource:
         record[self.person] = np.arange(len(self.person))
         return record
 
-    def may_be_had_by(self, kind: str) -> bool:
-        """Tell whether a kind of adversary may buy the resource."""
-        return ANYONE in self.buyers or kind in self.buyers
-
 
 def draw_people(
     world: Individuals,

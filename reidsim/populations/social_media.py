@@ -44,11 +44,6 @@ class Figure(Section):
             )
         return self
 
-    @property
-    def is_published(self) -> bool:
-        """Whether the figure has a source, rather than being assumed or calibrated."""
-        return self.source is not None
-
 
 class AgeFigure(Figure):
     """A probability for people of some ages."""
@@ -78,8 +73,8 @@ class AgeFigure(Figure):
 class FiguresByAge(Section):
     """A probability for people of all ages together, by age group, or both.
 
-    Each figure has exactly one of ``source``, ``assumed`` and ``calibrated``. Where there are age groups, a person of
-    an age that is in none of them has no probability, even where there is one for all ages.
+    Each figure has exactly one of ``source``, ``assumed`` and ``calibrated``. With age groups, the figure
+    is 0 outside them.
     """
 
     overall: Figure | None = Field(default=None, description="figure for people of all ages together")
@@ -99,7 +94,7 @@ class FiguresByAge(Section):
 
 
 class SocialMediaRecipe(RecipeHead):
-    """For each attribute the probability that it can be learned about a person from what the person posts."""
+    """For each attribute, the probability that it can be learned from a person's posts."""
 
     kind: Literal["social-media"] = Field(description="this kind")
     platform: str = Field(description="what people use")
@@ -129,18 +124,6 @@ class SocialMediaModel:
     def attributes(self) -> tuple[str, ...]:
         """Attributes that can be learned about somebody; all others cannot."""
         return tuple(self.recipe.attributes)
-
-    @property
-    def unpublished(self) -> tuple[str, ...]:
-        """Where figures are assumed or calibrated, such as ``"use, ages 30..49"``."""
-        parts = {"use": self.recipe.use, **self.recipe.attributes}
-        return tuple(
-            f"{part}, ages {figure.ages}" if isinstance(figure, AgeFigure) else part
-            for part, figures in parts.items()
-            if figures is not None
-            for figure in (*([figures.overall] if figures.overall else []), *figures.by_age)
-            if not figure.is_published
-        )
 
     @overload
     def use(self, age: int | None = None) -> float: ...

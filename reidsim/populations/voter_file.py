@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError, listed
+from reidsim.file_sizes import require_no_device
 from reidsim.populations.domain import Attribute, Codes, Domain, mixed_radix_keys
 from reidsim.populations.population import Population
 from reidsim.tables import require_columns
@@ -132,6 +133,7 @@ def read_voter_file(
     if within is not None:
         positions = sorted(within.position(attribute) for attribute in _ATTRIBUTES)
         within = Domain(tuple(within.attributes[position] for position in positions))
+    require_no_device(path)
     try:
         with path.open("rb") as file:
             keys, left_out = _read_rows(file, path, statuses, ages_missing, block_size)

@@ -28,16 +28,16 @@ Floats = NDArray[np.float64]
 
 
 class ListedAttributes(Section):
-    """Which attributes of the population tell what a voter list may carry."""
+    """Attributes of the population that a voter list may carry."""
 
-    age: str | None = Field(default=None, description="attribute that holds the age in years")
-    year_of_birth: str | None = Field(default=None, description="attribute that holds the year of birth")
-    sex: str | None = Field(default=None, description="attribute of the sex")
-    race: str | None = Field(default=None, description="attribute of the race")
-    ethnicity: str | None = Field(default=None, description="attribute of the ethnicity")
-    party: str | None = Field(default=None, description="attribute of the party")
+    age: str | None = Field(default=None, description="attribute of the population that holds it")
+    year_of_birth: str | None = Field(default=None, description="attribute of the population that holds it")
+    sex: str | None = Field(default=None, description="attribute of the population that holds it")
+    race: str | None = Field(default=None, description="attribute of the population that holds it")
+    ethnicity: str | None = Field(default=None, description="attribute of the population that holds it")
+    party: str | None = Field(default=None, description="attribute of the population that holds it")
     address: tuple[str, ...] = Field(default=(), description="attributes known from the address, such as the ZIP code")
-    state: str | None = Field(default=None, description="attribute of the state")
+    state: str | None = Field(default=None, description="attribute of the population that holds it")
 
     @model_validator(mode="after")
     def _one_birth(self) -> ListedAttributes:
@@ -78,7 +78,7 @@ class Coverage(Section):
 
 
 class VoterListRecipe(RecipeHead):
-    """A voter list of a state: registered adults of a population, with what the state's list tells about them.
+    """A voter list of a state: registered adults, with the attributes that the state's list carries.
 
     Exactly one of ``attributes.age`` and ``attributes.year_of_birth`` is needed. Attributes that are not named are not
     in the list.

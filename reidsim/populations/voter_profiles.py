@@ -79,10 +79,6 @@ class VoterProfile:
         """What the list tells about a person besides the name and the state."""
         return (*(() if self.birth is None else ("birth",)), *(flag for flag in _FLAGS if getattr(self, flag)))
 
-    def is_assumed(self, fact: str) -> bool:
-        """Tell whether a fact, such as ``"race"`` or ``"registered_share"``, is an assumption."""
-        return any(assumption.fact == fact for assumption in self.assumptions)
-
 
 def voter_profile(state: str) -> VoterProfile:
     """Return the profile of a state's voter list.

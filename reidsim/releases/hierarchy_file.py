@@ -6,9 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from reidsim.errors import InputError, locating
-from reidsim.populations.domain import Attribute
-from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, hierarchy_from_rows
+from reidsim.errors import InputError
 from reidsim.tables import DELIMITERS, read_table
 
 # What the column of values is often called.
@@ -90,36 +88,3 @@ def check_header(
             expected=f"a row for a value; no record has {first[0]!r}, and its labels are those of no other row",
             hint="say header = true",
         )
-
-
-def read_hierarchy(
-    attribute: Attribute,
-    path: Path,
-    *,
-    delimiter: str = ";",
-    suppress: bool = False,
-    costless_levels: Sequence[int] = (),
-) -> Hierarchy:
-    """Read the hierarchy of an attribute.
-
-    Parameters
-    ----------
-    attribute : Attribute
-    path : Path
-    delimiter : str
-        Between columns; ``;`` as ARX writes it.
-    suppress : bool
-        Add a level that suppresses every value.
-    costless_levels : sequence of int
-        See `Hierarchy`.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be used; names it, the row or value, and for levels that do not nest the two values.
-    """
-    rows = read_hierarchy_rows(path, delimiter=delimiter)
-    if suppress:
-        rows = [[*row, SUPPRESSED] for row in rows]
-    with locating(path):
-        return hierarchy_from_rows(attribute, rows, costless_levels=costless_levels)

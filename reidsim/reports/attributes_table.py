@@ -10,6 +10,7 @@ from rich.text import Text
 from reidsim.engine.attributes.run import AttributesResult
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
 from reidsim.measures import Measure
+from reidsim.reports.terminal_table import titled_table
 
 # Measures that are shown, in tables and figures.
 SHOWN = (PUBLISHER_PAYOFF, RISK)
@@ -19,17 +20,10 @@ def attributes_tables(result: AttributesResult) -> Iterator[Table]:
     """Lay out payoff and risk without each column, and its share of them; a table for each policy."""
     for policy in result.table["policy"].unique():
         rows = result.table[result.table["policy"] == policy].set_index(["attribute", "measure"])
-        table = Table(
-            title=Text(f"{result.name}: {policy}"),
-            title_justify="left",
-            caption="shares of the difference between all columns and none",
-            caption_justify="left",
-        )
-        table.add_column("column")
-        for measure in SHOWN:
-            name = measure.label if measure is not RISK else "Risk"
-            table.add_column(f"{name} without", justify="right")
-            table.add_column("share", justify="right")
+        names = [measure.label if measure is not RISK else "Risk" for measure in SHOWN]
+        columns = ("column", *(heading for name in names for heading in (f"{name} without", "share")))
+        caption = "shares of the difference between all columns and none"
+        table = titled_table(f"{result.name}: {policy}", columns, caption)
         for attribute in rows.index.unique("attribute"):
             cells = [
                 text

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pyarrow import compute, parquet
 
 from reidsim.errors import InputError, locating
-from reidsim.file_sizes import require_parquet_fits
+from reidsim.file_sizes import require_no_device, require_parquet_fits
 from reidsim.linkage.uniqueness.sample_cells import require_weights
 from reidsim.populations.files import population_metadata
 from reidsim.tables import read_table, require_columns, sniff_delimiter
@@ -136,6 +136,7 @@ def read_coded_file(
 
 
 def _is_parquet(path: Path) -> bool:
+    require_no_device(path)
     try:
         with path.open("rb") as file:
             return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC

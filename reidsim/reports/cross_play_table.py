@@ -11,11 +11,10 @@ from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.games.cross_play import row_name
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure
-from reidsim.reports.terminal_table import titled_table
+from reidsim.reports.terminal_table import columns_that_fit, titled_table
 from reidsim.scenarios.people import counted_units
 from reidsim.wording import counted
 
-_WIDTH = 80
 # An interval that is narrower, as a share of the value, is of runs that do not differ.
 _DRAWN = 1e-9
 _CRITERIA = {"maximin": "Maximin", "minimax_regret": "Minimax regret"}
@@ -29,15 +28,9 @@ def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
     shown = matrix.map(lambda value: "-" if pd.isna(value) else told.text(round(value, 6))).replace(
         r"^-(0\.0+%?)$", r"\1", regex=True
     )
-    room = _WIDTH - 4 - max(len(str(name)) for name in matrix.index)
-    start, used = 0, 0
-    for position, adversary in enumerate(shown.columns):
-        width = 3 + max(len(str(adversary)), int(shown[adversary].str.len().max()))
-        if used + width > room and position > start:
-            yield _table(shown.iloc[:, start:position], title, told)
-            start, used = position, 0
-        used += width
-    yield _table(shown.iloc[:, start:], title, told)
+    widths = (max(len(str(adversary)), int(shown[adversary].str.len().max())) for adversary in shown.columns)
+    for some in columns_that_fit(max(len(str(name)) for name in matrix.index), widths):
+        yield _table(shown.iloc[:, some], title, told)
 
 
 def cross_play_verdict(result: CrossPlayResult) -> Iterator[str]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from reidsim.drafts.weights import may_name_weight, names_weight
 from reidsim.errors import InputError, listed, locating, not_among
+from reidsim.linkage.equivalence import row_keys
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.k_anonymity import KAnonymityProfile
 from reidsim.linkage.people import RowSets
@@ -18,9 +19,6 @@ from reidsim.linkage.uniqueness.estimate import UniquenessEstimate, require_usab
 from reidsim.linkage.uniqueness.of_sample import Uniqueness, uniqueness_of_sample
 from reidsim.linkage.uniqueness.sample_cells import SampleCells
 from reidsim.reports.coded_file import MISSING, CodedColumn, CodedFile, read_coded_file
-
-# 64-bit keys tell fewer cells apart than this.
-_TOO_MANY_CELLS = 2**62
 
 
 @dataclass(frozen=True)
@@ -204,7 +202,7 @@ def group_sizes(columns: Sequence[CodedColumn], counts: NDArray[np.int64] | None
     counts : ndarray of int64, shape (n_rows,), optional
         Records in each row; one, if not given.
     """
-    keys = _cell_keys(columns)
+    keys = _keys(columns)
     if counts is None:
         return np.asarray(np.unique(keys, return_counts=True)[1])
     order = np.argsort(keys, kind="stable")
@@ -212,18 +210,8 @@ def group_sizes(columns: Sequence[CodedColumn], counts: NDArray[np.int64] | None
     return np.asarray(np.add.reduceat(counts[order], starts))
 
 
-def _cell_keys(columns: Sequence[CodedColumn]) -> NDArray[np.int64]:
-    """Return a number for each row, the same for the same combination of codes."""
-    keys = np.zeros(len(columns[0].codes), dtype=np.int64)
-    cells = 1
-    for column in columns:
-        if cells * column.n_codes >= _TOO_MANY_CELLS:
-            # Number the combinations that occur so far: no more than there are rows.
-            found, keys = np.unique(keys, return_inverse=True)
-            cells = len(found)
-        keys = keys * column.n_codes + column.codes
-        cells *= column.n_codes
-    return keys
+def _keys(columns: Sequence[CodedColumn]) -> NDArray[np.int64]:
+    return row_keys([column.codes for column in columns], len(columns[0].codes))
 
 
 def _with(columns: Sequence[str], person: str | None) -> list[str]:
@@ -257,7 +245,7 @@ def _by_people(
     columns: Sequence[CodedColumn], of_record: NDArray[np.intp]
 ) -> tuple[GroupFrequencies, KAnonymityProfile]:
     """Return the groups by the different people in each, and people by the smallest group that each has a record in."""
-    cell = np.unique(_cell_keys(columns), return_inverse=True)[1]
+    cell = np.unique(_keys(columns), return_inverse=True)[1]
     row_sets, set_of_person = RowSets.of(cell, of_record)
     sizes = row_sets.in_classes(np.arange(int(cell.max()) + 1), int(cell.max()) + 1)
     smallest = np.minimum.reduceat(sizes[row_sets.cells], row_sets.start[:-1])

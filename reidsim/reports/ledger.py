@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from textwrap import fill
@@ -16,6 +17,8 @@ REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 # Largest tolerance, as a share of the printed number, where its page does not say less.
 _MOST = 0.25
+# A note of so many words on so many numbers of a list stands below it.
+_LONG, _OFTEN = 4, 3
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ class Aside:
 
     def markdown(self) -> str:
         """Return what is compared, and how much of it agrees."""
-        return "\n".join([f"Not counted: {self.how.strip()} {_agree(self.entries)}", "", *_list(self.entries), ""])
+        return "\n".join([_lines(f"Not counted: {self.how} {_agree(self.entries)}"), "", *_list(self.entries), ""])
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,7 @@ class Ledger:
         """Return the paper's section of the ledger: what does not reproduce, then what does, folded."""
         missed = [entry for entry in self.entries if entry.verdict != REPRODUCED]
         done = [entry for entry in self.entries if entry.verdict == REPRODUCED]
-        lines = [f"## {self.scenario}", "", f"{self.paper}.", "", self.how.strip(), ""]
+        lines = [f"## {self.scenario}", "", _lines(f"{self.paper}."), "", _lines(self.how), ""]
         lines += [f"{self.reproduced} of {len(self.entries)} printed numbers and claims are reproduced.", ""]
         if missed:
             lines += ["Not reproduced:", "", *_list(missed), ""]
@@ -227,11 +230,11 @@ def ledger_page(ledgers: Sequence[Ledger]) -> str:
     head = [
         "# Reproduction ledger",
         "",
-        f"{done} of {entries} printed numbers and claims of the papers are reproduced. A number counts as reproduced",
-        "when it differs from the printed one by no more than the tolerance stated with its paper. That is never more",
-        f"than {_MOST:.0%} of the printed number (of the risk that remains, where its reduction is printed) and half a",
-        "unit of its last digit. Readings that were found by looking for the printed numbers are shown, not counted.",
-        "Lists give printed → computed, and one value where both read the same; what is reproduced is folded.",
+        f"{done} of {entries} printed numbers and claims of the papers are reproduced: they differ from the printed",
+        f"ones by no more than the tolerance stated with each paper, at most {_MOST:.0%} of the printed number (of the",
+        "remaining risk, where its reduction is printed) plus half a unit of its last digit. Readings found by",
+        "searching for the printed numbers are shown but not counted. Lists give printed→computed, and one value where",
+        "both are equal.",
         "",
         _row(("Scenario", "Paper", "Reproduced", "Not reproduced")),
         _row(["---"] * 4),
@@ -256,13 +259,33 @@ def _summary(ledger: Ledger) -> str:
 def _list(entries: Iterable[Entry]) -> list[str]:
     """Return items for each table of the paper: by whose numbers they are or by what they measure, as is shorter."""
     tables: dict[str, list[Entry]] = {}
+    entries, notes = _noted_once(list(entries))
     for entry in entries:
         tables.setdefault(entry.where, []).append(entry)
-    return [
-        fill(item, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    items = [
+        _lines(item, indent="  ")
         for where, table in tables.items()
         for item in min((_items(where, table, by) for by in (0, 1)), key=lambda items: len(" ".join(items).split()))
     ]
+    return [*items, *(line for note in notes for line in ("", note))]
+
+
+def _lines(text: str, indent: str = "") -> str:
+    """Return a paragraph in lines of the width of the page, those after the first one indented."""
+    return fill(" ".join(text.split()), 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def _noted_once(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
+    """Return entries whose notes refer to those that many of them would repeat, and these notes."""
+    counts = Counter(part for entry in entries for part in entry.note.split("; "))
+    often = [part for part, count in counts.items() if count >= _OFTEN and len(part.split()) >= _LONG]
+    marks = {part: f"[{number}]" for number, part in enumerate(often, 1)}
+    noted = []
+    for entry in entries:
+        parts = entry.note.split("; ")
+        kept = [part for part in parts if part not in marks] + [marks[part] for part in parts if part in marks]
+        noted.append(replace(entry, note="; ".join(kept)))
+    return noted, [f"{mark} {part[0].upper()}{part[1:]}." for part, mark in marks.items()]
 
 
 def _items(where: str, entries: Iterable[Entry], by: int) -> list[str]:
@@ -285,19 +308,21 @@ def _item(where: str, head: str, group: Sequence[tuple[str, Entry]]) -> str:
     numbers = []
     for (_, entry), words in zip(group, rests, strict=True):
         *_, printed, ours, note = entry.cells
-        values = printed if printed == ours else f"{printed} → {ours}"
+        arrow = " → " if " " in printed + ours else "→"
+        values = printed if printed == ours else f"{printed}{arrow}{ours}"
         name = " ".join(words[: len(words) - len(end)]).rstrip(",")
         numbers.append(f"{name} **{values}**{_aside('' if shared else note)}".strip())
     same = (" … " if start and end else "").join(" ".join(words).rstrip(",") for words in (start, end))
     heads = ", ".join(part for part in (where, head, same) if part)
-    return f"- {heads}: {'; '.join(numbers)}{_aside(shared and f'each: {shared}')}"
+    return f"- {heads}: {'; '.join(numbers)}{shared and f' (each: {shared})'}"
 
 
 def _aside(note: str) -> str:
-    """Return a note as it follows a number: in parentheses, unless all of it is."""
-    if not note:
-        return ""
-    return f" {note}" if re.fullmatch(r"\([^()]*\)", note) else f" ({note})"
+    """Return a note as it follows a number: in parentheses, unless all of it is; a reference to one stands without."""
+    found = re.fullmatch(r"(.*?)(?:; |^)(\[\d+\])", note)
+    text, mark = found.groups() if found else (note, "")
+    shown = text if not text or re.fullmatch(r"\([^()]*\)", text) else f"({text})"
+    return "".join(f" {part}" for part in (shown, mark) if part)
 
 
 def _alike(texts: Sequence[Sequence[str]]) -> list[str]:

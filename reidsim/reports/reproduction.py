@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from reidsim.errors import InputError, nearest
+from reidsim.errors import require_among
 from reidsim.reports import (
     reproduction_prasser2017,
     reproduction_wan2015,
@@ -32,14 +32,7 @@ def reproduce(papers: Sequence[str] = (), *, progress: Progress | None = None) -
     InputError
         If a paper is unknown.
     """
-    unknown = [paper for paper in papers if paper not in _PAPERS]
-    if unknown:
-        raise InputError(
-            "no such paper",
-            found=unknown[0],
-            expected=f"some of {', '.join(_PAPERS)}",
-            hint=nearest(unknown[0], _PAPERS),
-        )
+    require_among("no such paper", papers, _PAPERS)
     chosen, found = list(papers or _PAPERS), []
     for done, paper in enumerate(chosen):
         if progress is not None:

@@ -14,9 +14,11 @@ from reidsim.games.masking.greedy import greedy
 from reidsim.kinds.masking.kind import MASKING
 from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.reports.ledger import Computed, Found, Ledger, compared
+from reidsim.reports.sensitivity_wan2021 import claims, read_study
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.study import equilibria_of
 
+# Draws whose standard deviations over subjects are computed.
 _REPLICATIONS = 8
 # Subjects solved by backward induction, which evaluates thousands of strategies for each.
 _SOLVED = 100
@@ -30,11 +32,15 @@ Figures = Mapping[Any, Mapping[Any, float]]
 
 
 def ledger() -> Ledger:
-    """Run the study and compare it with the paper."""
+    """Take means over draws from the study that was run in full, compute the rest, and compare both with the paper."""
     loaded = load_scenario("wan2021")
-    draws = _draws(MASKING.build(loaded))
-    means: Figures = draws.groupby("policy").mean().to_dict(orient="index")
-    spreads: Figures = draws.groupby("policy").std().to_dict(orient="index")
+    study = read_study()
+    draws = study[study["scenario"] == "wan2021"].assign(privacy=1 - study["risk"])
+    columns = {"publisher_payoff": "mean payoff", "utility": "mean utility", "privacy": "mean privacy"}
+    by_policy = draws.rename(columns=columns).drop(columns=["scenario", "point", "replication"]).groupby("policy")
+    within = _within_draws(MASKING.build(loaded)).groupby("policy")
+    means: Figures = by_policy.mean().join(within.mean()).to_dict(orient="index")
+    spreads: Figures = by_policy.std().join(within.std()).to_dict(orient="index")
     table = {
         f"{policy}: {statistic} {measure}": Found(means[policy][column], error=3 * spreads[policy][column])
         for policy in _POLICIES
@@ -42,24 +48,17 @@ def ledger() -> Ledger:
         for statistic in ("mean", "sd")
         for column in [f"{statistic} {measure}"]
     }
-    return compared(loaded.name, loaded.scenario.source, {**table, **_table_3(), **_claims(means)})
+    return compared(loaded.name, loaded.scenario.source, {**table, **_table_3(), **_claims(means), **claims(study)})
 
 
-def _draws(study: MaskingStudy) -> pd.DataFrame:
-    """Return one row per draw and policy: mean and standard deviation over subjects, and measures of the dataset."""
+def _within_draws(study: MaskingStudy) -> pd.DataFrame:
+    """Return one row per draw and policy: standard deviations over subjects, which runs do not keep."""
     rows = []
     for replication in range(_REPLICATIONS):
-        outcomes = MASKING.play(study, replication, _POLICIES)
-        equilibria = equilibria_of(outcomes)
-        summary = MASKING.summarise(study, replication, equilibria)
-        for policy, equilibrium in equilibria.items():
+        for policy, equilibrium in equilibria_of(MASKING.play(study, replication, _POLICIES)).items():
             privacy = 1 - np.where(equilibrium.attacked, equilibrium.success_probability, 0.0)
             columns = {"payoff": equilibrium.publisher_payoff, "utility": equilibrium.utility, "privacy": privacy}
-            row = {"policy": policy, "usefulness": summary.loc[policy, "usefulness"]}
-            row["fairness"] = summary.loc[policy, "usefulness_fairness"]
-            for name, values in columns.items():
-                row |= {f"mean {name}": values.mean(), f"sd {name}": values.std()}
-            rows.append(row)
+            rows.append({"policy": policy} | {f"sd {name}": values.std() for name, values in columns.items()})
     return pd.DataFrame(rows)
 
 
@@ -92,5 +91,5 @@ def _claims(means: Figures) -> dict[str, Computed]:
         "stage of inference": (1 - unprotected["mean privacy"]) / (1 - demographics["mean privacy"]),
         "utility given up": 1 - masking["mean utility"] / means["one-stage-masking"]["mean utility"],
         "usefulness": masking["usefulness"] / by_chance["usefulness"] - 1,
-        "fairness": masking["fairness"] / by_chance["fairness"] - 1,
+        "fairness": masking["usefulness_fairness"] / by_chance["usefulness_fairness"] - 1,
     }

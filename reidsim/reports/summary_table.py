@@ -10,17 +10,13 @@ from rich.table import Table
 from reidsim.engine.batch.result import BatchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure, measures_among
-from reidsim.reports.terminal_table import titled_table
+from reidsim.reports.sweep_tables import sweep_tables
+from reidsim.reports.terminal_table import columns_that_fit, text_with_interval, titled_table
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
 
-_WIDTH = 80
 _SHORTEST_VALUE = 8
 _SHORTEST_INTERVAL = 17
-# Points of a sweep that are printed.
-_MOST_POINTS = 20
-# Characters of a value in it.
-_LONGEST = 40
 
 
 def summary_tables(
@@ -52,17 +48,10 @@ def summary_tables(
             of_size = f"{title}, {size:,} records"
             yield from summary_tables(rows.droplevel(0), of_size, shown.values(), half_widths=halves, units=units)
         return
-    # Three characters between columns, two at each end.
-    room = _WIDTH - 4 - max((len(measure.label) for measure in shown.values()), default=0)
+    longest = max((len(measure.label) for measure in shown.values()), default=0)
     shortest = _SHORTEST_VALUE if half_widths is None else _SHORTEST_INTERVAL
-    start, used = 0, 0
-    for position, policy in enumerate(summary.index):
-        width = 3 + max(len(str(policy)), shortest)
-        if used + width > room and position > start:
-            yield _table(summary.iloc[start:position], title, shown, half_widths, units)
-            start, used = position, 0
-        used += width
-    yield _table(summary.iloc[start:], title, shown, half_widths, units)
+    for some in columns_that_fit(longest, (max(len(str(policy)), shortest) for policy in summary.index)):
+        yield _table(summary.iloc[some], title, shown, half_widths, units)
 
 
 def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
@@ -87,43 +76,11 @@ def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
         units = counted_units(result.manifest["content"])
         yield from summary_tables(means, title, measures.values(), half_widths=halves, units=units)
         return
-    table = _sweep_table(measures[order[0]], means[order[0]], halves[order[0]], groups, title)
+    wide, intervals = (of[order[0]].unstack(groups, sort=False) for of in (means, halves))
+    tables = list(sweep_tables(measures[order[0]], wide, intervals, result.manifest["content"], title))
     if gain_goes_with_loss(result.manifest["content"], swept):
-        table.caption = f"{table.caption}\n{GAIN} is not stated: it is {LOSS} of each point"
-    yield table
-
-
-def _sweep_table(
-    measure: Measure, means: pd.Series[float], halves: pd.Series[float], groups: list[str], title: str
-) -> Table:
-    """Lay out one measure at the points of a sweep, one row each, one column per policy."""
-    texts = pd.Series(
-        [_shown(measure, mean, half) for mean, half in zip(means, halves, strict=True)],
-        index=means.index,
-        dtype=object,
-    )
-    keys = [str(level) for level in means.index.names if level not in groups]
-    wide = texts.unstack(groups, sort=False)
-    names = [", ".join(map(str, group if isinstance(group, tuple) else (group,))) for group in wide.columns]
-    table = titled_table(f"{title}\n{measure.label}", [*keys, *names], left=keys)
-    for values, row in zip(wide.index, wide.to_numpy()[:_MOST_POINTS], strict=False):
-        place = values if isinstance(values, tuple) else (values,)
-        table.add_row(*(f"{value:,g}" if isinstance(value, float) else _short(str(value)) for value in place), *row)
-    left = len(wide) - _MOST_POINTS
-    shown = "" if halves.isna().all() else "means, with the half-width of their 95% interval; "
-    table.caption = f"{shown}other measures in statistics.parquet" + (f", as {left:,} more points" if left > 0 else "")
-    return table
-
-
-def _short(text: str) -> str:
-    """Return the beginning of a value that would leave no room for the measures, such as a table of weights."""
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-def _shown(measure: Measure, value: float, half: float | None) -> str:
-    if pd.isna(value) or half is None or pd.isna(half):
-        return measure.text(value)
-    return f"{measure.text(value)} ± {measure.text(half)}"
+        tables[-1].caption = f"{tables[-1].caption}\n{GAIN} is not stated: it is {LOSS} of each point"
+    yield from tables
 
 
 def _table(
@@ -141,6 +98,6 @@ def _table(
     table = titled_table(title, ["", *summary.index], caption)
     for column, measure in measures.items():
         halves = [None] * len(summary) if half_widths is None else half_widths.loc[summary.index, column]
-        values = [_shown(measure, value, half) for value, half in zip(summary[column], halves, strict=True)]
+        values = [text_with_interval(measure, value, half) for value, half in zip(summary[column], halves, strict=True)]
         table.add_row(measure.label, *values)
     return table

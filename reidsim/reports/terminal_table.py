@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
+import pandas as pd
 from rich.table import Table
 from rich.text import Text
+
+from reidsim.measures import Measure
+
+# Characters of a line.
+WIDTH = 80
+
+
+def columns_that_fit(first: int, widths: Iterable[int]) -> Iterator[slice]:
+    """Yield columns of these widths, as many at a time as stand beside a first column on a line."""
+    # Three characters between columns, two at each end.
+    room = WIDTH - 4 - first
+    start, used = 0, 0
+    for position, width in enumerate(widths):
+        if used + 3 + width > room and position > start:
+            yield slice(start, position)
+            start, used = position, 0
+        used += 3 + width
+    yield slice(start, None)
 
 
 def titled_table(title: str, columns: Iterable[object], caption: str = "", left: Collection[str] = ("",)) -> Table:
@@ -14,3 +33,10 @@ def titled_table(title: str, columns: Iterable[object], caption: str = "", left:
     for number, column in enumerate(map(str, columns)):
         table.add_column(column, justify="right" if number and column not in left else "left", no_wrap=not number)
     return table
+
+
+def text_with_interval(measure: Measure, value: float, half: float | None) -> str:
+    """Return a value of a measure, and the half-width of its confidence interval if there is one."""
+    if pd.isna(value) or half is None or pd.isna(half):
+        return measure.text(value)
+    return f"{measure.text(value)} ± {measure.text(half)}"

@@ -135,10 +135,10 @@ def assessment_verdict(
             f"{worst:.4f} on average."
         )
     elif of:
-        parts.append(f"{of[0].upper()}{of[1:-2]}, the probability that a person is re-identified is what follows.")
+        parts.append(f"{of[0].upper()}{of[1:]}a person is re-identified with the following probability on average.")
     for knowledge, risk in others.items():
         less = "" if not worst else f", {1 - risk / worst:.1%} less"
-        parts.append(f"With what {name(str(knowledge))} tells it is {risk:.4f}{less}.")
+        parts.append(f"With the knowledge of {name(str(knowledge))} it is {risk:.4f}{less}.")
     if cohorts is not None and len(cohorts):
         parts.append(_against_threshold(cohorts, name))
     return " ".join(parts)
@@ -249,10 +249,11 @@ def _against_threshold(cohorts: pd.DataFrame, name: Callable[[str], str]) -> str
         risks = table.groupby(["attribute", "value"], sort=False)["percentile_risk"].mean()
         whole, groups = float(risks.iloc[0]), risks.iloc[1:]
         above = [f"{value} ({risk:.4f})" for (_, value), risk in groups[groups > accepted].items()]
-        of_groups = ", as of every group" if len(above) == len(groups) > 0 else f"; above it {', '.join(above)}"
-        verdict = "above" if whole > accepted else "below"
-        told.append(f"with {name(str(knowledge))} at most {whole:.4f}, {verdict} it{of_groups if above else ''}")
-    return f"Accepted is a risk of {accepted:g}. Of {size:,} people {share:.0%} have {'; '.join(told)}."
+        verdict, joint = ("above", "and") if whole > accepted else ("below", "but above it")
+        some = f", {joint} for {', '.join(above)}" if above else ""
+        of_groups = ", as for every group" if whole > accepted and len(above) == len(groups) > 0 else some
+        told.append(f"at most {whole:.4f} with {name(str(knowledge))}, {verdict} it{of_groups}")
+    return f"The accepted risk is {accepted:g}. For {share:.0%} of {size:,} people the risk is {'; '.join(told)}."
 
 
 def _kept(payoffs: pd.Series[float], policy: str, best: str, payoff: Measure) -> str:

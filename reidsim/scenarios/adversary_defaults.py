@@ -42,10 +42,7 @@ def as_written(error: InputError, content: Mapping[str, Any]) -> InputError:
     own, first = content["adversaries"].get(name), key.partition(".")[0].partition("[")[0]
     if not isinstance(own, Mapping) or first in own or first not in content["adversary"]:
         return error
-    return InputError(
-        error.problem, source=error.source, where=f"adversary.{key}", found=error.found, expected=error.expected,
-        hint=error.hint,
-    )  # fmt: skip
+    return error.but(where=f"adversary.{key}")
 
 
 def _with_defaults(own: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

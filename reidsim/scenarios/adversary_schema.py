@@ -62,7 +62,7 @@ Planner = Annotated[str, AfterValidator(_known_planner), names_schema(PLANNERS)]
 
 
 class UnconfirmedSection(Section):
-    """A noisy signal in place of certainty about a hit; the first positive one is claimed."""
+    """A noisy signal of a hit; the first positive one is claimed."""
 
     sensitivity: Share = Field(description="probability of a positive signal after a hit")
     specificity: Share = Field(description="probability of a negative signal after a miss")
@@ -70,7 +70,7 @@ class UnconfirmedSection(Section):
 
 
 class SequentialSection(Section):
-    """The sequential attack of planner `fmdp`; its gain and cost of an exploit are those of the economics."""
+    """The sequential attack of planner `fmdp`, with the gain and cost of `[economics]`."""
 
     registry: str | None = Field(
         default=None,
@@ -102,9 +102,7 @@ class SequentialSection(Section):
         description="the fine is paid one step after the exploit, or at once",
     )
     detection_ends_attack: bool = Field(default=False, description="whether a detected exploit is the last one")
-    unconfirmed: UnconfirmedSection | None = Field(
-        default=None, description="noisy signal in place of certainty about a hit; known groups only"
-    )
+    unconfirmed: UnconfirmedSection | None = Field(default=None, description="noisy signal of a hit; known groups only")
 
 
 class PlannerSection(RationalitySection):
@@ -112,8 +110,10 @@ class PlannerSection(RationalitySection):
 
     planner: Planner = Field(
         default="one-shot",
-        description="`one-shot`, `fmdp` (a sequential attack), `always`, `never`, `random`; or an adversary of your "
-        "own, as `package.module:factory` or by its installed name",
+        description=(
+            "`one-shot`, `fmdp` (a sequential attack), `always`, `never`, `random`; or your own, as "
+            "`package.module:factory` or an installed name"
+        ),
     )
     rate: Share = Field(default=0.5, description='of planner `"random"`: probability that a record is attacked')
     sequential: SequentialSection = Field(
@@ -153,11 +153,11 @@ class AdversarySection(PlannerSection):
 
     risk: Risk = Field(
         default="journalist",
-        description="where groups are counted: in the records, the population, or one estimated from weights",
+        description="where groups are counted: records, population, or one estimated from weights",
     )
     direction: Direction = Field(
         default="record",
-        description="asks whose a shared row is, which row is a person's, or whichever succeeds more",
+        description="asks whose row this is, which row is a person's, or whichever succeeds more",
     )
     knowledge: str | None = Field(
         default=None,
@@ -239,7 +239,7 @@ class AdversarySection(PlannerSection):
 
 
 class WeightedSection(EquipmentSection):
-    """What one of several adversaries says besides how it links and plans."""
+    """Further keys of one of several adversaries."""
 
     weight: Share = Field(
         default=1.0,
@@ -249,7 +249,7 @@ class WeightedSection(EquipmentSection):
 
 
 class WeightedAdversarySection(WeightedSection, AdversarySection):
-    """One of several adversaries, of whom the records meet one: how it links and plans."""
+    """One of several adversaries: how it links and plans."""
 
     holds: tuple[str, ...] | None = Field(
         default=None,

@@ -21,7 +21,7 @@ from reidsim.agents.profile import (
     Meeting,
     ParticipationRule,
 )
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import listed, require_among
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.equipment_schema import EquipmentSection
@@ -49,11 +49,17 @@ def meeting_of(agents: AgentsSection | None) -> Meeting:
     return "one-of" if agents is None else agents.together
 
 
-def economics_of(section: WeightedSection, economics: EconomicsSection, agents: AgentsSection) -> EconomicsSection:
-    """Return the economics of an adversary, with the fine to expect for an exploit as a part of its cost."""
+def economics_of(
+    section: WeightedSection, economics: EconomicsSection, agents: AgentsSection, *, sequential: bool = False
+) -> EconomicsSection:
+    """Return the economics of an adversary, with the fine to expect for an exploit as a part of its cost.
+
+    A sequential attack accounts for fines itself.
+    """
     gain = economics.adversary_gain if section.gain is None else section.gain
     cost = economics.cost if section.cost is None else section.cost
-    return economics.model_copy(update={"gain": gain, "cost": cost + expected_fine(agents)})
+    fine = 0.0 if sequential else expected_fine(agents)
+    return economics.model_copy(update={"gain": gain, "cost": cost + fine})
 
 
 def expected_fine(agents: AgentsSection) -> float:
@@ -199,15 +205,8 @@ def check_resources(
     for name, section in types_of(scenario).items():
         where = section_of(scenario, name)
         for key in ("holds", "buys"):
-            for resource in getattr(section, key) or ():
-                if resource not in resources:
-                    raise InputError(
-                        "no such resource",
-                        where=f"{where}.{key}",
-                        found=resource,
-                        expected=f"one of {listed(resources)}" if resources else "a section [resources.NAME] of it",
-                        hint=nearest(resource, resources),
-                    )
+            named, otherwise = getattr(section, key) or (), "a section [resources.NAME] of it"
+            require_among("no such resource", named, resources, where=f"{where}.{key}", otherwise=otherwise)
             check_buyer(name, f"{where}.{key}", getattr(section, key) or (), buyers)
         if not section.needs_resources:
             check_buyer(name, where, own[name], buyers)

@@ -33,8 +33,7 @@ class LearningSection(Section):
 
     prior: dict[str, Positive] = Field(
         default={},
-        description="adversary = attackers that the first belief counts it as, or rounds with it; 1 of each if not "
-        "given",
+        description="adversary = attackers, or rounds with it, in the first belief; 1 each if not given",
     )
     prior_absent: dict[str, Positive] = Field(
         default={},
@@ -67,16 +66,14 @@ class LearningSection(Section):
 class ParticipationSection(Section):
     """When data subjects take part."""
 
-    reward: Money = Field(description="what taking part in a round is worth to a subject")
+    reward: Money = Field(description="worth of participating in a round to a subject")
     harm: Money = Field(description="mean harm of a re-identification to a subject")
     spread: Annotated[float, Field(ge=0, le=10)] = Field(
         default=1.0, description="standard deviation of the logarithm of harm"
     )
-    expected_risk: Share = Field(
-        default=0.0, description="probability of a re-identification that subjects expect at first"
-    )
+    expected_risk: Share = Field(default=0.0, description="initially expected probability of re-identification")
     learning_rate: Share = Field(default=0.2, description="weight of the latest round in what they expect")
-    hears: Share = Field(default=1.0, description="probability to hear of the re-identifications of a round")
+    hears: Share = Field(default=1.0, description="probability of hearing of a round's re-identifications")
 
 
 class AgentsSection(Section):
@@ -87,22 +84,22 @@ class AgentsSection(Section):
         default="expectation", description="expected outcomes, or drawn ones"
     )
     draws: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
-        default=1, description="of sampling: how often all rounds are played with the same records"
+        default=1, description="of sampling: repetitions of all rounds with the same records"
     )
     together: Literal["one-of", "all"] = Field(
         default="one-of",
-        description="one adversary a round, drawn by weight; or each is there with its probability",
+        description="one adversary per round, drawn by weight; or each is present with its probability",
     )
     foresees: Literal["holdings", "plans"] = Field(
         default="holdings",
-        description="whether the publisher expects what adversaries hold, or also what they buy and can pay",
+        description="whether the publisher foresees what adversaries hold, or also what they will buy and can afford",
     )
     tolerance: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.001, description="smallest change of a belief after which the publisher plans anew"
+        default=0.001, description="smallest change of a belief that makes the publisher replan"
     )
     remembers: bool = Field(
         default=True,
-        description="whether adversaries keep earlier releases, so that people who leave stay exposed",
+        description="whether adversaries keep earlier releases",
     )
     enforcement: EnforcementSection = Field(default=EnforcementSection(), description="detection, fines, exclusion")
     learning: LearningSection | None = Field(

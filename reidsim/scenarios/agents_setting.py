@@ -10,7 +10,7 @@ import numpy as np
 
 from reidsim.adversaries.response import Adversary
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError
 from reidsim.games.defenders.defender import record_game_of
 from reidsim.games.record_game import RecordGame
 from reidsim.scenarios.adversary_schema import WeightedSection
@@ -27,6 +27,7 @@ from reidsim.scenarios.agents import (
 )
 from reidsim.scenarios.agents_equipment import check_accuracy, drawn_planner, linker_of
 from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.policy import require_by_agents
 from reidsim.scenarios.schema import BeliefsSection
 from reidsim.scenarios.schema import economics_of as economics_and_belief
 from reidsim.scenarios.several_adversaries import scenario_alone
@@ -72,11 +73,7 @@ def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Sett
 
     def setting(policy: str, replication: int, draw: int) -> Setting:
         played, world = kind.policy(policy), study.world(replication)
-        if not played.by_agents:
-            raise InputError(
-                "not a policy of scenarios with agents", source=study.loaded.path, where=f"{kind.decider}.policies",
-                found=policy, expected=f"among {listed([p.name for p in kind.policies.values() if p.by_agents], 20)}",
-            )  # fmt: skip
+        require_by_agents(played, kind.policies.values(), f"{kind.decider}.policies", study.loaded.path)
         truth, belief, defender = record_game_of(world.truth), world.belief, played.defender(study, replication)
         each = (truth.n_records,)
         return Setting(
@@ -121,11 +118,9 @@ def _profile(
 def _study_against(study: Study[Any], agents: AgentsSection, section: WeightedSection) -> Study[Any]:
     """Return the study against an adversary of some amounts, where exploits may be detected and fined."""
     scenario: Any = study.scenario
-    adversary, economics = scenario.adversary, economics_of(section, scenario.economics, agents)
-    if sequential := adversary.plans_sequentially:
-        # The sequential attack accounts for fines itself.
-        cost = scenario.economics.cost if section.cost is None else section.cost
-        economics = economics.model_copy(update={"cost": cost})
+    adversary, sequential = scenario.adversary, scenario.adversary.plans_sequentially
+    economics = economics_of(section, scenario.economics, agents, sequential=sequential)
+    if sequential:
         rules = adversary.sequential.model_copy(update=sequential_rules(agents))
         adversary = adversary.model_copy(update={"sequential": rules})
     update = {"adversary": adversary, "economics": economics}

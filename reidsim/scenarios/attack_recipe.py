@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed, not_among
+from reidsim.errors import InputError, listed, require_among
 from reidsim.scenarios.adversary_schema import Share
 from reidsim.scenarios.attack_stages import InferSurnameSection, StageSection
 from reidsim.validation import Section, read_toml, validated
@@ -40,7 +40,7 @@ class AttackResourceSection(Section):
 
 
 class AttackRecipe(Section):
-    """An attack in stages on records of a record-level scenario, or of one at dataset level."""
+    """An attack in stages on generalized records."""
 
     title: str = Field(default="", description="what the recipe is about")
     source: str = Field(default="", description="where its figures come from")
@@ -55,8 +55,8 @@ class AttackRecipe(Section):
     @model_validator(mode="after")
     def _consistent(self) -> AttackRecipe:
         for number, stage in enumerate(self.stages):
-            if stage.resource not in self.resources:
-                raise not_among("no such resource", stage.resource, self.resources, where=f"stages[{number}].resource")
+            where = f"stages[{number}].resource"
+            require_among("no such resource", (stage.resource,), self.resources, where=where)
             if isinstance(stage, InferSurnameSection) and stage.loci is None:
                 raise InputError("key missing", where=f"stages[{number}].loci", expected="the loci to infer from")
         for name in self.columns:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from reidsim.errors import InputError, listed, not_among
+from reidsim.errors import InputError, listed, require_among
 from reidsim.validation import Section
 
 # Keys that make a batch, say what is computed of a single run, or tell the game: the same at every point.
@@ -23,7 +23,7 @@ Replications = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class SweepValues(Section):
-    """Values of one key: a list, which may stand without the section around it, or evenly spaced numbers."""
+    """Values of one key: a list, with or without the section, or evenly spaced numbers."""
 
     start: float | None = Field(default=None, alias="from", description="first value")
     stop: float | None = Field(default=None, alias="to", description="last value, above the first")
@@ -87,8 +87,7 @@ class SweepSection(Section):
     def _consistent(self) -> SweepSection:
         _check_keys(self.values, "values")
         for key, values in self.values.items():
-            listed_values = values.listed or ()
-            repeated = [value for number, value in enumerate(listed_values) if value in listed_values[:number]]
+            repeated = list(_repeated(values.listed or ()))
             if repeated and not any(key in group for group in self.together):
                 raise InputError("value given twice", where=f"values.{key}", found=repeated[0])
         seen: set[str] = set()
@@ -130,9 +129,7 @@ class SweepSection(Section):
 
     def _check_one_at_a_time(self) -> None:
         where = "one_at_a_time"
-        for key in self.one_at_a_time:
-            if key not in self.values:
-                raise not_among("key without values", key, self.values, where=where)
+        require_among("key without values", self.one_at_a_time, self.values, where=where)
         if len(self.one_at_a_time) == 1 or len(set(self.one_at_a_time)) < len(self.one_at_a_time):
             raise InputError("not several keys", where=where, found=list(self.one_at_a_time), expected="two or more")
         for group in self.together:
@@ -146,18 +143,20 @@ class _Uncertain(Section):
 
     whole: bool = Field(default=False, description="round to whole numbers, for keys that count something")
 
+    @model_validator(mode="after")
+    def _not_empty(self) -> Self:
+        low, high = getattr(self, "low", None), getattr(self, "high", None)
+        if low is not None and high is not None and low >= high:
+            raise InputError("empty interval", where="low", found=[low, high], expected="low below high")
+        return self
+
 
 class Uniform(_Uncertain):
     """Every value of an interval as likely as any other."""
 
     distribution: Literal["uniform"] = Field(description="every value as likely as any other")
-    low: float = Field(description="smallest value")
-    high: float = Field(description="largest value")
-
-    @model_validator(mode="after")
-    def _not_empty(self) -> Uniform:
-        _check_interval(self.low, self.high)
-        return self
+    low: float = Field(description="bound of the interval")
+    high: float = Field(description="bound of the interval")
 
 
 class LogUniform(_Uncertain):
@@ -167,11 +166,6 @@ class LogUniform(_Uncertain):
     low: Annotated[float, Field(gt=0)] = Field(description="smallest value")
     high: float = Field(description="largest value")
 
-    @model_validator(mode="after")
-    def _not_empty(self) -> LogUniform:
-        _check_interval(self.low, self.high)
-        return self
-
 
 class Normal(_Uncertain):
     """A normal distribution, cut off where bounds are given."""
@@ -179,13 +173,8 @@ class Normal(_Uncertain):
     distribution: Literal["normal"] = Field(description="normal, cut off where bounds are given")
     mean: float = Field(description="mean, before cutting off")
     sd: Annotated[float, Field(gt=0)] = Field(description="standard deviation, before cutting off")
-    low: float | None = Field(default=None, description="cut off below; not if not given")
-    high: float | None = Field(default=None, description="cut off above; not if not given")
-
-    @model_validator(mode="after")
-    def _not_empty(self) -> Normal:
-        _check_interval(self.low, self.high)
-        return self
+    low: float | None = Field(default=None, description="bound; none if not given")
+    high: float | None = Field(default=None, description="bound; none if not given")
 
 
 class LogNormal(_Uncertain):
@@ -194,26 +183,20 @@ class LogNormal(_Uncertain):
     distribution: Literal["lognormal"] = Field(description="a normal logarithm, cut off where bounds are given")
     median: Annotated[float, Field(gt=0)] = Field(description="median, before cutting off")
     sigma: Annotated[float, Field(gt=0)] = Field(description="standard deviation of the natural logarithm")
-    low: Annotated[float, Field(ge=0)] | None = Field(default=None, description="cut off below; not if not given")
-    high: Annotated[float, Field(gt=0)] | None = Field(default=None, description="cut off above; not if not given")
-
-    @model_validator(mode="after")
-    def _not_empty(self) -> LogNormal:
-        _check_interval(self.low, self.high)
-        return self
+    low: Annotated[float, Field(ge=0)] | None = Field(default=None, description="bound; none if not given")
+    high: Annotated[float, Field(gt=0)] | None = Field(default=None, description="bound; none if not given")
 
 
 class Triangular(_Uncertain):
-    """A density that rises to the mode and falls from there."""
+    """A triangular density."""
 
-    distribution: Literal["triangular"] = Field(description="a density that rises to the mode and falls from there")
+    distribution: Literal["triangular"] = Field(description="a triangular density")
     low: float = Field(description="smallest value")
     mode: float = Field(description="most likely value")
     high: float = Field(description="largest value")
 
     @model_validator(mode="after")
-    def _not_empty(self) -> Triangular:
-        _check_interval(self.low, self.high)
+    def _mode_within(self) -> Triangular:
         if not self.low <= self.mode <= self.high:
             raise InputError("mode outside the interval", where="mode", found=self.mode, expected="from low to high")
         return self
@@ -228,20 +211,13 @@ class Beta(_Uncertain):
     low: float = Field(default=0.0, description="lower bound")
     high: float = Field(default=1.0, description="upper bound")
 
-    @model_validator(mode="after")
-    def _not_empty(self) -> Beta:
-        _check_interval(self.low, self.high)
-        return self
-
 
 class Discrete(_Uncertain):
     """One of some values, which need not be numbers."""
 
     distribution: Literal["discrete"] = Field(description="one of some values, which need not be numbers")
     values: tuple[Any, ...] = Field(min_length=1, description="the values")
-    weights: tuple[Annotated[float, Field(ge=0)], ...] | None = Field(
-        default=None, description="how likely each is, up to a factor"
-    )
+    weights: tuple[Annotated[float, Field(ge=0)], ...] | None = Field(default=None, description="weight of each value")
 
     @model_validator(mode="after")
     def _weighted(self) -> Discrete:
@@ -272,8 +248,7 @@ class UncertaintySection(Section):
 
     parameters: dict[str, Distribution] = Field(
         min_length=1,
-        description="key path = its distribution; in stress tests also `adversary`, a discrete one over names of "
-        "cross-play",
+        description="key path = its distribution; in stress tests also `adversary`, discrete, over names of cross-play",
     )
     samples: Annotated[int, Field(ge=1, le=MOST_POINTS)] = Field(default=100, description="points drawn")
     method: Literal["latin-hypercube", "sobol", "random"] = Field(
@@ -292,9 +267,7 @@ class UncertaintySection(Section):
         pairs: set[frozenset[str]] = set()
         for number, correlation in enumerate(self.correlations):
             where = f"correlations[{number}]"
-            for key in correlation.keys:
-                if key not in self.parameters:
-                    raise not_among("no such uncertain parameter", key, self.parameters, where=where)
+            require_among("no such uncertain parameter", correlation.keys, self.parameters, where=where)
             pair = frozenset(correlation.keys)
             if len(pair) < 2 or pair in pairs:
                 problem = "correlation given twice" if pair in pairs else "correlation of a parameter with itself"
@@ -344,10 +317,19 @@ def _check_keys(keys: Iterable[str], where: str) -> None:
         seen.append(key)
 
 
+def _repeated(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield the values that came before."""
+    seen: set[Any] = set()
+    sections: list[Any] = []
+    for value in values:
+        before = sections if isinstance(value, list | dict) else seen
+        if value in before:
+            yield value
+        elif isinstance(before, list):
+            before.append(value)
+        else:
+            before.add(value)
+
+
 def _holds(section: str, key: str) -> bool:
     return key == section or key.startswith(f"{section}.")
-
-
-def _check_interval(low: float | None, high: float | None) -> None:
-    if low is not None and high is not None and low >= high:
-        raise InputError("empty interval", where="low", found=[low, high], expected="low below high")

@@ -28,11 +28,11 @@ class EquipmentSection(Section):
     )
     holds: tuple[str, ...] | None = Field(
         default=None,
-        description="with agents: resources held from the start; all if neither this nor `buys` is given",
+        description="with agents: resources held from the start; all unless this or `buys` is given",
     )
     buys: tuple[str, ...] = Field(default=(), description="with agents: resources that it may buy, at most eight")
     budget: Money | None = Field(
-        default=None, description="with agents: money for purchases and attacks of a round; no limit if not given"
+        default=None, description="with agents: money for purchases and attacks per round; no limit if not given"
     )
     accuracy: Annotated[float, Field(gt=0, le=1)] = Field(
         default=1.0, description="with agents: share of what its resources say that is right"

@@ -11,27 +11,23 @@ from reidsim.validation import Section
 
 
 class AttackChanges(Section):
-    """Parameters of the sequential attack that differ from those of the scenario's adversary."""
+    """Parameters of the sequential attack that differ from the scenario's."""
 
-    gain: Money | None = Field(default=None, description="in place of the gain of `[economics]`")
-    exploit_cost: Money | None = Field(default=None, description="in place of `economics.cost`")
-    access_cost: Money | None = Field(default=None, description="in place of `adversary.sequential.access_cost`")
-    link_cost: Money | None = Field(default=None, description="in place of `adversary.sequential.link_cost`")
-    penalty: Money | None = Field(default=None, description="in place of `adversary.sequential.penalty`")
+    gain: Money | None = Field(default=None, description="in place of the scenario's value")
+    exploit_cost: Money | None = Field(default=None, description="in place of the scenario's value")
+    access_cost: Money | None = Field(default=None, description="in place of the scenario's value")
+    link_cost: Money | None = Field(default=None, description="in place of the scenario's value")
+    penalty: Money | None = Field(default=None, description="in place of the scenario's value")
     max_penalties: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="in place of `adversary.sequential.max_penalties`"
+        default=None, description="in place of the scenario's value"
     )
-    detection_intercept: float | None = Field(
-        default=None, description="in place of `adversary.sequential.detection_intercept`"
-    )
-    detection_slope: float | None = Field(
-        default=None, description="in place of `adversary.sequential.detection_slope`"
-    )
+    detection_intercept: float | None = Field(default=None, description="in place of the scenario's value")
+    detection_slope: float | None = Field(default=None, description="in place of the scenario's value")
     prior: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        default=None, description="in place of `adversary.sequential.prior`"
+        default=None, description="in place of the scenario's value"
     )
     discount: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        default=None, description="in place of `adversary.sequential.discount`"
+        default=None, description="in place of the scenario's value"
     )
 
 
@@ -50,7 +46,7 @@ class SequentialFiguresSection(Section):
     settings: dict[str, AttackChanges] = Field(
         default={"as in the scenario": AttackChanges()},
         min_length=1,
-        description="settings compared with each other; the scenario's own, if not given",
+        description="settings to compare; the scenario's own if not given",
     )
     largest_group: Annotated[int, Field(ge=1, le=100_000)] = Field(
         default=60, description="plan for group sizes from 1 to this"
@@ -65,7 +61,7 @@ class SequentialFiguresSection(Section):
 
 
 class FiguresSection(Section):
-    """What a run computes and draws of its own game, besides the policies."""
+    """What a run computes and draws besides the policies."""
 
     strategies: dict[str, str] | None = Field(
         default=None,

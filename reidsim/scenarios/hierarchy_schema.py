@@ -34,9 +34,7 @@ class Intervals(LevelsWithTop):
     start: int | None = Field(
         default=None, description="where the first interval begins; the smallest category if not given"
     )
-    absorb_remainder: bool = Field(
-        default=True, description="the last full interval takes in the values left over at the top"
-    )
+    absorb_remainder: bool = Field(default=True, description="the last full interval includes the remaining values")
 
 
 class Prefix(LevelsWithTop):

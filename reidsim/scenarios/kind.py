@@ -24,6 +24,7 @@ from reidsim.random_streams import nested_stream
 from reidsim.scenarios.faces import Faces
 from reidsim.scenarios.many_points import ManyPoints
 from reidsim.scenarios.policy import Policy
+from reidsim.scenarios.portions import CutDown
 from reidsim.scenarios.record_sharing import RecordSharing
 from reidsim.scenarios.study import (
     AnalysisTables,
@@ -32,13 +33,17 @@ from reidsim.scenarios.study import (
     PolicyOutcome,
     Progress,
     Study,
+    World,
+    record_table,
     solver_facts,
 )
 from reidsim.wording import counted
 
 if TYPE_CHECKING:
     from reidsim.agents.profile import Setting
+    from reidsim.games.defenders.defender import Defender
     from reidsim.games.equilibrium import Equilibrium
+    from reidsim.games.record_game import Choice
     from reidsim.games.reidentified import Reidentified
     from reidsim.scenarios.load import LoadedScenario
     from reidsim.scenarios.opponents import Opponents
@@ -52,10 +57,11 @@ Use = Literal["run", "rounds", "cross-play", "stress"]
 MADE: dict[type | str, Kind] = {}
 
 
-class Kind(Faces, RecordSharing, ManyPoints, ABC):
+class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
     """A kind of scenario; a kind of one's own says the attributes, `build`, and what else differs.
 
-    How its records are shared is said by `RecordSharing`, and what it solves for many points at once by `ManyPoints`.
+    How its records are shared is said by `RecordSharing`, what it solves for many points at once by `ManyPoints`, and
+    how its studies are cut down to tell the time that they take by `CutDown`.
 
     Attributes
     ----------
@@ -73,7 +79,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
     measures : tuple of Measure
         What its tables of runs may hold, in the order in which tables print them.
     amount_keys : tuple of str
-        Keys that only change money, and so none of the data of a study.
+        Keys that only change money, and so none of the data of a study, nor what other sections may say.
     """
 
     name: ClassVar[str]
@@ -188,8 +194,6 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         InputError
             If a policy cannot be played.
         """
-        from reidsim.games.defenders.defender import outcome_of, paid_in
-
         world, outcomes = study.world(draw), {}
         names = self.policies_of(study.scenario) if policies is None else tuple(policies)
         for number, name in enumerate(names):
@@ -198,11 +202,17 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
             begun = time.perf_counter()
             defender = self.policy(name).defender(study, draw)
             choice = defender.choose(world.belief)
-            found = outcome_of(paid_in(defender, world.truth, choice), choice)
-            gap = getattr(choice, "gap", None)
-            found = replace(found, gap=gap) if isinstance(gap, np.ndarray) else found
+            found = self.outcome(study, world, defender, choice)
             outcomes[name] = PolicyOutcome(found, choice, time.perf_counter() - begun)
         return outcomes
+
+    def outcome(self, study: Any, world: World, defender: Defender, choice: Choice) -> Equilibrium:
+        """Return what comes of a choice in the true game."""
+        from reidsim.games.defenders.defender import outcome_of, paid_in
+
+        found = outcome_of(paid_in(defender, world.truth, choice), choice)
+        gap = getattr(choice, "gap", None)
+        return replace(found, gap=gap) if isinstance(gap, np.ndarray) else found
 
     def summarise(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Average the outcomes of each policy over all records; indexed by policy, a column per measure."""
@@ -228,27 +238,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
 
     def records(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return one row per record and policy: ``record``, ``policy``, ``strategy`` and the outcomes."""
-        from reidsim.games.record_game import WITHHELD
-
-        space, row = study.world(draw).truth.space, self.row_of_record(study, draw)
-        parts = []
-        for policy, equilibrium in equilibria.items():
-            each = equilibrium.expand(row)
-            names = {s: "withheld" if s == WITHHELD else space.describe(s) for s in np.unique(each.strategies).tolist()}
-            outcome = {
-                "record": np.arange(len(row)),
-                "policy": policy,
-                "strategy": [names[s] for s in each.strategies.tolist()],
-                "publisher_payoff": each.publisher_payoff,
-                "adversary_payoff": each.adversary_payoff,
-                "attacked": each.attacked,
-                "success_probability": each.success_probability,
-                "utility": each.utility,
-                "generalization_intensity": each.generalization_intensity,
-            }
-            parts.append(pd.DataFrame(outcome))
-        table = pd.concat(parts, ignore_index=True)
-        return table.astype({"policy": "category", "strategy": "category"})
+        return record_table(equilibria, self.row_of_record(study, draw), study.world(draw).truth.space.describe)
 
     def row_of_record(self, study: Any, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return the row of the world's games on which each record stands, shape (n_records,)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.bundled import data_file, resolve
-from reidsim.errors import InputError, not_among
+from reidsim.errors import InputError, require_among
 from reidsim.populations.catalogue import Recipe, recipe_of
 from reidsim.populations.people_lists import ListRule, PeopleList, Streams, draw_lists
 from reidsim.populations.resource_recipe import Coverage, ResourceRecipe, chance_by_value
 from reidsim.populations.resources import ANYONE
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.populations.social_media import SocialMediaModel, load_social_media
-from reidsim.random_streams import nested_stream
+from reidsim.random_streams import nested_stream, word_of
 from reidsim.scenarios.list_file import list_in_file
 from reidsim.scenarios.people_values import AGE, People
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
@@ -33,7 +32,6 @@ _ALLELES_MISSING = 0.3
 _SAID_AS = {"age": "year of birth", "birth_year": "year of birth"}
 # Decisions about lists.
 _MEMBERSHIP, _CONTENTS = 0, 1
-_WORD = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +64,7 @@ class ListsOfPeople:
         """Draw the lists: each from streams of its own, so that one more changes none of the others."""
 
         def streams(decision: int) -> Streams:
-            return lambda name: nested_stream(seed, "lists", (decision, _word(name), replication))
+            return lambda name: nested_stream(seed, "lists", (decision, word_of(name), replication))
 
         drawn = draw_lists(
             self.people.values, self.rules, self.together, streams(_MEMBERSHIP), streams(_CONTENTS)
@@ -141,9 +139,7 @@ class _Maker:
                 raise InputError("not a recipe of a resource", where="recipe", found=section.recipe)
             self.file = read
         self.attributes = attributes or (self.file.attributes if self.file else None) or self._told()
-        for attribute in self.attributes:
-            if attribute not in people.values:
-                raise not_among("no such attribute", attribute, people.values, where="attributes")
+        require_among("no such attribute", self.attributes, people.values, where="attributes")
 
     def check_population(self, population: str) -> None:
         """Check that a recipe is about the scenario's people."""
@@ -203,9 +199,7 @@ class _Maker:
             chance = chance * (self.voters.state_of_person() >= 0)
         for attribute, values in {**(file.among if file else {}), **section.among}.items():
             codes, labels = self.people.coded(attribute, f"among.{attribute}")
-            for value in values:
-                if value not in labels:
-                    raise not_among(f"not a value of {attribute!r}", value, labels, where=f"among.{attribute}")
+            require_among(f"not a value of {attribute!r}", values, labels, where=f"among.{attribute}")
             chance = chance * np.isin(codes, [labels.index(value) for value in values])
         return chance
 
@@ -267,8 +261,3 @@ class _Maker:
             first, last = figure.bounds
             found[(ages >= first) & (ages <= (np.inf if last is None else last))] = figure.probability
         return found
-
-
-def _word(name: str) -> int:
-    """Return a number for a name that is the same in every process."""
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:_WORD], "big")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, not_among
+from reidsim.errors import InputError, require_among
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.wording import whole_number
 
@@ -50,8 +50,7 @@ class People:
         InputError
             If there is no such attribute.
         """
-        if attribute not in self.values:
-            raise not_among("no such attribute", attribute, self.values, where=where)
+        require_among("no such attribute", (attribute,), self.values, where=where)
         values = self.values[attribute]
         if attribute in self.labels:
             return values, list(self.labels[attribute])

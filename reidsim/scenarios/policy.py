@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, listed
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Defender
@@ -112,7 +113,7 @@ class Policies(dict[str, P], Generic[P]):
         Makes the policy of k-anonymity of a name and a k.
     """
 
-    def __init__(self, policies: Iterable[P], anonymous: Callable[[str, int], P]) -> None:
+    def __init__(self, policies: Iterable[P], anonymous: Callable[[str], Callable[[Any, int], Defender]]) -> None:
         super().__init__((policy.name, policy) for policy in policies)
         self._anonymous = anonymous
 
@@ -123,7 +124,25 @@ class Policies(dict[str, P], Generic[P]):
         k = _k_in(name)
         if k is None:
             raise KeyError(name)
-        return self._anonymous(name, k)
+        plain = self[K_ANONYMITY]
+        words = plain.words.replace(" k ", f" {k:,} ")
+        return replace(plain, name=name, label=f"{k}-anonymity", words=words, defender=self._anonymous(name), k=k)
+
+
+def require_by_agents(policy: Policy, among: Iterable[Policy], where: str, source: Path | None = None) -> None:
+    """Check that a policy can be played with agents.
+
+    Raises
+    ------
+    InputError
+        If it cannot; names those that can.
+    """
+    if not policy.by_agents:
+        playable = [each.name for each in among if each.by_agents]
+        raise InputError(
+            "not a policy of scenarios with agents", source=source, where=where, found=policy.name,
+            expected=f"among {listed(playable, 20)}",
+        )  # fmt: skip
 
 
 def with_each_k(names: Sequence[str], k: int | Sequence[int]) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ class PublisherScenario(ScenarioHead):
     adversary: AdversarySection = Field(default=AdversarySection(), description="how the adversary links and plans")
     adversaries: dict[str, WeightedAdversarySection] = Field(
         default={},
-        description="with agents: several by name; an `adversary` beside them gives their defaults",
+        description="with agents: several by name; an `adversary` beside them gives defaults",
     )
     publisher: PoliciesSection = Field(description="what the publisher may do")
     agents: AgentsSection | None = Field(default=None, description="several adversaries, data subjects and rounds")

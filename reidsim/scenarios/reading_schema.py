@@ -36,7 +36,7 @@ class TextReading(Reading):
 
 
 class NumberReading(Reading):
-    """Numbers and codes that a program wrote with decimals."""
+    """Numbers and codes written with decimals."""
 
     type: Literal["number"] = Field(description="`1.0` is read as `1`; other values unchanged")
 
@@ -46,7 +46,7 @@ class NumberReading(Reading):
 
 
 class DateReading(Reading):
-    """Days in any mixture of ways to write them."""
+    """Dates in any mixture of formats."""
 
     type: Literal["date"] = Field(
         description="days in any usual format, day numbers of spreadsheets and years are read as `1970-10-07` or "

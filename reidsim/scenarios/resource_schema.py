@@ -38,8 +38,9 @@ class DrawnResourceSection(Section):
     states: tuple[str, ...] = Field(default=(), description="of a voter list: its states; all if not given")
     coverage: Coverage | None = Field(
         default=None,
-        description="probability that a person is in it: a number, a table by one attribute, or tables that are "
-        "multiplied; with `size`, weights",
+        description=(
+            "probability that a person is in it: a number, or tables by attribute (multiplied); with `size`, weights"
+        ),
     )
     among: dict[str, tuple[str, ...]] = Field(
         default={}, description="of a list: attribute = values of the people who can be in it"

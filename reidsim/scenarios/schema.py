@@ -50,18 +50,14 @@ class EconomicsSection(Section):
 
 
 class BeliefsSection(Section):
-    """What the publisher believes when it plans; the truth (economics) where not given."""
+    """What the publisher believes; the truth where not given."""
 
-    loss: Money | None = Field(
-        default=None, description="loss that the publisher plans with; the true one if not given"
-    )
+    loss: Money | None = Field(default=None, description="believed value; the true one if not given")
     gain: Money | None = Field(
         default=None,
-        description="gain that the publisher plans with; the true one if not given",
+        description="believed value; the true one if not given",
     )
-    cost: Money | None = Field(
-        default=None, description="cost that the publisher plans with; the true one if not given"
-    )
+    cost: Money | None = Field(default=None, description="believed value; the true one if not given")
 
     def of(self, truth: EconomicsSection) -> EconomicsSection:
         """Return the economics believed in; a gain that is not stated follows the true loss."""
@@ -74,12 +70,12 @@ class BeliefsSection(Section):
 
 
 class ScenarioHead(Section):
-    """What every scenario tells about itself."""
+    """Keys of every scenario."""
 
     title: str = Field(default="", description="printed above the results")
     source: str = Field(default="", description="where the study and its figures come from")
     seed: Annotated[int, Field(ge=0)] = Field(default=0, description="root of all random draws; `--seed` replaces it")
-    replications: Replications = Field(default=1, description="runs that differ in their random draws: a batch")
+    replications: Replications = Field(default=1, description="number of runs with different random draws")
     sweep: SweepSection | None = Field(default=None, description="values that keys take, point by point: a batch")
     uncertainty: UncertaintySection | None = Field(default=None, description="distributions of uncertain keys: a batch")
     stress: StressSection | None = Field(default=None, description="what `reidsim stress` computes")

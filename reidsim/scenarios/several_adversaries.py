@@ -52,7 +52,4 @@ def named(name: str | None) -> Iterator[None]:
         if name is None or not (where.partition(".")[0] == "adversary" or in_attack):
             raise
         below = f", {where}" if in_attack and where else where.removeprefix("adversary")
-        raise InputError(
-            error.problem, source=error.source, where=f"adversaries.{name}{below}",
-            found=error.found, expected=error.expected, hint=error.hint,
-        ) from None  # fmt: skip
+        raise error.but(where=f"adversaries.{name}{below}") from None

@@ -43,7 +43,7 @@ class SensitivitySection(Section):
 
 
 class RobustnessSection(Section):
-    """Which policy, and which strategy of each record, survives the whole uncertainty."""
+    """Which policy, and which strategy of each record, is robust."""
 
     samples: Annotated[int, Field(ge=1, le=2**20)] | None = Field(
         default=None, description="parameter points; as many as `[uncertainty]` says if not given"
@@ -149,14 +149,14 @@ class StressSection(Section):
     )
     sensitivity: SensitivitySection | None = Field(default=None, description="which parameter moves an output")
     robustness: RobustnessSection | None = Field(
-        default=None, description="which policy, and which strategy of each record, is robust"
+        default=None, description="which policy, and which strategy per record, is robust"
     )
     discovery: DiscoverySection | None = Field(default=None, description="where an outcome is bad")
     beliefs: tuple[BeliefCurveSection, ...] = Field(default=(), description="what mistaken publishers get")
     map: PolicyMapSection | None = Field(default=None, description="which policy is best where")
     guarantee: bool = Field(
         default=False,
-        description="whether to compute the smallest error that breaks the no-attack guarantee",
+        description="compute the smallest error that breaks the no-attack guarantee",
     )
 
     @model_validator(mode="after")

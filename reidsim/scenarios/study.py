@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
@@ -114,9 +115,71 @@ class PolicyOutcome:
     seconds: float | None = None
 
 
+def digest_of(told: str, arrays: Iterable[np.ndarray[Any, Any]]) -> str:
+    """Return the SHA-256 of a text and the bytes of arrays, in hexadecimal."""
+    digest = hashlib.sha256(told.encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
 def equilibria_of(outcomes: Mapping[str, PolicyOutcome]) -> dict[str, Equilibrium]:
     """Return the equilibria of outcomes, by policy."""
     return {policy: outcome.equilibrium for policy, outcome in outcomes.items()}
+
+
+def record_table(
+    equilibria: Mapping[str, Equilibrium],
+    rows: np.ndarray[Any, np.dtype[np.intp]],
+    describe: Callable[[int], str],
+    *,
+    beside: Callable[[Equilibrium], Mapping[str, Any]] = lambda found: {},
+    released: Callable[[Equilibrium], pd.DataFrame] | None = None,
+) -> pd.DataFrame:
+    """Return one row per record and policy.
+
+    Parameters
+    ----------
+    equilibria : mapping of str to Equilibrium
+        By policy.
+    rows : ndarray of intp, shape (n_records,)
+        The row of the games on which each record stands.
+    describe : callable
+        Returns what a strategy is called.
+    beside : callable, optional
+        Returns more columns of a policy, which stand behind the number of the record.
+    released : callable, optional
+        Returns the columns of a policy that stand behind its outcomes, given those of each record.
+
+    Returns
+    -------
+    DataFrame
+        Columns record, policy, strategy, publisher_payoff, adversary_payoff, attacked, success_probability, utility,
+        generalization_intensity, and those asked for; records numbered from 0.
+    """
+    used = np.unique(np.concatenate([np.unique(each.strategies) for each in equilibria.values()]))
+    # Below 0 stands what is withheld.
+    strategies = pd.Index(["withheld" if each < 0 else describe(each) for each in used.tolist()], dtype="str")
+    policies, parts = pd.Index(list(equilibria), dtype="str"), []
+    for number, equilibrium in enumerate(equilibria.values()):
+        each = equilibrium.expand(rows)
+        code = np.searchsorted(used, equilibrium.strategies).astype(np.int32)[rows]
+        outcome = pd.DataFrame(
+            {
+                "record": np.arange(len(rows)),
+                **beside(equilibrium),
+                "policy": pd.Categorical.from_codes(np.full(len(rows), number), categories=policies),
+                "strategy": pd.Categorical.from_codes(code, categories=strategies),
+                "publisher_payoff": each.publisher_payoff,
+                "adversary_payoff": each.adversary_payoff,
+                "attacked": each.attacked,
+                "success_probability": each.success_probability,
+                "utility": each.utility,
+                "generalization_intensity": each.generalization_intensity,
+            }
+        )
+        parts.append(outcome if released is None else pd.concat([outcome, released(each)], axis=1))
+    return pd.concat(parts, ignore_index=True)
 
 
 def solver_facts(equilibrium: Equilibrium, row_of_record: np.ndarray[Any, np.dtype[np.intp]]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from reidsim.bundled import resolve
 from reidsim.errors import InputError
+from reidsim.scenarios.asked import section
 from reidsim.scenarios.former_keys import FORMER_GAMES, FORMER_KEYS, FormerKey, former_keys
 from reidsim.scenarios.load import load_scenario, scenario_content
 from reidsim.scenarios.registry import DEFAULT_KIND
@@ -86,10 +87,10 @@ def upgraded(path: Path) -> Upgraded:
 
 def _play_rounds_as_before(editor: _Editor, merged: dict[str, Any]) -> None:
     """Say what former types of adversaries meant without saying it: that there are rounds, and who infers nothing."""
-    types = _section(_section(merged, "agents"), "types")
+    types = section(section(merged, "agents"), "types")
     if types and set(merged["agents"]) == {"types"}:
         editor.put("agents", {"rounds": "1"}, {})
-    stages = _section(merged, "adversary").get("stages")
+    stages = section(merged, "adversary").get("stages")
     if not (isinstance(stages, list) and all(isinstance(stage, dict) for stage in stages) and len(stages) > 1):
         return
     # Types that were said to attack once linked on what is shared alone.
@@ -97,14 +98,9 @@ def _play_rounds_as_before(editor: _Editor, merged: dict[str, Any]) -> None:
     on, resource = stages[-1].get("on"), literal(stages[-1].get("resource"))
     shared = literal([name for name in on if name not in inferred] if isinstance(on, list) else [])
     for name in types:
-        if _section(types, name).get("planner") == "one-shot":
+        if section(types, name).get("planner") == "one-shot":
             line = f'stages = [{{ stage = "identify", resource = {resource}, on = {shared} }}]'
             editor.add(("adversaries", name), line)
-
-
-def _section(content: dict[str, Any], name: str) -> dict[str, Any]:
-    section = content.get(name)
-    return section if isinstance(section, dict) else {}
 
 
 def write_upgraded(path: Path, output: Path | None = None) -> Upgraded:
@@ -174,10 +170,7 @@ def _require_loads(unfinished: Path, path: Path) -> None:
         # Nothing that it names is imported by that.
         load_scenario(unfinished, allow_code=True)
     except InputError as error:
-        raise InputError(
-            f"cannot be used even when rewritten: {error.problem}", source=path, where=error.where, found=error.found,
-            expected=error.expected, hint=error.hint,
-        ) from None  # fmt: skip
+        raise error.but(problem=f"cannot be used even when rewritten: {error.problem}", source=path) from None
 
 
 def _check_base(content: dict[str, Any], path: Path) -> None:
@@ -269,8 +262,7 @@ class _Editor:
                 break
             if self.statements[number].path:
                 place = number
-        above = self.statements[place].lines
-        above[-1] = above[-1].rstrip("\r\n") + self.end
+        self._end_line(self.statements[place])
         self.statements[place + 1 : place + 1] = statements
 
     def _moves_elsewhere(self, statement: Statement, former: FormerKey) -> bool:
@@ -282,10 +274,10 @@ class _Editor:
     def _move(self, statement: Statement, former: FormerKey) -> None:
         """Write a key, or the keys that its value holds, below a header of their own."""
         path = (*_parts(former.now), *statement.path[former.key.count(".") + 1 :])
-        for section, keys in sections_of(path, statement.value):
-            below = [Statement([f"{key} = {literal(value)}{self.end}"], (*section, key), (key,), value=value)
+        for place, keys in sections_of(path, statement.value):
+            below = [Statement([f"{key} = {literal(value)}{self.end}"], (*place, key), (key,), value=value)
                      for key, value in keys.items()]  # fmt: skip
-            self._insert_below(self._header(section), below)
+            self._insert_below(self._header(place), below)
         statement.lines, statement.dropped = [], True
         self._note(former)
 
@@ -299,11 +291,14 @@ class _Editor:
         header = next((e for e in self.statements if e.is_header and not e.dropped and e.path == section), None)
         if header is None:
             written = ".".join(map(quoted, section))
-            last = self.statements[-1].lines
-            last[-1] = last[-1].rstrip("\r\n") + self.end
+            self._end_line(self.statements[-1])
             header = Statement([f"[{written}]{self.end}"], section, section, is_header=True)
             self.statements += [Statement([self.end]), header]
         return header
+
+    def _end_line(self, statement: Statement) -> None:
+        """Let the last line of a statement, if it has any, end as all lines do: the last one of a file may not."""
+        statement.lines[-1:] = [line.rstrip("\r\n") + self.end for line in statement.lines[-1:]]
 
     def _note(self, former: FormerKey) -> None:
         if former.key not in self._noted:
@@ -337,7 +332,7 @@ class _Editor:
         self.changes += [f"{section}.{line}" for line in lines.values()]
         for statement in self.statements:
             if statement.path == (section,) and statement.is_header:
-                statement.lines[-1] = statement.lines[-1].rstrip("\r\n") + self.end
+                self._end_line(statement)
                 statement.lines += [line + self.end for line in lines.values()]
                 return
             if statement.path == (section,):
@@ -348,10 +343,7 @@ class _Editor:
             if statement.path[:1] == (section,) and not statement.is_header and len(statement.own) > 1:
                 statement.above = [f"{section}.{line}{self.end}" for line in lines.values()] + statement.above
                 return
-        if self.statements:
-            self.statements[-1].lines[-1:] = [line.rstrip("\r\n") + self.end for line in self.statements[-1].lines[-1:]]
-        added = [self.end, f"[{section}]{self.end}", *(line + self.end for line in lines.values())]
-        self.statements.append(Statement(added, (section,), (section,), is_header=True))
+        self._header((section,)).lines += [line + self.end for line in lines.values()]
 
     def _found(self, path: KeyPath) -> FormerKey | None:
         """Return what is known of a key, or of one that it is below; the longest path comes first."""

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, not_among
+from reidsim.errors import InputError, listed, require_among
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.populations.voter_list import VOTING_AGE
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile
@@ -88,9 +88,7 @@ class VoterLists:
             return profiles
         wanted = [_profile(state).state for state in self.states]
         there = [profile.state for profile in profiles.values()]
-        for state in wanted:
-            if state not in there:
-                raise not_among("nobody of the state", state, there, where="states")
+        require_among("nobody of the state", wanted, there, where="states")
         return {label: profile for label, profile in profiles.items() if profile.state in wanted}
 
     def state_of_person(self) -> NDArray[np.intp]:

@@ -18,7 +18,7 @@ from reidsim.errors import InputError
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import outcome_of, record_game_of
-from reidsim.games.defenders.fixed import FixedForms, OptIn, RandomForms
+from reidsim.games.defenders.fixed import FixedForms, OptIn
 from reidsim.games.defenders.k_anonymity import KAnonymity
 from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
 from reidsim.games.defenders.same_form import AnytimeForm, SameForm
@@ -41,7 +41,6 @@ DEFENDERS = {
     "opt-in": OptIn(),
     "share-all": FixedForms("share-all", 0),
     "share-nothing": FixedForms("share-nothing", WITHHELD),
-    "random": RandomForms(seed=3),
     "anytime-form": AnytimeForm(most_evaluated=5),
     "anytime-form-suppressing": AnytimeForm(suppresses=True, limit=0.5, most_evaluated=7),
     "local-recoding": LocalRecoding(),
@@ -61,7 +60,7 @@ def can_play(defender, game):
     return game.startswith("lattice") or not defender.startswith(("multi-dimensional", "k-anonymity"))
 
 
-EVERY_PAIR = at_least(480, ((defender, game) for defender in DEFENDERS for game in GAMES if can_play(defender, game)))
+EVERY_PAIR = at_least(450, ((defender, game) for defender in DEFENDERS for game in GAMES if can_play(defender, game)))
 
 
 def one_game_each():
@@ -215,20 +214,6 @@ def test_opting_in_pays_or_is_left(space):
             payoff, _ = payoffs_of_all_forms(name)
             chosen = OptIn().choose(GAMES[name]).strategies
             np.testing.assert_array_equal(chosen, np.where(payoff[0] > 0, 0, WITHHELD))
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2**33])
-def test_random_forms_are_reproducible_for_any_seed_and_cover_all_forms(seed):
-    game = PLAYERS["lattice-never"].game
-    many = replace(
-        game, space=SMALL.with_records_in_order([0] * 600).lattice(), benefit=np.full(600, 1.0), loss=np.full(600, 1.0)
-    )
-    drawn = RandomForms(seed=seed).choose(many).strategies
-    np.testing.assert_array_equal(drawn, RandomForms(seed=seed).choose(many).strategies)
-    assert (drawn != RandomForms(seed=seed + 1).choose(many).strategies).any()
-    counts = np.bincount(drawn, minlength=12)
-    # Six standard deviations of a binomial count of mean 50.
-    assert np.abs(counts - 50).max() < 6 * np.sqrt(50 * 11 / 12)
 
 
 def test_games_hold_what_they_are_asked_for():

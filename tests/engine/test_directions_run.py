@@ -140,7 +140,7 @@ def test_what_looking_persons_up_costs_is_told(tmp_path):
     assert found.loc["k-anonymity", ["utility_price", "exposed_by_record"]].isna().all()
     assert "utility_price" not in alone.summary
     labels = {measure.column: measure.label for measure in result.measures}
-    assert labels["utility_price"] == "Utility given up for persons looked up"
+    assert labels["utility_price"] == "Utility lost to searches for persons"
 
 
 def test_a_promise_that_rests_on_an_even_guess_says_so(tmp_path):
@@ -170,7 +170,7 @@ def test_reports_say_who_looks_what_up(tmp_path):
     )
     assert [people in text for text in said.values()] == [True, False, True]
     assert [person in text for text in said.values()] == [False, True, True]
-    assert "Utility given up for persons looked up" in said["both"]
+    assert "Utility lost to searches for persons" in said["both"]
     assert "rows that fit fewer people are taken for likelier" in said["both"]
 
 

@@ -185,6 +185,25 @@ def test_beliefs_pick_the_strategies_of_the_game_believed_in():
     assert mistaken.records["attacked"].sum() > elsewhere.records["attacked"].sum()
 
 
+@pytest.mark.parametrize("believed", [250, 600, 800])
+def test_databases_of_another_size_hold_the_same_people_with_the_same_missing_alleles(believed):
+    study = build_masking_study(load_scenario("wan2021", SMALL | {"resources.genealogy.size": 400}))
+    true, other = (
+        study.tables.draw(np.random.default_rng(5), sizes)[None] for sizes in (None, {"genealogy": believed})
+    )
+    loci = [name for name in true.resources["genealogy"].columns if name.startswith("DYS")]
+    rows = [np.stack([world.resources["genealogy"].columns[name] for name in loci], axis=1) for world in (true, other)]
+    # Both end with the same people.
+    shared = min(400, believed)
+    np.testing.assert_array_equal(rows[0][-shared:], rows[1][-shared:])
+    for table in rows:
+        assert abs((table == 0).mean() - 0.3) < 0.03
+    added = rows[1][: believed - shared]
+    assert (added == 0).sum() == int(added.size * 0.3)
+    for name in ("age", "state"):
+        np.testing.assert_array_equal(true.targets.columns[name], other.targets.columns[name])
+
+
 @pytest.mark.deep
 def test_true_beliefs_change_nothing(result):
     stated = run(beliefs__cost=10, beliefs__loss=150, subjects__policies=EVERY_POLICY)

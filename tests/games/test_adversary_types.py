@@ -8,6 +8,7 @@ from contract_worlds import ATTACK, SMALL, SPACES, types_of
 from hypothesis import given
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
+from replies_to_types import replies_to_types
 from small_games import amounts, game_of, small_games
 from tiers import examples
 
@@ -21,7 +22,7 @@ from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Constraint
-from reidsim.games.type_replies import average_type, averaged, replies_to_types, repriced
+from reidsim.games.type_replies import average_type, averaged, repriced
 
 WAYS = ("one-of", "all", "worst")
 
@@ -291,7 +292,7 @@ def test_types_without_an_average_or_a_name_are_refused():
     linker = SMALL.linker()
     game = TypesGame(SMALL.lattice(), [AdversaryType("x", 1.0, linker, Stranger())], np.ones(12), np.ones(12))
     with pytest.raises(InputError, match="x: type has no average; found 'Stranger'"):
-        replies_to_types(game)
+        average_type(game.types)
     with pytest.raises(InputError, match="the adversary has no gain and cost to replace; found 'Stranger'"):
         repriced(Stranger(), 1.0, 1.0)
     with pytest.raises(InputError, match="one gain and one cost"):

@@ -15,7 +15,7 @@ from reidsim.games.parameter_grid import (
     Options,
     ParameterPoints,
     average_outcomes,
-    best_strategies,
+    best_options,
     fixed_options,
     undominated_options,
 )
@@ -23,6 +23,12 @@ from reidsim.games.record_game import Choice, Constraint
 from reidsim.linkage.risk import UniformGuess
 
 MEASURES = ("publisher_payoff", "adversary_payoff", "generalization_intensity", "share_attacked", "risk")
+
+
+def strategies_at(options, points, point, *, no_attack=False):
+    """Return the strategy of every record at one point, -1 where it is withheld."""
+    chosen = best_options(options, points, point, no_attack=no_attack)
+    return np.where(chosen < 0, -1, options.strategies[chosen])
 
 
 @st.composite
@@ -66,7 +72,7 @@ def test_every_point_is_the_game_solved_there(small, data):
             for point, here_amounts in enumerate(money):
                 here = small.with_money(*here_amounts)
                 choice = backward_induction(here.game(), {"it": constraint})["it"]
-                solved = best_strategies(options, points, point, no_attack=no_attack)
+                solved = strategies_at(options, points, point, no_attack=no_attack)
                 np.testing.assert_array_equal(solved, choice.strategies)
                 assert_point_is(found, point, averages(evaluate(here.game(), choice), weights), here)
 
@@ -171,9 +177,9 @@ def test_a_record_of_many_keeps_its_own_options(small):
     lattice = small.lattice()
     options = undominated_options(lattice, small.linker(lattice))
     points = ParameterPoints.broadcast(*(getattr(small, name)[0] for name in ("benefit", "loss", "gain", "cost")))
-    together = best_strategies(options, points, 0)
+    together = strategies_at(options, points, 0)
     for i in range(small.n_records):
-        assert best_strategies(options.of_record(i), points, 0).tolist() == [together[i]]
+        assert strategies_at(options.of_record(i), points, 0).tolist() == [together[i]]
 
 
 @given(small=small_games())
@@ -197,8 +203,8 @@ def test_of_options_that_pay_the_same_the_first_in_lattice_order_is_played_thoug
     options = undominated_options(game.lattice(), game.linker())
     assert {1, 2} <= set(options.strategies.tolist())
     points = ParameterPoints.broadcast(100.0, [75.0, 75.0 - 1e-6], 75.0, 5.0)
-    assert best_strategies(options, points, 0).tolist() == [1]
-    assert best_strategies(options, points, 1).tolist() == [2]
+    assert strategies_at(options, points, 0).tolist() == [1]
+    assert strategies_at(options, points, 1).tolist() == [2]
 
 
 def test_where_sharing_is_worth_nothing_utility_does_not_count():
@@ -207,7 +213,7 @@ def test_where_sharing_is_worth_nothing_utility_does_not_count():
     game = game_of([a, b], people, [(0, 0)], benefit=0.0, loss=10.0, gain=10.0, cost=1.0)
     points = ParameterPoints.broadcast(0.0, 10.0, 10.0, 1.0)
     best = backward_induction(game.game(), {"it": Constraint()})["it"].strategies
-    found = best_strategies(undominated_options(game.lattice(), game.linker()), points, 0)
+    found = strategies_at(undominated_options(game.lattice(), game.linker()), points, 0)
     np.testing.assert_array_equal(found, best)
 
 
@@ -227,7 +233,7 @@ def test_utilities_that_differ_by_the_order_of_addition_are_equal(order):
             points = ParameterPoints.broadcast(100.0, 90.0, 90.0, 90 / 12)
             options = undominated_options(game.lattice(), game.linker())
             best = backward_induction(game.game(), {"it": Constraint()})["it"].strategies
-            np.testing.assert_array_equal(best_strategies(options, points, 0), best)
+            np.testing.assert_array_equal(strategies_at(options, points, 0), best)
 
 
 def test_points_take_scalars_and_arrays_of_one_length():

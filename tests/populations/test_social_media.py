@@ -50,8 +50,7 @@ def test_calibrated_figures_of_xia2021() -> None:
         "education": 0.024,
         "work class": 0.018,
     }
-    # None of them is published, and they do not depend on age.
-    assert model.unpublished == model.attributes
+    # They do not depend on age.
     assert model.learnable("sex", np.array([18, 70])).tolist() == [0.072, 0.072]
     assert (model.use(), model.use(40), model.use(np.array([40])).tolist()) == (1.0, 1.0, [1.0])
 
@@ -62,7 +61,6 @@ def test_use_by_age_of_pew2021() -> None:
     assert [model.use(age) for age in (18, 29, 50, 64, 65, 99)] == [0.42, 0.42, 0.18, 0.18, 0.07, 0.07]
     assert model.learnable("race", 25) == pytest.approx(0.42 * 0.8)
     assert model.learnable("race") == pytest.approx(0.23 * 0.8)
-    assert set(model.unpublished) == {"use, ages 30..49", "year of birth", "income", "education", "work class"}
     with pytest.raises(InputError, match=r"twitter-use-by-age: use: no figure for an age; found 17; expected 18\.\.29"):
         model.use(17)
 
@@ -81,7 +79,6 @@ def test_figures_of_ones_own(recipe: Path) -> None:
     model = load_social_media(recipe)
     assert model.name == "somewhere"
     assert model.attributes == ("sex", "income")
-    assert model.unpublished == ("use, ages 30..64", "sex", "income, ages 18..")
     assert model.learnable("income", 18) == 0.25
     with pytest.raises(InputError, match=r"attributes\.income: no figure for an age; found 17; expected 18\.\."):
         model.learnable("income", 17)

@@ -48,8 +48,9 @@ def test_the_table_is_the_original_word_for_word() -> None:
 def test_whatever_is_no_plain_answer_is_assumed_with_a_reason() -> None:
     for profile in voter_profiles().values():
         for column, plain in PLAIN.items():
+            assumed = {assumption.fact for assumption in profile.assumptions}
             fact = "address" if column == "name_and_address" else column
-            assert profile.is_assumed(fact) == (profile.facts[column] not in plain), (profile.state, fact)
+            assert (fact in assumed) == (profile.facts[column] not in plain), (profile.state, fact)
         for assumption in profile.assumptions:
             assert assumption.reason
             if assumption.fact != "registered_share":
@@ -78,7 +79,11 @@ def test_tennessee_is_assumed_to_carry_what_the_case_study_needs() -> None:
 
 
 def test_registered_shares_that_are_assumed() -> None:
-    assumed = {profile.state for profile in voter_profiles().values() if profile.is_assumed("registered_share")}
+    assumed = {
+        profile.state
+        for profile in voter_profiles().values()
+        if any(assumption.fact == "registered_share" for assumption in profile.assumptions)
+    }
     assert assumed == {"Alaska", "District of Columbia", "North Dakota"}
     assert voter_profile("DC").registered_share == 1
     assert voter_profile("ND").registered_share == 0

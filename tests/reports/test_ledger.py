@@ -20,11 +20,11 @@ def test_the_page_counts_by_paper_and_folds_all_numbers() -> None:
     assert "| [first](#first) | A et al. 2001 | 1 | 1 |" in summary
     assert "| [second](#second) | B et al. 2002 | 1 | 0 |" in summary
     shown = [re.sub(r"<details.*?</details>", "", paper, flags=re.DOTALL) for paper in papers]
-    assert "- Table 1: far **1.00 → 2.00**\n" in shown[0]
+    assert "- Table 1: far **1.00→2.00**\n" in shown[0]
     assert not any("near" in text or "same" in text for text in shown)
     assert "Not reproduced" not in shown[1]
     listed = [re.findall(r"^- Table 1: .*", paper, flags=re.MULTILINE) for paper in papers]
-    far, near, same = "- Table 1: far **1.00 → 2.00**", "- Table 1: near **1.00 → 1.05**", "- Table 1: same **1.00**"
+    far, near, same = "- Table 1: far **1.00→2.00**", "- Table 1: near **1.00→1.05**", "- Table 1: same **1.00**"
     assert listed == [[far, near], [same]]
 
 
@@ -40,8 +40,8 @@ def test_numbers_of_one_subject_or_measure_share_an_item_and_say_what_they_share
     entries = [of("lists", 1.0, "drawn"), risks[0], *drawn, of("files", 0.9, ""), risks[1]]
     page = Ledger("first", "A", "How.", entries).markdown()
     assert re.findall(r"^- .*", page, flags=re.MULTILINE) == [
-        "- Table 3, reduction of risk: lists **1.00** (drawn); files **1.00 → 0.90**",
-        "- Table 4, lists, risk … quartile: first **1.00 → 1.05** (0.2); third **1.00 → 1.05** (by hand)",
+        "- Table 3, reduction of risk: lists **1.00** (drawn); files **1.00→0.90**",
+        "- Table 4, lists, risk … quartile: first **1.00→1.05** (0.2); third **1.00→1.05** (by hand)",
         "- Fig. 1, all, at … share of it: 5 **1.00**; 7 **1.00** (each: drawn)",
     ]
 

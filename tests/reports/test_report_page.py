@@ -416,8 +416,8 @@ def test_partial_knowledge_is_compared_with_the_worst_case(tmp_path):
     content = {"game": "risk", "release": {"sizes": [100, 200]}, "knowledge": {"voters": "v", "gossip": "g"}}
     text = answer_of(folder_of(tmp_path / "r", runs=runs, content=content))
     assert "in a release of 100 records, a person is re-identified with probability 0.8000 on average" in text
-    assert "With what voters tells it is 0.2000, 75.0% less." in text
-    assert "With what gossip tells it is 0.1000, 87.5% less." in text
+    assert "With the knowledge of voters it is 0.2000, 75.0% less." in text
+    assert "With the knowledge of gossip it is 0.1000, 87.5% less." in text
 
 
 # Distribution of risks.

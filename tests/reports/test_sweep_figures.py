@@ -13,8 +13,9 @@ from reidsim.cli import main
 from reidsim.engine.run import run, run_batch
 from reidsim.errors import InputError
 from reidsim.figures.sweep import sweep_figures
-from reidsim.kinds.masking.figures.lines import masking_lines
+from reidsim.kinds.masking.figures.lines import lines_of_runs, masking_lines
 from reidsim.reports.illustration import figures_of
+from reidsim.scenarios.design_schema import SweepSection
 from reidsim.scenarios.load import load_scenario
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -236,3 +237,16 @@ def test_what_else_is_swept_tells_lines_of_the_masking_game_apart():
 def test_lines_without_a_run_that_ended_well_are_not_drawn():
     with pytest.raises(InputError, match="no rows"):
         masking_lines(pd.DataFrame())
+
+
+def test_databases_that_change_in_size_are_lines_of_their_own():
+    keys = [f"resources.{name}.size" for name in ("registry", "genealogy")]
+    sweep = SweepSection(values={key: [10, 20] for key in keys}, one_at_a_time=tuple(keys))
+    points = [(10, 10), (20, 10), (10, 20)]
+    runs = pd.DataFrame(points, columns=keys).assign(state="complete", policy="masking", publisher_payoff=[1.0, 2, 3])
+    content = {"resources": {"registry": {"size": 10}, "genealogy": {"size": 10}}}
+    lines = lines_of_runs(runs, sweep, content)
+    assert lines.groupby("line", sort=False)["publisher_payoff"].agg(list).to_dict() == {
+        "Size of registry": [1, 2],
+        "Size of genealogy": [1, 3],
+    }

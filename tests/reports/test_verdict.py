@@ -168,12 +168,13 @@ def test_an_assessment_says_what_sources_tell_beside_everything_known():
     )  # fmt: skip
     told = (
         "If the adversary knows everything about everybody, in a release of 10 records, a person is re-identified with "
-        "probability 0.8000 on average. With what voters tells it is 0.4000, 50.0% less. With what gossip tells it is "
-        "0.1000, 87.5% less."
+        "probability 0.8000 on average. With the knowledge of voters it is 0.4000, 50.0% less. With the knowledge of "
+        "gossip it is 0.1000, 87.5% less."
     )
     assert assessment_verdict(runs) == told
-    alone = "In a release of 10 records, the probability that a person is re-identified is what follows. With what "
-    assert assessment_verdict(runs[1:]) == f"{alone}voters tells it is 0.4000. With what gossip tells it is 0.1000."
+    alone = "In a release of 10 records, a person is re-identified with the following probability on average."
+    others = "With the knowledge of voters it is 0.4000. With the knowledge of gossip it is 0.1000."
+    assert assessment_verdict(runs[1:]) == f"{alone} {others}"
 
 
 def test_an_assessment_says_whether_the_accepted_risk_is_met_in_the_largest_cohort():
@@ -188,6 +189,6 @@ def test_an_assessment_says_whether_the_accepted_risk_is_met_in_the_largest_coho
     cohorts = cohorts.assign(threshold=0.09, percentile=0.95, simulated=cohorts["records"] == 99)
     told = assessment_verdict(runs, cohorts=cohorts)
     assert told.endswith(
-        "Accepted is a risk of 0.09. Of 20 people 95% have with voters at most 0.0800, below it; above it M (0.1000); "
-        "with gossip at most 0.2000, above it, as of every group."
+        "The accepted risk is 0.09. For 95% of 20 people the risk is at most 0.0800 with voters, below it, but above "
+        "it for M (0.1000); at most 0.2000 with gossip, above it, as for every group."
     )

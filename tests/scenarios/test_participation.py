@@ -73,7 +73,7 @@ def test_it_is_stressed(family):
 
 
 def test_what_needs_an_adversary_is_refused(family):
-    with pytest.raises(InputError, match=r"game: no adversary decides: everybody is searched for"):
+    with pytest.raises(InputError, match=r"game: this game has no adversary who decides"):
         reidsim.cross_play(family)
     with pytest.raises(InputError, match=r"agents: unknown key"):
         reidsim.run(family, overrides={"agents.rounds": 2})
@@ -84,7 +84,7 @@ def test_what_needs_an_adversary_is_refused(family):
     [
         ({"population.couples": 5000.0}, r"population: several populations; found 'couples, path'"),
         ({"population": {}}, r"population: nobody is there"),
-        ({"population.types": 5}, r"types: of another population; expected couples, not path"),
+        ({"population.types": 5}, r"types: belongs to another kind of population; expected couples, not path"),
         ({"matching": {"found_within": 6}}, r"relatives who are found but identify nobody"),
         ({"subjects.policies": ["nobody", "nobody"]}, r"policies: policy given twice"),
         ({"subjects.policies": ["basic"]}, r"subjects\.policies"),

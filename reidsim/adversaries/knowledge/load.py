@@ -267,9 +267,7 @@ def _social_media(section: SocialMediaSource, domain: Domain, persons: Codes, fo
             expected = f"an age of {error.expected}, for which {place} has figures"
             person, told_by = int((ages == error.found).argmax()), section.age or section.year_of_birth
             raise _ValueOfPersonError(error.problem, person, told_by, found=error.found, expected=expected) from None
-        raise InputError(
-            error.problem, where=place, found=error.found, expected=error.expected, hint=error.hint
-        ) from None
+        raise error.but(source=None, where=place) from None
     # The model tells what can be learned about anybody, groups what can be about somebody who is there.
     given_use = [np.divide(p, use, out=np.zeros(len(use)), where=use > 0) for p in learnable]
     rows, profile_of_person = np.unique(np.column_stack([use, *given_use]), axis=0, return_inverse=True)

@@ -52,7 +52,7 @@ class GroupsSource(Section):
     name: str = Field(min_length=1, description="name of the source, which no other one has")
     profile: tuple[ProfileSection, ...] = Field(
         min_length=1,
-        description="what is revealed about whom; the first that fits a person applies, one without `when` comes last",
+        description="what is revealed about whom; the first that fits a person applies",
     )
 
     @model_validator(mode="after")
@@ -66,7 +66,7 @@ class GroupsSource(Section):
 
 
 class VoterListsSource(Section):
-    """The voter lists of the states: all that a state's list carries, about registered adults."""
+    """The voter lists of the states, about registered adults."""
 
     kind: Literal["voter-lists"] = Field(description="voter lists of the states")
     name: str = Field(default="voter lists", description="name of the source, which no other one has")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.attempt import Attempt
 from reidsim.adversaries.multistage.stages import Identify, Inference, InferSurname, Stage
 from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, require_among
 from reidsim.linkage.number_checks import check_share
 from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.releases.strategy_space import Floats, Rows
@@ -178,14 +178,8 @@ class MultistageAttack:
         known = list(released)
         for number, stage in enumerate(self.stages, start=1):
             needed = stage.loci if isinstance(stage, InferSurname) else stage.on
-            missing = [name for name in needed if name not in known]
-            if missing:
-                raise InputError(
-                    "attribute neither released nor inferred by an earlier stage",
-                    where=f"stage {number}",
-                    found=missing[0],
-                    expected=f"one of {listed(known, 20)}",
-                )
+            problem = "attribute neither released nor inferred by an earlier stage"
+            require_among(problem, needed, known, where=f"stage {number}", shown=20)
             if not isinstance(stage, Identify):
                 known.append(stage.infers)
 

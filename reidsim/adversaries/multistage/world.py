@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, nearest, not_among
+from reidsim.errors import InputError, listed, nearest, require_among
 from reidsim.linkage.number_checks import check_whole
 
 Integers = NDArray[np.int64]
@@ -201,8 +201,7 @@ class MultistageWorld:
         InputError
             If the adversary has none of that name.
         """
-        if name not in self.resources:
-            raise not_among("resource unknown", name, self.resources)
+        require_among("resource unknown", (name,), self.resources)
         return self.resources[name]
 
     def is_guessed(self, name: str) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.attempt import PlannedAttempt
 from reidsim.adversaries.multistage.attack import PlanLinkage, best_plan
-from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response, one_over
+from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response, arrays_of, one_over
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, Plan, plan_known, plan_listed, plan_unknown
 from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, plan_unconfirmed
@@ -174,9 +174,7 @@ class SequentialAdversary:
         ]
         records = np.arange(believed.shape[1])
         of_records: dict[str, Any] = {
-            item.name: np.stack([getattr(one, item.name) for one in by_plan])[plan, records]
-            for item in fields(by_plan[0])
-            if isinstance(getattr(by_plan[0], item.name), np.ndarray)
+            name: np.stack([getattr(one, name) for one in by_plan])[plan, records] for name in arrays_of(by_plan[0])
         }
         return replace(by_plan[0], **of_records)
 

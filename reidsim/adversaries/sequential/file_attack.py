@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.sequential.attack import SequentialAttack, checked_group_sizes
-from reidsim.adversaries.sequential.exploit_values import exploit_values
+from reidsim.adversaries.sequential.exploit_values import exploit_values, running_sums
 from reidsim.adversaries.sequential.planning import value_after_access
 from reidsim.errors import InputError
 
@@ -141,7 +141,7 @@ def plan_file(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> File
     passed = passed / attack.discount
     turn = _turn(stages, people, counts, passed) if attack.detection_ends_attack else np.ones(len(at))
     reach = _running(passed)[1:-1]
-    made, made_in_order = _sums(reach), _sums(np.arange(len(reach)) * reach)
+    made, made_in_order = running_sums(reach), running_sums(np.arange(len(reach)) * reach)
     tries = made[stages.end] - made[stages.start]
     missing = tries - (made_in_order[stages.end] - made_in_order[stages.start]) / people
     reidentified = np.bincount(at, turn * tries / people, minlength=len(distinct))
@@ -227,18 +227,13 @@ def _running(factors: Floats) -> Floats:
     return np.concatenate([[1.0], np.cumprod(factors)])
 
 
-def _sums(terms: Floats) -> Floats:
-    """Return the sums of the first 0, 1, ... terms, shape (n + 1,)."""
-    return np.concatenate([[0.0], np.cumsum(terms)])
-
-
 def _turn(stages: Stages, people: Floats, counts: Floats, passed: Floats) -> Floats:
     """Return what all other records pass on before a stage, shape (n_stages,), averaged over a size's order of turns.
 
     A record that was played up to m exploits, unless it hit before, passes on the mean of the product of its factors.
     """
     kept = _running(passed)[1:]
-    hits = _sums(kept[1:])
+    hits = running_sums(kept[1:])
 
     def share(m: Sizes) -> Floats:
         return (hits[m] + kept[m] * (people - m)) / people
@@ -247,7 +242,7 @@ def _turn(stages: Stages, people: Floats, counts: Floats, passed: Floats) -> Flo
     with np.errstate(divide="ignore", invalid="ignore"):
         # A record that has passed on nothing ends the play.
         drop = np.where(before > 0, np.minimum(np.log(after / before), 0.0), 0.0)
-        others = _sums(counts * drop)[:-1] - np.log(before)
+        others = running_sums(counts * drop)[:-1] - np.log(before)
         # The mean of rho ** 0, ..., rho ** (K - 1) with rho = exp(drop), over the turns of K equal records.
         tied = np.where(drop < 0, np.expm1(counts * drop) / (counts * np.expm1(drop)), 1.0)
     return np.where(before > 0, np.exp(np.minimum(others, 0.0)) * tied, 0.0)

@@ -260,19 +260,42 @@ def _plan(
     accesses: NDArray[np.bool_] | None = None,
 ) -> Plan:
     """Work out what follows from accessing, wherever that is worth something if not given."""
+    at = np.where(sizes <= values.largest, sizes, 0)
+    reidentified = attack.prior * values.exploits_if_missing[at] / np.maximum(sizes, 1)
+    linked = value_after_access(attack, values, sizes)
+    return plan_of(attack, expected, linked, reidentified, values.expected_exploits[at], accesses)
+
+
+def plan_of(
+    attack: SequentialAttack,
+    expected: Floats,
+    linked: Floats,
+    reidentified: Floats,
+    exploits: Floats,
+    accesses: NDArray[np.bool_] | None = None,
+) -> Plan:
+    """Return a plan of accessing wherever that is worth something, if not given; arrays of one shape.
+
+    Parameters
+    ----------
+    attack : SequentialAttack
+    expected : ndarray of float64
+        What accessing is worth at the outset.
+    linked : ndarray of float64
+        What holding the registry is worth: see `value_after_access`.
+    reidentified, exploits : ndarray of float64
+        Of groups that are linked.
+    accesses : ndarray of bool, optional
+    """
     pays = expected > attack.indifference
     accesses = pays if accesses is None else accesses
-    inside = sizes <= values.largest
-    at = np.where(inside, sizes, 0)
-    worth = value_after_access(attack, values, sizes)
-    links = accesses & (worth > 0)
-    tries = np.where(links, values.exploits_if_missing[at], 0.0)
+    links = accesses & (linked > 0)
     return Plan(
         value=np.where(pays, expected, 0.0),
         accesses=accesses,
-        reidentified=attack.prior * tries / np.maximum(sizes, 1),
-        exploits=np.where(links, values.expected_exploits[at], 0.0),
-        true_payoff=np.where(accesses, attack.discount * worth - attack.access_cost, 0.0),
+        reidentified=np.where(links, reidentified, 0.0),
+        exploits=np.where(links, exploits, 0.0),
+        true_payoff=np.where(accesses, attack.discount * linked - attack.access_cost, 0.0),
         worth=expected,
         pays=pays,
     )

@@ -24,13 +24,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.sequential.attack import SequentialAttack, checked_group_sizes
-from reidsim.adversaries.sequential.exploit_values import exploit_values
-from reidsim.adversaries.sequential.planning import Plan
+from reidsim.adversaries.sequential.exploit_values import exploit_values, running_sums
+from reidsim.adversaries.sequential.planning import Plan, plan_of
 from reidsim.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -148,26 +147,16 @@ def unconfirmed_values(attack: SequentialAttack, signal: UnconfirmedSuccess, lar
         If the table would be too large to fill (only without a cut, and with a limit on penalties).
     """
     equivalent = confirmed_equivalent(attack, signal)
-    table = exploit_values(equivalent, largest)
+    table = exploit_values(equivalent, largest, specificity=signal.specificity)
     sizes = np.arange(table.largest + 1)
     detection = attack.detection(table.largest)
     if attack.counts_penalties:
-        tries, exploits = _outcomes(
-            table.largest,
-            equivalent.prior,
-            equivalent.gain,
-            equivalent.discount,
-            equivalent.exploit_cost,
-            equivalent.penalty,
-            detection,
-            attack.max_penalties or 0,
-            signal.specificity,
-        )
+        tries, exploits = table.exploits_if_missing, table.expected_exploits
     else:
         going_on = 1.0 - detection if attack.detection_ends_attack else np.ones(table.largest)
         # Probability of getting to exploit j with negative signals if the right person is not among those before.
         reach = np.concatenate([[1.0], np.cumprod(signal.specificity * going_on)])[:-1]
-        made, made_in_order = _sums(reach), _sums(np.arange(table.largest) * reach)
+        made, made_in_order = running_sums(reach), running_sums(np.arange(table.largest) * reach)
         m = table.exploits_undetected
         tries, exploits = made[m], made[m] - equivalent.prior / np.maximum(sizes, 1) * made_in_order[m]
     met = attack.prior / np.maximum(sizes, 1) * tries
@@ -213,62 +202,6 @@ def plan_unconfirmed(
     values = unconfirmed_values(attack, signal, int(sizes.max(initial=0)))
     inside = np.where(sizes <= values.largest, sizes, 0)
     linked = np.maximum(0.0, attack.discount * values.value[inside] - attack.link_cost)
-    worth = attack.discount * linked - attack.access_cost
-    pays = worth > attack.indifference
-    accesses = pays if accesses is None else accesses
-    links = accesses & (linked > 0)
-    return Plan(
-        value=np.maximum(0.0, worth),
-        accesses=accesses,
-        reidentified=np.where(links, values.right_claim[inside], 0.0),
-        exploits=np.where(links, values.expected_exploits[inside], 0.0),
-        true_payoff=np.where(accesses, worth, 0.0),
-        worth=worth,
-        pays=pays,
-    )
-
-
-def _sums(terms: Floats) -> Floats:
-    """Return the sums of the first 0, 1, ... terms, shape (n + 1,)."""
-    return np.concatenate([[0.0], np.cumsum(terms)])
-
-
-@numba.njit(cache=True)
-def _outcomes(
-    largest: int,
-    prior: float,
-    gain: float,
-    discount: float,
-    exploit_cost: float,
-    penalty_due: float,
-    detection: Floats,
-    most: int,
-    specificity: float,
-) -> tuple[Floats, Floats]:
-    """Return the expected exploits if the right person is never met, and in truth, with at most `most` penalties.
-
-    Everything but the last two is of the confirmed equivalent; its plan is followed, and each signal ends the attack
-    with probability ``1 - specificity`` if the person is not the right one.
-    """
-    if_missing = np.zeros(largest + 1)
-    expected = np.zeros(largest + 1)
-    for size in range(1, largest + 1):
-        paid = min(most, size)
-        # By penalties paid; one more than can be is never read.
-        worth, tries, mean = np.zeros(paid + 2), np.zeros(paid + 2), np.zeros(paid + 2)
-        for j in range(size - 1, -1, -1):
-            hit = 1.0 / (size / prior - j)
-            caught = detection[j]
-            # In place, from few penalties to many: m + 1 still holds the values of the next exploit.
-            for m in range(min(paid, j) + 1):
-                after = min(m + 1, most)
-                fine = caught * penalty_due if m < most else 0.0
-                going_on = (1.0 - caught) * worth[m] + caught * worth[after]
-                exploit = -exploit_cost - fine + discount * (hit * gain + (1.0 - hit) * going_on)
-                goes = 1.0 if exploit > 0.0 else 0.0
-                worth[m] = goes * exploit
-                tries[m] = goes * (1.0 + specificity * ((1.0 - caught) * tries[m] + caught * tries[after]))
-                on_average = (1.0 - caught) * mean[m] + caught * mean[after]
-                mean[m] = goes * (1.0 + specificity * (1.0 - hit) * on_average)
-        if_missing[size], expected[size] = tries[0], mean[0]
-    return if_missing, expected
+    expected = attack.discount * linked - attack.access_cost
+    right, exploits = values.right_claim[inside], values.expected_exploits[inside]
+    return plan_of(attack, expected, linked, right, exploits, accesses)

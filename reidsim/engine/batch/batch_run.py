@@ -33,6 +33,7 @@ from reidsim.engine.batch.folder import (
     read_stored,
     require_same,
 )
+from reidsim.engine.batch.gathered import Gathered
 from reidsim.engine.batch.job import Ended, Job, R, content_of_job
 from reidsim.engine.batch.journal import JOURNAL, damaged_lines, keeps_runs
 from reidsim.engine.batch.lock import only_writer
@@ -40,7 +41,7 @@ from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.result import BatchAnalysis, BatchResult, batch_analysis, batch_warnings
 from reidsim.engine.batch.runner import run_tasks, tasks_of
 from reidsim.engine.batch.tables import batch_tables
-from reidsim.engine.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT, RunOutcome
+from reidsim.engine.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT
 from reidsim.engine.folder_links import require_no_links
 from reidsim.engine.results import Clock, Illustrator, make_folder, make_manifest, require_free
 from reidsim.engine.run_result import RunResult
@@ -103,11 +104,11 @@ def run_job(
     clock.lap("build")
     again = _NOT_COMPLETE if rerun_failed else ()
 
-    def result_of(outcomes: list[RunOutcome], lost: tuple[str, ...] = ()) -> R:
+    def result_of(outcomes: Gathered, lost: tuple[str, ...] = ()) -> R:
         clock.lap("runs")
         tables = batch_tables(loaded.name, design, outcomes)
         changed = changed_files(files_of(manifest), data_files(loaded, design, job.options))
-        said = (*batch_warnings(outcomes, design), *_changed(changed), *lost)
+        said = (*batch_warnings(outcomes, design, tables["runs"]), *_changed(changed), *lost)
         return job.result(Ended(loaded, design, tables, {**manifest, **_facts(outcomes, clock)}, said, report))
 
     executor = executor or AutomaticExecutor()
@@ -137,7 +138,7 @@ def _lost(damaged: int) -> tuple[str, ...]:
     return (f"{counted(damaged, 'line')} of {JOURNAL} could not be read; their runs were repeated",)
 
 
-def _facts(outcomes: Sequence[RunOutcome], clock: Clock) -> dict[str, Any]:
+def _facts(outcomes: Gathered, clock: Clock) -> dict[str, Any]:
     states = Counter(outcome.state for outcome in outcomes)
     return {
         "run_states": {state: states[state] for state in (COMPLETE, *_NOT_COMPLETE)},

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def data_files(
         that is not there, or cannot be read, has none: the runs that need it fail.
     """
     folder = loaded.folder.absolute()
-    found: dict[str, Path] = {}
+    found: dict[str, list[Path]] = {}
     for name in _UNNAMED:
         _note(bundled_folder("populations") / "figures" / name, folder, found)
     _follow({"recipe": list(_UNNAMED_RECIPES)}, folder, folder, found)
@@ -58,8 +59,24 @@ def data_files(
     hashes = {}
     for name in sorted(found):
         with contextlib.suppress(InputError):
-            hashes[name] = sha256_of(found[name])
+            hashes[name] = sha256_of(found[name][0])
     return hashes
+
+
+def files_named(loaded: LoadedScenario[ScenarioHead], values: Iterable[tuple[str, Any]]) -> list[Path]:
+    """Return the files, as they are named, that a scenario, its recipes, and values of its keys name.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    values : iterable of tuple
+        Key path and value.
+    """
+    folder = loaded.folder.absolute()
+    found: dict[str, list[Path]] = {}
+    for content in (loaded.content, *({key: value} for key, value in values)):
+        _follow(content, folder, folder, found)
+    return sorted({Path(os.path.abspath(path)) for paths in found.values() for path in paths})
 
 
 def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -93,7 +110,7 @@ def require_unchanged(before: Mapping[str, str], now: Mapping[str, str], folder:
         )
 
 
-def _follow(content: Any, base: Path, home: Path, found: dict[str, Path], key: str = "") -> None:
+def _follow(content: Any, base: Path, home: Path, found: dict[str, list[Path]], key: str = "") -> None:
     """Note every file that plain data name, and those that recipes among them name.
 
     Parameters
@@ -105,7 +122,7 @@ def _follow(content: Any, base: Path, home: Path, found: dict[str, Path], key: s
     home : Path
         Folder of the scenario, by which files are named.
     found : dict
-        File by name; filled.
+        Paths of each file, by its name; filled.
     key : str
         Path of the content, for what only some keys can name.
     """
@@ -145,18 +162,17 @@ def _census_files(recipe: Mapping[str, Any], base: Path) -> list[Path]:
     return [folder / f"{recipe['state']}{part}2010.sf1" for part in parts]
 
 
-def _note(path: Path, home: Path, found: dict[str, Path]) -> bool:
+def _note(path: Path, home: Path, found: dict[str, list[Path]]) -> bool:
     """Keep a file under its name; tell whether it is one, and new."""
     try:
         if not path.is_file():
             return False
-        path = path.resolve()
+        name = _name(path.resolve(), home)
     except (OSError, ValueError):
         # A text that cannot be a path, being too long for one, say.
         return False
-    name = _name(path, home)
     is_new = name not in found
-    found[name] = path
+    found.setdefault(name, []).append(path)
     return is_new
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 
 from reidsim.engine.batch.sampling import draw_points
 from reidsim.errors import InputError, locating
@@ -22,11 +25,15 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.named_adversaries import WHO_COMES, who_may_come
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.validation import json_of
 
 # Sections of a scenario that say what is done with its runs, and are no part of any single one.
 _NOT_OF_A_RUN = ("replications", "sweep", "uncertainty", "stress", "figures")
 # Sections that can name adversaries and policies.
 _NAMING_PARTS = ("adversary", "adversaries", "agents", "publisher", "subjects")
+
+# Points whose amounts are checked at a time.
+_BLOCK = 1_000
 
 # What is kept of a policy in each run until the tables are written: 25 kB of four policies.
 _KEPT_OF_POLICY = 6_250
@@ -58,16 +65,26 @@ class Design:
         """Number of runs."""
         return len(self.points) * self.replications
 
+    def __reduce__(self) -> tuple[type[Design], tuple[pd.DataFrame, int, tuple[str, ...], int]]:
+        """Leave the columns behind when it is sent to another process."""
+        return Design, (self.points, self.replications, self.swept, self.samples)
+
+    @cached_property
+    def columns(self) -> dict[str, list[Any]]:
+        """Values of all points as plain data, by key."""
+        return {str(key): [_plain(value) for value in self.points[key]] for key in self.points.columns}
+
     def values(self, point: int) -> dict[str, Any]:
         """Return the value of each key at a point, as plain data."""
-        return {str(key): _plain(self.points[key].iloc[point]) for key in self.points.columns}
+        return {key: column[point] for key, column in self.columns.items()}
 
     def alike(self, free: Collection[str]) -> NDArray[np.int64]:
         """Return for each point the number of the first that has the same values of all keys but the free ones."""
-        keys = [str(key) for key in self.points.columns if key not in free]
+        columns = [column for key, column in self.columns.items() if key not in free]
+        if not columns:
+            return np.zeros(len(self.points), dtype=np.int64)
         first: dict[str, int] = {}
-        rows = zip(*(self.points[key] for key in keys), strict=True) if keys else itertools.repeat((), len(self.points))
-        told = (json.dumps([_plain(value) for value in row], default=str) for row in rows)
+        told = (json.dumps(row, default=str) for row in zip(*columns, strict=True))
         return np.array([first.setdefault(text, point) for point, text in enumerate(told)], dtype=np.int64)
 
 
@@ -181,7 +198,13 @@ def at_point(
     InputError
         If a key does not exist or cannot have its value; names the key.
     """
-    content = {key: deepcopy(value) for key, value in loaded.content.items() if key not in _NOT_OF_A_RUN}
+    # Only what changes is copied.
+    changed = {key.partition(".")[0] for key in values}
+    content = {
+        key: deepcopy(value) if key in changed else value
+        for key, value in loaded.content.items()
+        if key not in _NOT_OF_A_RUN
+    }
     if seed is not None:
         content["seed"] = seed
     override(content, values)
@@ -200,25 +223,44 @@ def content_of_run(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
 def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
     """Check that the scenario can have the values of every point.
 
+    Whether it can have amounts of money depends on no other section (see `Kind.amount_keys`): of points that differ in
+    them alone, one is checked whole, and of the others the sections with the amounts.
+
     Raises
     ------
     InputError
         For the first point that it cannot have; names the key and the point's values.
     """
-    for point in range(len(design.points)):
+    schema = type(loaded.scenario)
+    amounts = [key for key in design.columns if key in kind_of(loaded.scenario).amount_keys and key.count(".") == 1]
+    whole = set(design.alike(amounts).tolist())
+    for section in {key.partition(".")[0] for key in amounts}:
+        own = loaded.content.get(section, {})
+        whole.update(_refused(schema.model_fields[section], own, {
+            key.partition(".")[2]: design.columns[key] for key in amounts if key.startswith(f"{section}.")
+        }))  # fmt: skip
+    for point in sorted(whole):
         values = design.values(point)
         try:
             at_point(loaded, values).refuse_code()
         except InputError as error:
             shown = ", ".join(f"{key} = {value!r}" for key, value in values.items())
-            raise InputError(
-                error.problem,
-                source=loaded.path,
-                where=": ".join(part for part in (f"point {point}", error.where) if part),
-                found=error.found,
-                expected=error.expected,
-                hint="; ".join(part for part in (error.hint, f"the point is {shown}") if part),
-            ) from None
+            hint = "; ".join(part for part in (error.hint, f"the point is {shown}") if part)
+            raise error.but(source=None, hint=hint).located(loaded.path, f"point {point}") from None
+
+
+def _refused(field: FieldInfo, content: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]) -> Iterator[int]:
+    """Yield the points at which a section with this content cannot have the values of its keys."""
+    sections = TypeAdapter(list[Annotated[field.annotation, field]])  # type: ignore[name-defined]
+    rows = list(zip(*columns.values(), strict=True))
+    for begin in range(0, len(rows), _BLOCK):
+        told = [{**content, **dict(zip(columns, row, strict=True))} for row in rows[begin : begin + _BLOCK]]
+        try:
+            sections.validate_json(json_of(told))
+        except ValidationError as error:
+            # Of what is no JSON at all, no place is told.
+            places = [found["loc"][:1] for found in error.errors()]
+            yield from (begin + int(place) for (place,) in places) if all(places) else range(begin, begin + len(told))
 
 
 def require_runs_fit(loaded: LoadedScenario[ScenarioHead], design: Design) -> int:

@@ -91,5 +91,5 @@ class Job(ABC, Generic[R]):
 
 
 def content_of_job(loaded: LoadedScenario[ScenarioHead], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all that runs of a batch are made of, but for the values of points; see `run_key`."""
+    """Return all that runs of a batch are made of, but for the values of points; see `run_keys`."""
     return {**content_of_run(loaded), **options}

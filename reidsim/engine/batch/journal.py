@@ -20,7 +20,9 @@ JOURNAL = "journal.jsonl"
 # Disk full, quota reached, and file larger than allowed.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
-# What comes before the checksum at the end of a line.
+# What comes before the key at the begin of a line.
+_BEGIN = b'{"run":"'
+# What comes before the checksum at its end.
 _CHECK = b',"check":"'
 
 
@@ -82,9 +84,10 @@ def read_journal(path: Path, tasks: Mapping[str, RunTask]) -> Iterator[RunOutcom
 
     A reader may come while the journal is being written: a line that is not whole yet is passed over.
     """
-    for key, entry in _last_words(path).items():
-        if key in tasks:
-            yield _outcome(tasks[key], entry)
+    last = {_key(text): at for at, text in enumerate(_lines(path)) if text is not None}
+    for at, text in enumerate(_lines(path)):
+        if text is not None and last.get(key := _key(text)) == at and key in tasks:
+            yield _outcome(tasks[key], _entry(text))
 
 
 def read_places(path: Path, tasks: Iterable[RunTask]) -> Iterator[RunOutcome]:
@@ -98,7 +101,9 @@ def read_places(path: Path, tasks: Iterable[RunTask]) -> Iterator[RunOutcome]:
         alike.setdefault(task.key, []).append(task)
     found: dict[tuple[int, int], RunOutcome] = {}
     # Where runs were done again under another key, the last counts, or rather the one that these tasks would have.
-    for key, entry in sorted(_last_words(path).items(), key=lambda word: word[0] in alike):
+    last_words = {_key(text): text for text in _lines(path) if text is not None}
+    for key, text in sorted(last_words.items(), key=lambda word: word[0] in alike):
+        entry = _entry(text)
         done = by_place.get((entry["point"], entry["replication"]))
         for task in [] if done is None else alike[done.key]:
             found[task.point, task.replication] = _outcome(replace(task, key=key), entry)
@@ -120,11 +125,6 @@ def not_kept(path: Path, error: OSError) -> InputError:
             hint = "make room and begin again; no run has ended yet"
         return InputError("the disk is full", source=path.parent, hint=hint)
     return InputError(f"cannot be written: {error.strerror or error}", source=path)
-
-
-def _last_words(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the last line on each run, by its key."""
-    return {entry["run"]: entry for entry in _entries(path)}
 
 
 def _outcome(task: RunTask, entry: Mapping[str, Any]) -> RunOutcome:
@@ -153,27 +153,26 @@ def _private(path: str, flags: int) -> int:
 
 def damaged_lines(path: Path) -> int:
     """Return how many lines of a journal cannot be read, a last one that is not whole yet aside."""
-    return sum(entry is None for entry in _lines(path))
+    return sum(text is None for text in _lines(path))
 
 
-def _entries(path: Path) -> Iterator[dict[str, Any]]:
-    yield from (entry for entry in _lines(path) if entry is not None)
-
-
-def _lines(path: Path) -> Iterator[dict[str, Any] | None]:
-    """Yield what each whole line says; None if it cannot be read."""
+def _lines(path: Path) -> Iterator[bytes | None]:
+    """Yield each whole line without its checksum; None if it cannot be read."""
     if not path.exists():
         return
     with path.open("rb") as file:
         for line in file:
             if line.endswith(b"\n"):
-                yield _entry(line)
+                text, found, check = line.rstrip(b"\n").rpartition(_CHECK)
+                yield text if found and check == _checksum(text) else None
 
 
-def _entry(line: bytes) -> dict[str, Any] | None:
-    text, found, check = line.rstrip(b"\n").rpartition(_CHECK)
-    if not found or check != _checksum(text):
-        return None
+def _key(text: bytes) -> str:
+    """Return the key of the run that a line is about, which comes first."""
+    return text.removeprefix(_BEGIN).partition(b'"')[0].decode()
+
+
+def _entry(text: bytes) -> dict[str, Any]:
     entry: dict[str, Any] = json.loads(text + b"}")
     return entry
 

@@ -13,9 +13,9 @@ import pandas as pd
 from reidsim.engine.batch.design import Design, at_point
 from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
-from reidsim.engine.distributions import distributions_of_equilibria, distributions_of_people, distributions_of_result
+from reidsim.engine.distributions import LEVELS, distributions_of_result, quantiles_of_people, quantiles_of_records
 from reidsim.engine.run_result import RunResult
-from reidsim.engine.single_run import describe_once, run_once
+from reidsim.engine.single_run import check_once, run_once
 from reidsim.errors import locating
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import measures_table
@@ -45,11 +45,13 @@ class ScenarioWork:
         Before the values of any point.
     design : Design, optional
         Whose runs these are; each is done on its own, if not given.
+    studies : Studies
+        That are kept between runs.
     """
 
     loaded: LoadedScenario[ScenarioHead]
     design: Design | None = None
-    _studies: Studies = field(default_factory=Studies, init=False, repr=False, compare=False)
+    studies: Studies = field(default_factory=Studies, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[type[ScenarioWork], tuple[LoadedScenario[ScenarioHead], Design | None]]:
         """Leave the studies behind when it is sent to another process."""
@@ -73,28 +75,27 @@ class ScenarioWork:
         """
         loaded = at_point(self.loaded, task.values, task.seed)
         if not self._kind.decides:
-            describe_once(loaded)
+            check_once(loaded)
             return None
-        return self._studies.get(loaded).fingerprint
+        return self.studies.get(loaded).fingerprint
 
     @property
     def needed_memory(self) -> int:
         """Bytes that the largest run so far takes, besides the program."""
-        return self._studies.needed_memory
+        return self.studies.needed_memory
 
     @property
     def _kind(self) -> Kind:
         return kind_of(self.loaded.scenario)
 
     def _play(self, loaded: LoadedScenario[ScenarioHead], task: RunTask) -> tuple[Tables, tuple[str, ...]]:
-        study = self._studies.get(loaded)
+        study = self.studies.get(loaded)
         draw = task.replication if self._kind.numbers_draws else 0
         outcomes = self._outcomes(loaded, study, task, draw)
         equilibria = equilibria_of(outcomes)
         tables = run_tables(study, draw, equilibria)
-        runtimes = self._kind.runtimes(outcomes)
-        if len(runtimes):
-            tables["runtimes"] = columns_of_table(runtimes)
+        if any(outcome.seconds is not None for outcome in outcomes.values()):
+            tables["runtimes"] = columns_of_table(self._kind.runtimes(outcomes))
         return tables, tuple(self._kind.warnings(study, draw, outcomes))
 
     def _outcomes(
@@ -104,16 +105,16 @@ class ScenarioWork:
         block, design = self._blocks.get(task.point, ()), self.design
         if design is not None and len(block) > 1:
             # No time is that of one point.
-            together = self._studies.together((block, task.seed), lambda: self._studies_at(block, design, task.seed))
+            together = self.studies.together((block, task.seed), lambda: self._studies_at(block, design, task.seed))
             return together(block.index(task.point))
         if self._shares_studies and self._kind.amounts_at_once(loaded.scenario, ()):
-            points = self._studies.points(loaded, study)
+            points = self.studies.points(loaded, study)
             assert points is not None  # noqa: S101 - as the kind says
             return {policy: PolicyOutcome(found) for policy, found in equilibria_at(points, loaded.scenario).items()}
         return self._kind.play(study, draw, timed=True)
 
     def _studies_at(self, block: tuple[int, ...], design: Design, seed: int) -> list[Study[Any]]:
-        return [self._studies.get(at_point(self.loaded, design.values(point), seed)) for point in block]
+        return [self.studies.get(at_point(self.loaded, design.values(point), seed)) for point in block]
 
     @cached_property
     def _shares_studies(self) -> bool:
@@ -125,6 +126,12 @@ class ScenarioWork:
         assert self.design is not None  # noqa: S101 - asked for where there is one
         alike: list[int] = self.design.alike(self._kind.amount_keys).tolist()
         return alike
+
+    @property
+    def groups(self) -> list[tuple[int, ...]]:
+        """Points of which the first takes longer than others: those solved together, or that differ only in money."""
+        alike = (np.flatnonzero(np.equal(self._alike, first)) for first in sorted(set(self._alike)))
+        return list(dict.fromkeys(self._blocks.values())) or [tuple(points.tolist()) for points in alike]
 
     @cached_property
     def _blocks(self) -> dict[int, tuple[int, ...]]:
@@ -180,19 +187,25 @@ def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibriu
     """Return the measures of policies and how outcomes are distributed over records, as plain columns by table."""
     kind = kind_of(study.scenario)
     found, rows = kind.reidentified(study, draw, equilibria), kind.row_of_subject(study, draw)
-    runs = kind.summarise(study, draw, equilibria).join(measures_table(found))
-    runs = runs.join(kind.further_measures(study, equilibria))
-    by_record = distributions_of_equilibria({policy: each.expand(rows) for policy, each in equilibria.items()})
-    distributions = pd.concat([by_record, distributions_of_people(found)])
-    return {"runs": columns_of_table(runs.reset_index()), "distributions": columns_of_table(distributions)}
+    measures = [
+        kind.summarise(study, draw, equilibria), measures_table(found), kind.further_measures(study, equilibria)
+    ]  # fmt: skip
+    policies = pd.Index([*equilibria], name="policy")
+    runs: dict[str, list[Any]] = {"policy": [*equilibria]}
+    for table in measures:
+        runs |= columns_of_table(table if table.index.equals(policies) else table.reindex(policies))
+    by_record = quantiles_of_records({policy: each.expand(rows) for policy, each in equilibria.items()})
+    distributions = [*by_record, *quantiles_of_people(found)]
+    names = ("policy", "measure", *LEVELS)
+    return {"runs": runs, "distributions": {name: [row[name] for row in distributions] for name in names}}
 
 
 def columns_of_table(table: pd.DataFrame) -> dict[str, list[Any]]:
     """Return a table as plain columns; text that is missing as None, numbers as they are."""
     plain = {}
-    for name in table:
-        column = table[name]
-        if not pd.api.types.is_numeric_dtype(column.dtype):
-            column = column.astype(object).where(column.notna(), None)
+    for name, column in table.items():
         plain[str(name)] = column.tolist()
+        if not pd.api.types.is_numeric_dtype(column.dtype):
+            missing = column.isna().tolist()
+            plain[str(name)] = [None if no else value for value, no in zip(plain[str(name)], missing, strict=True)]
     return plain

@@ -90,8 +90,16 @@ def batch_analysis(tables: Mapping[str, pd.DataFrame], design: Design) -> BatchA
     )
 
 
-def batch_warnings(outcomes: Sequence[RunOutcome], design: Design) -> tuple[str, ...]:
-    """Return what a reader of a batch should know: which runs did not end well, and what the others warned about."""
+def batch_warnings(outcomes: Sequence[RunOutcome], design: Design, runs: pd.DataFrame) -> tuple[str, ...]:
+    """Return what a reader of a batch should know: which runs did not end well, and what the others warned about.
+
+    Parameters
+    ----------
+    outcomes : sequence of RunOutcome
+    design : Design
+    runs : DataFrame
+        As `batch_tables` makes it.
+    """
     warnings = []
     states = Counter(outcome.state for outcome in outcomes if outcome.state != COMPLETE)
     for state, number in sorted(states.items()):
@@ -103,17 +111,13 @@ def batch_warnings(outcomes: Sequence[RunOutcome], design: Design) -> tuple[str,
     said = Counter(warning for outcome in outcomes for warning in outcome.warnings)
     for warning, number in said.items():
         warnings.append(warning if number == len(outcomes) else f"{number} of {len(outcomes)} runs: {warning}")
-    if design.replications > 1 and _replications_are_alike(outcomes):
+    if design.replications > 1 and _replications_are_alike(runs[runs["state"] == COMPLETE]):
         warnings.append("replications do not differ: nothing in the scenario is drawn at random")
     return tuple(warnings)
 
 
-def _replications_are_alike(outcomes: Sequence[RunOutcome]) -> bool:
-    first: dict[int, object] = {}
-    ended_well = [outcome for outcome in outcomes if outcome.state == COMPLETE]
-    # Not a number is not equal to itself, but its text is.
-    return bool(ended_well) and all(
-        first.setdefault(outcome.task.point, text) == text
-        for outcome in ended_well
-        for text in [repr(outcome.tables.get("runs"))]
-    )
+def _replications_are_alike(runs: pd.DataFrame) -> bool:
+    rows = runs.groupby(["point", "replication"])["point"]
+    told = runs.drop(columns=["replication", "seed", "run"])
+    told = told.assign(**{"row of the run": rows.cumcount(), "rows of the run": rows.transform("size")})
+    return len(told) > 0 and len(told.drop_duplicates()) == len(told[["point", "row of the run"]].drop_duplicates())

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from reidsim.engine.batch.design import Design, has_numbered_replications, iterate_runs
 from reidsim.engine.batch.executors import Executor
+from reidsim.engine.batch.gathered import Gathered
 from reidsim.engine.batch.journal import JOURNAL, Journal, read_journal
-from reidsim.engine.batch.tasks import RunOutcome, RunTask, Work, run_key
+from reidsim.engine.batch.tasks import RunTask, Work, run_keys
 from reidsim.random_streams import replication_seed
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
@@ -35,10 +36,10 @@ def tasks_of(loaded: LoadedScenario[ScenarioHead], design: Design, content: dict
     numbered = has_numbered_replications(loaded.scenario)
     seeds = [seed if numbered else replication_seed(seed, number) for number in range(design.replications)]
     values = [design.values(point) for point in range(len(design.points))]
-    tasks = []
+    tasks, key_of = [], run_keys(content)
     alike = design.alike(kind_of(loaded.scenario).amount_keys).tolist()
     for point, number in sorted(iterate_runs(design), key=lambda run: (run[1], alike[run[0]], run[0])):
-        key = run_key(content, values[point], number, seeds[number])
+        key = key_of(values[point], number, seeds[number])
         tasks.append(RunTask(key, point, number, seeds[number], values[point]))
     return tasks
 
@@ -51,7 +52,7 @@ def run_tasks(
     progress: Progress | None = None,
     folder: Path | None = None,
     again: Iterable[str] = (),
-) -> list[RunOutcome]:
+) -> Gathered:
     """Do every task that the journal of a folder does not hold yet.
 
     Parameters
@@ -69,8 +70,8 @@ def run_tasks(
 
     Returns
     -------
-    list of RunOutcome
-        One per task.
+    Gathered
+        One outcome per task, in the order of tasks.
 
     Raises
     ------
@@ -78,22 +79,24 @@ def run_tasks(
         If the journal cannot be written, or a scheduler cannot be reached.
     """
     by_key = {task.key: task for task in tasks}
-    done: dict[str, RunOutcome] = {}
-    again = set(again)
+    missing, done, again = dict(by_key), Gathered(), set(again)
     with contextlib.ExitStack() as stack:
         journal = None
         if folder is not None:
-            kept = read_journal(folder / JOURNAL, by_key)
-            done = {outcome.task.key: outcome for outcome in kept if outcome.state not in again}
+            for outcome in read_journal(folder / JOURNAL, by_key):
+                if outcome.state not in again:
+                    done.add(outcome)
+                    del missing[outcome.task.key]
             journal = stack.enter_context(Journal(folder / JOURNAL))
-        missing = [task for key, task in by_key.items() if key not in done]
         if progress is not None:
             progress("running", len(done), len(by_key))
-        groups = stack.enter_context(closing(executor.execute(work, missing)))
+        groups = stack.enter_context(closing(executor.execute(work, [*missing.values()])))
         for group in groups:
             if journal is not None:
                 journal.append(group)
-            done.update((outcome.task.key, outcome) for outcome in group)
+            for outcome in group:
+                # What comes from another process has a task of its own.
+                done.add(replace(outcome, task=by_key[outcome.task.key]))
             if progress is not None:
                 progress("running", len(done), len(by_key))
-    return [replace(done[task.key], task=task) for task in tasks]
+    return done.of_tasks(tasks)

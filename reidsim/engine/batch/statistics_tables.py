@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,7 +133,7 @@ def statistics_table(found: Measured, level: float = LEVEL) -> pd.DataFrame:
         ``runs_for_1_percent`` (runs that make the interval at most 1 % of the mean wide to either side), and where runs
         estimate measures, ``estimation_error``: as much of the mean's standard error as comes from that.
     """
-    parts = []
+    parts = {}
     for measure, values in found.values.items():
         interval = mean_interval(values, level)
         flat = values.reshape(*values.shape[:2], -1)
@@ -143,8 +143,8 @@ def statistics_table(found: Measured, level: float = LEVEL) -> pd.DataFrame:
         if found.errors:
             errors = found.errors.get(measure, np.full_like(values, np.nan))
             columns["estimation_error"] = error_of_estimates(errors)
-        parts.append(_rows(found.columns(), measure, columns))
-    return _interleaved(parts)
+        parts[measure] = columns
+    return _interleaved(found.columns(), parts)
 
 
 def differences_table(found: Measured, level: float = LEVEL) -> pd.DataFrame:
@@ -168,15 +168,15 @@ def differences_table(found: Measured, level: float = LEVEL) -> pd.DataFrame:
         return pd.DataFrame()
     reference = first.to_numpy()[others]
     groups = found.groups.iloc[others].assign(reference=found.groups[compared].to_numpy()[reference])
-    parts = []
+    parts = {}
     for measure, values in found.values.items():
         one, other = values[:, others], values[:, reference]
         interval = paired_difference(one, other, level)
         both = np.isfinite(one) & np.isfinite(other)
         above = (both & (one > other)).sum(axis=(-2, -1)) / np.maximum(both.sum(axis=(-2, -1)), 1)
         share = np.where(interval.n > 0, above, np.nan)
-        parts.append(_rows(found.columns(groups), measure, {**_interval_columns(interval), "share_above": share}))
-    return _interleaved(parts)
+        parts[measure] = {**_interval_columns(interval), "share_above": share}
+    return _interleaved(found.columns(groups), parts)
 
 
 def _interval_columns(interval: MeanInterval) -> dict[str, NDArray[Any]]:
@@ -189,13 +189,17 @@ def _interval_columns(interval: MeanInterval) -> dict[str, NDArray[Any]]:
     }
 
 
-def _rows(about: pd.DataFrame, measure: str, columns: dict[str, NDArray[Any]]) -> pd.DataFrame:
-    values = pd.DataFrame({name: column.ravel() for name, column in columns.items()})
-    return pd.concat([about.assign(measure=measure), values], axis=1)
+def _interleaved(about: pd.DataFrame, parts: Mapping[str, dict[str, NDArray[Any]]]) -> pd.DataFrame:
+    """Put the columns of all measures together, the rows of one point and group next to each other.
 
-
-def _interleaved(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """Put the rows of one point and group next to each other, measure by measure."""
+    The columns are used up, so that there are never two tables of them.
+    """
     if not parts:
         return pd.DataFrame()
-    return pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
+    rows = about.loc[about.index.repeat(len(parts))].reset_index(drop=True)
+    rows["measure"] = np.tile(np.array([*parts], dtype=object), len(about))
+    columns = {
+        name: np.stack([part.pop(name).ravel() for part in parts.values()], axis=-1).ravel()
+        for name in [*next(iter(parts.values()))]
+    }
+    return pd.concat([rows.astype({"measure": "str"}), pd.DataFrame(columns, copy=False)], axis=1)

@@ -26,7 +26,7 @@ KILLED = "killed"
 _FACES = ("commands", "figures", "reports", "web")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RunTask:
     """One run: its place in the design and the values that its scenario gets.
 
@@ -48,7 +48,7 @@ class RunTask:
     values: dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RunOutcome:
     """What came of a run.
 
@@ -96,20 +96,26 @@ def error_line(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-def run_key(content: Mapping[str, Any], values: Mapping[str, Any], replication: int, seed: int) -> str:
-    """Return what tells a run from any other: a hash of all that its outcome depends on, in 16 hexadecimal digits.
+def run_keys(content: Mapping[str, Any]) -> Callable[[Mapping[str, Any], int, int], str]:
+    """Return what tells a run, by its values, replication and seed, from any other.
+
+    It is a hash of all that the outcome depends on, in 16 hexadecimal digits.
 
     Parameters
     ----------
     content : mapping
         The scenario as plain data, without what makes it a batch. The order of its keys counts, as that of attributes
-        can change an outcome; see `content_of_run`.
-    values : mapping
-        Value by key path of the point. The order of key paths does not count, that within a value does.
-    replication, seed : int
+        can change an outcome; see `content_of_run`. That of key paths does not count, that within a value does.
     """
-    parts = [content, dict(sorted(values.items())), replication, seed, code_version()]
-    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()[:16]
+    of_all = hashlib.sha256(f"[{json.dumps(content, default=str)}, ".encode())
+
+    def key(values: Mapping[str, Any], replication: int, seed: int) -> str:
+        parts = [dict(sorted(values.items())), replication, seed, code_version()]
+        of_run = of_all.copy()
+        of_run.update(json.dumps(parts, default=str)[1:].encode())
+        return of_run.hexdigest()[:16]
+
+    return key
 
 
 @functools.cache

@@ -82,7 +82,4 @@ def named_opponent(table: Table, name: str) -> Opponent:
     error = not_among(
         "no adversary of this name in cross-play", name, [each.name for each in table.opponents.opponents], where=WHERE
     )
-    raise InputError(
-        error.problem, where=error.where, found=error.found, expected=error.expected,
-        hint=reasons[0] if reasons else error.hint,
-    )  # fmt: skip
+    raise error.but(hint=reasons[0]) if reasons else error

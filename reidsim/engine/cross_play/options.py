@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, require_among
 from reidsim.games.double_oracle import Sum
 from reidsim.linkage.number_checks import check_share
 
@@ -46,9 +46,8 @@ class CrossPlayOptions:
 
     def __post_init__(self) -> None:
         check_share("attack_rate", self.attack_rate)
-        if self.double_oracle is not None and self.double_oracle not in get_args(Sum):
-            expected = f"one of {listed(get_args(Sum))}"
-            raise InputError("no such game", where="double_oracle", found=self.double_oracle, expected=expected)
+        if self.double_oracle is not None:
+            require_among("no such game", (self.double_oracle,), get_args(Sum), where="double_oracle")
         if not 0 < self.tolerance < float("inf"):
             raise InputError("not a tolerance", where="tolerance", found=self.tolerance, expected="an amount above 0")
         # A file given with a call is one of the working folder, not of the scenario's, wherever runs are done.

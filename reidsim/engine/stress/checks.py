@@ -19,7 +19,7 @@ from reidsim.engine.stress.outcomes import (
 )
 from reidsim.engine.stress.parts import curve_points
 from reidsim.engine.stress.planning import believed_values
-from reidsim.errors import InputError, listed, locating, not_among
+from reidsim.errors import InputError, listed, locating, require_among
 from reidsim.games.measures import RISK_QUANTILE
 from reidsim.measures import columns_of
 from reidsim.scenarios.design_schema import UncertaintySection
@@ -88,11 +88,9 @@ def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) 
     wanted = [("stress.outputs", output) for output in chosen_outputs(scenario, section)]
     if section.discovery is not None:
         wanted.append(("stress.discovery.output", section.discovery.output))
-        if section.discovery.policy is not None and section.discovery.policy not in policies:
-            raise InputError(
-                "not a policy compared", where="stress.discovery.policy", found=section.discovery.policy,
-                expected=f"one of {listed(policies)}",
-            )  # fmt: skip
+        if section.discovery.policy is not None:
+            policy, where = section.discovery.policy, "stress.discovery.policy"
+            require_among("not a policy compared", (policy,), policies, where=where)
     for where, output in wanted:
         if output == RISK_QUANTILE.column and not at_once and quantile_column(section.risk_level) is None:
             kept = listed(level for level in LEVELS.values() if 0 < level < 1)
@@ -100,10 +98,8 @@ def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) 
                 "not a quantile that runs of the batch engine keep", where="stress.risk_level",
                 found=section.risk_level, expected=f"one of {kept}",
             )  # fmt: skip
-        if output not in has:
-            raise not_among(
-                f"not an output of game {kind_of(scenario).name!r}", output, sorted(has), where=where, shown=20
-            )
+        problem = f"not an output of game {kind_of(scenario).name!r}"
+        require_among(problem, (output,), sorted(has), where=where, shown=20)
     if section.guarantee and not kind_of(scenario).plans_under_amounts(scenario):
         raise InputError("of record-level games only", where="stress.guarantee")
 

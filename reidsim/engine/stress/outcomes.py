@@ -20,7 +20,7 @@ from reidsim.engine.batch.design import at_point, check_points
 from reidsim.engine.batch.points import point_tables
 from reidsim.engine.distributions import LEVELS
 from reidsim.engine.stress.planning import believed_values
-from reidsim.errors import InputError, listed, not_among
+from reidsim.errors import InputError, listed, require_among
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE, averages
 from reidsim.games.reidentified import reidentified_in
@@ -105,9 +105,7 @@ def chosen_policies(scenario: ScenarioHead, wanted: tuple[str, ...]) -> tuple[st
         If the scenario does not have one of them.
     """
     own = kind_of(scenario).policies_of(scenario)
-    for policy in wanted:
-        if policy not in own:
-            raise not_among("not a policy of the scenario", policy, own, where="stress.policies")
+    require_among("not a policy of the scenario", wanted, own, where="stress.policies")
     return wanted or own
 
 

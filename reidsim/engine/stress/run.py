@@ -136,10 +136,7 @@ def with_method(
         return replace(loaded.with_content(content), origins=loaded.origins)
     except InputError as error:
         # The file itself is valid, so it is what was given that is not.
-        raise InputError(
-            error.problem, source="--method" if samples is None else "--samples", found=error.found,
-            expected=error.expected, hint=error.hint,
-        ) from None  # fmt: skip
+        raise error.but(source="--method" if samples is None else "--samples", where=None) from None
 
 
 def stress_loaded(

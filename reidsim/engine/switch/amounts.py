@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from reidsim.engine.batch.design import at_point
-from reidsim.errors import InputError
+from reidsim.errors import InputError, not_among
 from reidsim.games.defenders.defender import outcome_of, paid_in
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import averages
@@ -74,8 +74,7 @@ class Amounts:
         loaded: LoadedScenario[ScenarioHead] = study.loaded
         economics = getattr(loaded.scenario, "economics", None)
         if key not in KEYS or not isinstance(economics, EconomicsSection):
-            expected = f"one of {', '.join(KEYS)}"
-            raise InputError("not an amount of the scenario", where="--key", found=key, expected=expected)
+            raise not_among("not an amount of the scenario", key, KEYS, where="--key")
         if link_gain and key != LOSS:
             raise InputError("the gain is linked to the loss only", where="--link-gain", found=key, expected=LOSS)
         column = getattr(getattr(economics, "columns", None), key.rpartition(".")[2], None)

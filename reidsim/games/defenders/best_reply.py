@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, require_among
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.defenders.defender import Game, withholding
 from reidsim.games.directions.best_replies import best_release
@@ -61,9 +61,7 @@ class BestReply:
     most_evaluated: int = 20_000
 
     def __post_init__(self) -> None:
-        if self.search not in get_args(Search):
-            expected = f"one of {', '.join(get_args(Search))}"
-            raise InputError("unknown search", where=self.name, found=self.search, expected=expected)
+        require_among("unknown search", (self.search,), get_args(Search), where=self.name)
 
     def choose(self, game: Game) -> Choice:
         """Return the best form of each record; see `Defender`."""

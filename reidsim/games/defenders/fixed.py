@@ -61,26 +61,3 @@ class FixedForms:
         if n and not (strategies.min() >= WITHHELD and strategies.max() < size):
             raise InputError("no such release", where=self.name, found=int(strategies.max()), expected=f"below {size}")
         return Choice(strategies, self.name, np.zeros(n, dtype=np.int64), exact=False)
-
-
-@dataclass(frozen=True)
-class RandomForms:
-    """Shares each record in a form drawn at random, each equally likely.
-
-    Parameters
-    ----------
-    name : str
-    seed : int
-        Root of the draw.
-    """
-
-    plans: ClassVar[bool] = False
-
-    name: str = "random"
-    seed: int = 0
-
-    def choose(self, game: Game) -> Choice:
-        """Return the forms drawn; see `Defender`."""
-        n, size = game.n_records, record_game_of(game).space.size
-        strategies = np.random.default_rng(np.random.SeedSequence(self.seed)).integers(size, size=n)
-        return Choice(strategies, self.name, np.zeros(n, dtype=np.int64), exact=False)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
+from reidsim.adversaries.response import arrays_of
 from reidsim.games.full_domain.branches import search_branches
 from reidsim.games.full_domain.class_table import ClassTable
 from reidsim.games.full_domain.game import FullDomainGame
@@ -81,9 +82,7 @@ def _search(game: FullDomainGame, prune: bool, progress: Callable[[int, int], No
 
 def joined(parts: Sequence[FullDomainSolution]) -> FullDomainSolution:
     """Return the solutions of several points as one."""
-    arrays = {
-        item.name: np.concatenate([getattr(part, item.name) for part in parts])
-        for item in fields(FullDomainSolution)
-        if isinstance(getattr(parts[0], item.name), np.ndarray)
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays_of(parts[0])
     }
     return FullDomainSolution(**arrays, evaluated=sum(part.evaluated for part in parts))

@@ -47,17 +47,17 @@ def masking_backward_induction(
     strategies = np.full(n, WITHHELD, dtype=np.int64)
     payoffs = np.full(n, -np.inf)
     evaluated = np.zeros(n, dtype=np.int64)
-    closed = np.zeros(game.space.size, dtype=np.bool_)
-    arrays, attack, memory = game.arrays, game.attack_arrays, game.memory
+    arrays, attack = game.arrays, game.attack_arrays
 
-    def solve(rows: Rows) -> None:
+    def solve(rows: Rows, memory: Memory) -> None:
+        closed = np.zeros(game.space.size, dtype=np.bool_)
         _backward_induction(arrays, attack, memory, rows, no_attack, closed, strategies, payoffs, evaluated)
 
     game.in_chunks(solve, progress)
     return game.chosen("backward-induction", strategies, payoffs, evaluated, exact=True)
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _backward_induction(
     game: GameArrays,
     attack: TwoStageArrays,

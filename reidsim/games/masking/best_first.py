@@ -85,16 +85,16 @@ def search(
     strategies = np.full(n, WITHHELD, dtype=np.int64) if incumbents is None else incumbents.copy()
     payoffs, bounds = np.full(n, -np.inf), np.full(n, -np.inf)
     evaluated = np.zeros(n, dtype=np.int64)
-    arrays, attack, memory = game.arrays, game.attack_arrays, game.memory
+    arrays, attack = game.arrays, game.attack_arrays
 
-    def solve(rows: Rows) -> None:
+    def solve(rows: Rows, memory: Memory) -> None:
         _best_first(arrays, attack, memory, rows, no_attack, most_evaluated, strategies, payoffs, evaluated, bounds)
 
     game.in_chunks(solve, progress)
     return strategies, payoffs, evaluated, bounds
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _best_first(
     game: GameArrays,
     attack: TwoStageArrays,

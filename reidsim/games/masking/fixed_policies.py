@@ -8,9 +8,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.errors import InputError, nearest
+from reidsim.errors import InputError, require_among
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.defenders.defender import Game, outcome_of, withholding
+from reidsim.games.defenders.fixed import OptIn
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.game import MaskingGame
@@ -72,9 +73,7 @@ def solve_policy(
     InputError
         If the policy is unknown or a rate is not a share.
     """
-    if policy not in MASKING_POLICIES:
-        expected = f"one of {', '.join(MASKING_POLICIES)}"
-        raise InputError("policy unknown", found=policy, expected=expected, hint=nearest(policy, MASKING_POLICIES))
+    require_among("policy unknown", (policy,), MASKING_POLICIES)
     played: Game = without_inference(game) if policy in ("demographics-only", "one-stage-masking") else game
     if policy in ("masking", "one-stage-masking", "no-attack-masking"):
         no_attack = policy == "no-attack-masking"
@@ -115,8 +114,7 @@ def fixed_choice(
     if policy == "random-masking":
         return _fixed(policy, space.masking(rng.random((n, len(space.attributes))) < sharing_rate))
     if policy == "opt-in":
-        payoff = outcome_of(game, _fixed(policy, everything)).publisher_payoff
-        return _fixed(policy, np.where(payoff > 0, everything, WITHHELD), exact=True)
+        return OptIn(policy).choose(game)
     raise InputError("policy needs a search", found=policy)
 
 
@@ -126,5 +124,5 @@ def _linked_on(game: MaskingGame | TypesGame) -> set[str]:
     return {name for each in linkers if isinstance(each, MultistageLinker) for name in each.attack.identify.on}
 
 
-def _fixed(policy: str, strategies: Strategies, *, exact: bool = False) -> Choice:
-    return Choice(strategies, policy, np.ones(len(strategies), dtype=np.int64), exact)
+def _fixed(policy: str, strategies: Strategies) -> Choice:
+    return Choice(strategies, policy, np.ones(len(strategies), dtype=np.int64), exact=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from queue import SimpleQueue
 from typing import NamedTuple
 
 import numba
@@ -13,10 +14,11 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.multistage.two_stage import Memory, Reply, TwoStageArrays, memory_for, reply_to
+from reidsim.adversaries.multistage.two_stage import Memory, Reply, TwoStageArrays, memory_beside, memory_for, reply_to
 from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage, count_bits, is_two_stage
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.response import INDIFFERENCE, Adversary
+from reidsim.borrowed_arrays import BORROWED
 from reidsim.errors import InputError
 from reidsim.games.attempts import Attempts
 from reidsim.games.equilibrium import Equilibrium, evaluate
@@ -24,6 +26,7 @@ from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.linkage.surname_inference.inference import NO_SURNAME
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
+from reidsim.threads import available_threads, done_in_threads
 
 Progress = Callable[[int, int], None]
 
@@ -60,7 +63,7 @@ class GameArrays(NamedTuple):
     n_bits: int
 
 
-@numba.njit(cache=True)
+@numba.njit(**BORROWED)
 def utility_of(game: GameArrays, target: int, strategy: int) -> float:
     """Return the utility of a strategy for a target, in [0, 1]; that of sharing everything is 1."""
     if strategy == 0:
@@ -77,14 +80,14 @@ def utility_of(game: GameArrays, target: int, strategy: int) -> float:
     return min(kept / game.total_weight, 1.0)
 
 
-@numba.njit(cache=True)
+@numba.njit(**BORROWED)
 def payoff_of(game: GameArrays, target: int, strategy: int, reply: Reply) -> float:
     """Return the subject's payoff of a strategy, given the adversary's reply."""
     worth = game.benefit[target] * utility_of(game, target, strategy)
     return float(worth - game.loss[target] * reply.success if reply.attacks else worth)
 
 
-@numba.njit(cache=True)
+@numba.njit(**BORROWED)
 def is_ahead(payoff: float, confidence: float, best: float, best_confidence: float, tie: float) -> int:
     """Compare two strategies: 1 if the first is preferred, -1 if the second is, 0 if neither.
 
@@ -208,7 +211,12 @@ class MaskingGame:
         n, strategies = self.n_records, np.asarray(choice.strategies, dtype=np.int64)
         columns = np.zeros((4, n))
         attacked = np.zeros(n, dtype=np.bool_)
-        _evaluate(self.arrays, self.attack_arrays, self.memory, strategies, columns, attacked)
+        arrays, attack = self.arrays, self.attack_arrays
+
+        def solve(rows: Rows, memory: Memory) -> None:
+            _evaluate(arrays, attack, memory, rows, strategies, columns, attacked)
+
+        self.in_chunks(solve, None)
         withheld = strategies == WITHHELD
         intensity = self.space.generalization_intensity(np.maximum(strategies, 0))
         return Equilibrium(
@@ -241,13 +249,32 @@ class MaskingGame:
         _infer(arrays, self.memory, np.asarray(strategies, dtype=np.int64), surnames, confidence)
         return np.where(surnames >= 0, arrays.surname_codes[surnames], NO_SURNAME), confidence
 
-    def in_chunks(self, solve: Callable[[Rows], None], progress: Progress | None) -> None:
-        """Call a compiled solver on some records after the others."""
-        for start in range(0, self.n_records, _CHUNK):
-            rows = np.arange(start, min(start + _CHUNK, self.n_records))
-            solve(rows)
+    @cached_property
+    def _memories(self) -> list[Memory]:
+        """One for each thread."""
+        others = (memory_beside(self.memory, self.attack_arrays) for _ in range(1, available_threads()))
+        return [self.memory, *others]
+
+    def in_chunks(self, solve: Callable[[Rows, Memory], None], progress: Progress | None) -> None:
+        """Call a compiled solver on some records after the others, in as many threads as there are cores."""
+        chunks = [np.arange(at, min(at + _CHUNK, self.n_records)) for at in range(0, self.n_records, _CHUNK)]
+        memories, free = self._memories if len(chunks) > 1 else [self.memory], SimpleQueue[Memory]()
+        for memory in memories:
+            free.put(memory)
+
+        def solved(rows: Rows) -> int:
+            memory = free.get()
+            try:
+                solve(rows, memory)
+            finally:
+                free.put(memory)
+            return len(rows)
+
+        done = 0
+        for number in done_in_threads(solved, chunks, len(memories)):
+            done += number
             if progress is not None:
-                progress(int(rows[-1]) + 1, self.n_records)
+                progress(done, self.n_records)
 
     def chosen(
         self, solver: str, strategies: Strategies, payoffs: Floats, evaluated: NDArray[np.int64], *, exact: bool
@@ -265,16 +292,17 @@ class MaskingGame:
             )  # fmt: skip
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _evaluate(
     game: GameArrays,
     attack: TwoStageArrays,
     memory: Memory,
+    rows: Rows,
     strategies: Strategies,
     columns: Floats,
     attacked: NDArray[np.bool_],
 ) -> None:
-    for target in range(len(strategies)):
+    for target in rows:
         strategy = strategies[target]
         if strategy < 0:
             continue

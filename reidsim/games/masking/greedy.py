@@ -43,16 +43,16 @@ def greedy(game: MaskingGame, *, no_attack: bool = False, progress: Progress | N
     strategies = np.full(n, WITHHELD, dtype=np.int64)
     payoffs = np.full(n, -np.inf)
     evaluated = np.zeros(n, dtype=np.int64)
-    arrays, attack, memory = game.arrays, game.attack_arrays, game.memory
+    arrays, attack = game.arrays, game.attack_arrays
 
-    def solve(rows: Rows) -> None:
+    def solve(rows: Rows, memory: Memory) -> None:
         _greedy(arrays, attack, memory, rows, no_attack, strategies, payoffs, evaluated)
 
     game.in_chunks(solve, progress)
     return game.chosen("greedy", strategies, payoffs, evaluated, exact=False)
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _greedy(
     game: GameArrays,
     attack: TwoStageArrays,

@@ -16,8 +16,7 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.memory import payoff_of_withholding
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.games.record_game import Choice, Constraint, RecordGame
 
 _MOST_STRATEGIES = 2**20
 
@@ -103,41 +102,3 @@ def exhaustive(game: MaskingGame, *, no_attack: bool = False) -> Choice:
     choice = backward_induction(game.record_game, {"": constraint})[""]
     payoffs = game.evaluate(choice).publisher_payoff
     return game.chosen(choice.solver, choice.strategies, payoffs, choice.evaluated, exact=True)
-
-
-def same_strategy_of_records(game: MaskingGame | RecordGame) -> Choice:
-    """Find the strategy with the highest mean payoff when all subjects must use the same one.
-
-    Strategies are taken in order of falling mean benefit, which bounds the mean payoff, until that is below the best
-    mean. Of equal means the lowest number wins.
-
-    Returns
-    -------
-    Choice
-        The same strategy for every record, or all withheld if the best mean is negative.
-
-    Raises
-    ------
-    InputError
-        If there are more than 2**20 strategies.
-    """
-    if game.space.size > _MOST_STRATEGIES:
-        raise InputError(
-            "too many strategies for policy same-strategy",
-            found=game.space.size,
-            expected=f"at most {_MOST_STRATEGIES:,}",
-        )
-    played = game.record_game if isinstance(game, MaskingGame) else game
-    tie = float(played.tie().mean())
-    bounds = np.array([played.benefit_of(strategy).mean() for strategy in range(game.space.size)])
-    best, chosen, evaluated = -np.inf, WITHHELD, 0
-    for strategy in np.argsort(-bounds, kind="stable").tolist():
-        if bounds[strategy] < best - tie:
-            break
-        payoff = float(played.outcome(strategy).publisher_payoff.mean())
-        evaluated += 1
-        if payoff > best + tie or (payoff >= best - tie and strategy < chosen):
-            best, chosen = payoff, strategy
-    n, nothing = game.n_records, float(payoff_of_withholding(played).mean())
-    strategies = np.full(n, chosen if best >= nothing - tie else WITHHELD, dtype=np.int64)
-    return Choice(strategies, "same-strategy", np.full(n, evaluated, dtype=np.int64), exact=True)

@@ -10,6 +10,7 @@ from reidsim.kinds.assessment.assessing import assess_study, describe_risk
 from reidsim.kinds.assessment.captions import CAPTIONS
 from reidsim.kinds.assessment.measures import MEASURES, MEASURES_OF_PEOPLE
 from reidsim.kinds.assessment.memory import needed_memory
+from reidsim.kinds.assessment.portions import portions
 from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
 from reidsim.measures import Measure
@@ -18,6 +19,7 @@ from reidsim.scenarios.faces import Figures, Shown
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import counted_units
+from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.study import Played, Progress
 from reidsim.wording import Sentence
 
@@ -47,6 +49,10 @@ class AssessmentKind(Kind):
     def needed_memory(self, study: RiskStudy, use: Use = "run") -> int:
         """Return the bytes of the risks of everybody."""
         return needed_memory(study)
+
+    def portions(self, study: RiskStudy) -> Portions:
+        """Return the study of fewer people of the releases."""
+        return portions(study)
 
     def assess(self, study: RiskStudy, report: Progress) -> Played:
         """Return the risks of everybody."""

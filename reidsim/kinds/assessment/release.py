@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, locating
+from reidsim.errors import InputError, listed, locating, require_among
 from reidsim.kinds.assessment.schema import RiskReleaseSection, RiskScenario, TreeSection
 from reidsim.linkage.people import largest_in_groups
 from reidsim.linkage.uniqueness.sample_cells import weights_in
@@ -114,9 +114,7 @@ def read_release(
     columns = [str(column) for column in frame.columns if str(column) not in besides]
     names = section.attributes or tuple(shown.get(column, column) for column in columns)
     for key, named in (("trees", trees), ("release.columns", section.columns)):
-        for name in named:
-            if name not in names:
-                raise InputError("no such attribute", where=key, found=name, expected=f"one of {', '.join(names)}")
+        require_among("no such attribute", named, names, where=key)
     column_of = {name: section.columns.get(name, name) for name in names}
     require_columns(frame, column_of.values(), path)
     people = None if population is None else population_over(population, names)

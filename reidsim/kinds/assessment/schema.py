@@ -130,7 +130,7 @@ class UniquenessSection(Section):
     value: Share | None = Field(default=None, description="of method `fixed`: the probability")
     population_size: Annotated[int, Field(ge=1)] | None = Field(
         default=None,
-        description="of methods that estimate: people in the population; the sum of `release.weight` if there is one",
+        description="people in the population, for estimates; the sum of `release.weight` if there is one",
     )
     level: Annotated[float, Field(gt=0, lt=1)] = Field(default=0.95, description="confidence level of the intervals")
 
@@ -154,14 +154,10 @@ class UniquenessSection(Section):
 class NetworkSection(Section):
     """Capabilities of the adversary."""
 
-    p_m: Share = Field(default=0.5, description="probability that it is disclosed that the person is in the data")
+    p_m: Share = Field(default=0.5, description="probability that membership in the data is disclosed")
     p_fm: Share = Field(default=0.5, description="probability that the adversary finds this out, once it is disclosed")
-    p_cu: Share = Field(
-        default=0.5, description="probability that it can confirm that somebody is unique in the population"
-    )
-    p_c: Share = Field(
-        default=0.5, description="probability that it can confirm that a record picked at random is the person's"
-    )
+    p_cu: Share = Field(default=0.5, description="probability that it can confirm a population unique")
+    p_c: Share = Field(default=0.5, description="probability that it can confirm a match picked at random")
 
 
 class ExpectationSection(Section):
@@ -174,7 +170,7 @@ class ExpectationSection(Section):
 
 
 class AttackSection(Section):
-    """What an attack is worth; without it, nothing is said about payoffs."""
+    """What an attack is worth."""
 
     gain: Money = Field(description="gain from a re-identification")
     cost: Money = Field(default=0.0, description="cost of an attempt")
@@ -183,9 +179,7 @@ class AttackSection(Section):
 class ThresholdSection(Section):
     """The risk that is accepted, and for whom it is checked (Xia et al. 2023)."""
 
-    risk_accepted: Share = Field(
-        default=0.09, description="largest risk of a person that is accepted; .09 are groups of 11"
-    )
+    risk_accepted: Share = Field(default=0.09, description="largest accepted risk of a person; .09 is a group of 11")
     percentile: Annotated[float, Field(gt=0, le=1)] = Field(
         default=0.95, description="share of the people whose risk must not exceed it"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +14,7 @@ from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
 from reidsim.adversaries.knowledge.network import Network
 from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownPopulation, UniquenessModel
 from reidsim.bundled import resolve
-from reidsim.errors import InputError, locating, not_among
+from reidsim.errors import InputError, locating, require_among
 from reidsim.kinds.assessment.release import Release, population_over, read_release
 from reidsim.kinds.assessment.schema import RISK_COLUMNS, WORST_CASE, RiskScenario
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
@@ -24,7 +23,7 @@ from reidsim.populations.domain import Domain
 from reidsim.populations.population import Population
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
-from reidsim.scenarios.study import Study, World
+from reidsim.scenarios.study import Study, World, digest_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +74,7 @@ class RiskStudy(Study[RiskScenario]):
         if self.file is not None:
             arrays += [keys for keys in (self.file.person, self.file.household) if keys is not None]
         arrays += [] if self.population is None else [self.population.cells, self.population.counts]
-        digest = hashlib.sha256(repr(self.domain).encode())
-        for array in arrays:
-            digest.update(np.ascontiguousarray(array).data)
-        return digest.hexdigest()
+        return digest_of(repr(self.domain), arrays)
 
     def release(self, size: int, sample: int) -> Release:
         """Return the records of a sample: people drawn without replacement, in random order.
@@ -165,9 +161,7 @@ def build_risk_study(loaded: LoadedScenario[RiskScenario]) -> RiskStudy:
         if taken:
             raise InputError("name of a column of the results", where="release.attributes", found=taken[0])
         groups = () if scenario.threshold is None else scenario.threshold.groups
-        for name in groups:
-            if name not in study.domain.names:
-                raise not_among("no such attribute", name, study.domain.names, where="threshold.groups")
+        require_among("no such attribute", groups, study.domain.names, where="threshold.groups")
     return study
 
 

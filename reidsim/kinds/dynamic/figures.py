@@ -71,7 +71,7 @@ def cumulative_payoff(periods: pd.DataFrame) -> Figure:
     figure, ((axes,),) = style.new_figure(1, 1, panel=(6.4, 3.6))
     _lines_so_far(axes, table, "publisher_payoff")
     style.zero_line(axes)
-    style.label_axes(axes, x="Period", y="Publisher's payoff so far, all cases")
+    style.label_axes(axes, x="Period", y="Cumulative payoff, all cases")
     style.number_ticks(axes.yaxis)
     style.legend_below(figure, axes.get_lines()[: table["policy"].nunique()])
     return figure

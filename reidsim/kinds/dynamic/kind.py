@@ -41,7 +41,7 @@ class DynamicKind(Kind):
     """A publisher of cases over time; see `Kind`."""
 
     name = "dynamic"
-    words = "a publisher releases cases period after period, each period's table in one generalization"
+    words = "a publisher releases cases period by period, each table in one generalization"
     schema = DynamicScenario
     policies = POLICIES
     measures = MEASURES

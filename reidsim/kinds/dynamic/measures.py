@@ -7,14 +7,13 @@ PK = Measure(
     "pk",
     "PK",
     "{:.4f}",
-    "mean over periods of the share of the released table's records that fewer than `publisher.k` records of the table "
-    "look like",
+    "mean over periods of the share of released records whose values fewer than `publisher.k` records share",
 )
 PERIODS_WITHIN = Measure(
     "periods_within",
     "Periods within the PK threshold",
     "{:.2%}",
-    "share of periods in whose table that share is at most `publisher.threshold`",
+    "share of periods with PK at most `publisher.threshold`",
 )
 CHANGES = Measure(
     "release_changes", "Changes of the release", "{:,.0f}", "periods whose generalization differs from the one before"

@@ -134,7 +134,7 @@ def warnings_of(study: DynamicStudy, outcomes: Mapping[str, Any]) -> Iterator[st
         if coarser:
             yield (
                 f"{policy}: {counted(coarser, 'table is', 'tables are')} coarser in some attribute than an earlier "
-                "one; whoever kept that one knows more of its cases than is counted"
+                "one; an adversary who kept that one knows more than is counted"
             )
 
 

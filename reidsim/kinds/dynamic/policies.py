@@ -107,16 +107,16 @@ FIXED_LEVELS = Policy(
 )  # fmt: skip
 KEEPS_PK = Policy(
     PK, "PK-driven",
-    "for each review the most useful generalization in which, in simulated tables, few enough records look like fewer "
-    "than k",
+    "at each review, the most useful generalization whose PK stays within the threshold in simulated tables",
     lambda study, draw: KeepsPk(study), is_rule=True,
 )  # fmt: skip
 BASIC = Policy(
-    "basic", "Basic game", "for each period the generalization of its table that pays most",
+    "basic", "Basic game", "for each period, the generalization that pays most",
     lambda study, draw: EachPeriod("basic", study),
 )  # fmt: skip
 NO_ATTACK = Policy(
-    "no-attack", "No-Attack game", "for each period the one that pays most of those in which no record is attacked",
+    "no-attack", "No-Attack game",
+    "for each period, the generalization that pays most among those without an attacked record",
     lambda study, draw: EachPeriod("no-attack", study, no_attack=True), forbids_attacks=True,
 )  # fmt: skip
 POLICIES = {policy.name: policy for policy in (NO_PROTECTION, FIXED_LEVELS, KEEPS_PK, BASIC, NO_ATTACK)}

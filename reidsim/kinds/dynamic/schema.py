@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, require_among
 from reidsim.kinds.dynamic.policies import FIXED, PK, PolicyName
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.hierarchy_schema import GeneralizedSection
@@ -33,8 +33,9 @@ class VotersSection(Section):
     recipe: _Text = Field(description="name of a bundled population, or path of a recipe")
     coverage: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None,
-        description="probability that the person of a record is in the list; people of the list over people of the "
-        "population if not given, 1 without a population",
+        description=(
+            "probability that a person is in the list; its share of the population if not given, 1 without a population"
+        ),
     )
 
 
@@ -45,31 +46,31 @@ class CasesSection(Section):
     delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
     period: _Text = Field(
         default=PERIOD,
-        description="column with the period of each case: whole numbers by size, anything else as text, such as "
-        "`2020-03-01`",
+        description="column with the period of each case: whole numbers, or text such as `2020-03-01`",
     )
     forecast: _Text | None = Field(
         default=None,
-        description="column with what a forecast from the period's table adds to the benefit of each of its records, "
-        "the same in all rows of a period; 0 if not given",
+        description=(
+            "column with the added benefit per record of a forecast from the period's table, the same in all rows "
+            "of a period; 0 if not given"
+        ),
     )
     table: Literal["period", "cumulative"] = Field(
         default="period",
-        description="a period's table holds its own cases, or those of all periods so far; a case then counts in every "
-        "table that holds it",
+        description="a period's table holds its own cases, or those of all periods so far",
     )
 
 
 class EpidemicSection(Section):
-    """Cases drawn from the population: a wave that reaches each area in its time."""
+    """Cases drawn from the population: a wave that moves from area to area."""
 
     periods: _Count = Field(description="number of periods, from 1")
     cases: _Count = Field(description="number of cases of all periods, each a different person")
     area: _Text = Field(description="attribute whose groups are the areas")
-    level: Annotated[int, Field(ge=0)] = Field(default=0, description="level of its hierarchy at which they are")
-    peak: float = Field(description="period at which the wave is highest where it comes first")
+    level: Annotated[int, Field(ge=0)] = Field(default=0, description="hierarchy level of these groups")
+    peak: float = Field(description="period of the first area's peak")
     spread: Annotated[float, Field(ge=0)] = Field(
-        default=0.0, description="periods, by so many of which at most other areas are later, drawn evenly"
+        default=0.0, description="greatest delay of other areas, in periods, drawn evenly"
     )
     width: Annotated[float, Field(gt=0)] = Field(description="standard deviation of the wave of an area, in periods")
 
@@ -85,7 +86,9 @@ class DynamicPublisherSection(PoliciesSection):
     fixed: dict[str, Annotated[int, Field(ge=0)]] = Field(
         default={}, description="of policy `fixed`: attribute = level; 0 where not given"
     )
-    k: _Count = Field(default=11, description="PK is the share of a table's records that fewer than `k` look like")
+    k: _Count = Field(
+        default=11, description="PK is the share of a table's records whose values fewer than `k` records share"
+    )
     threshold: _Share = Field(default=0.01, description="of policy `pk`: largest PK that is allowed")
     quantile: _Share = Field(
         default=0.975, description="of policy `pk`: share of the simulated tables whose PK must be allowed"
@@ -93,7 +96,7 @@ class DynamicPublisherSection(PoliciesSection):
     simulations: _Count = Field(default=1000, description="of policy `pk`: simulated tables")
     review: _Count = Field(
         default=1,
-        description="of policy `pk`: periods that a choice is kept; it is made for the number of cases of the first",
+        description="of policy `pk`: periods for which a choice is kept, made for the first one's number of cases",
     )
 
     @model_validator(mode="after")
@@ -118,7 +121,7 @@ class DynamicScenario(PublisherScenario):
         default=None, description="the list in which the adversary looks records up; the population if not given"
     )
     release: CasesSection = Field(default=CasesSection(), description="which case records are released")
-    epidemic: EpidemicSection | None = Field(default=None, description="made-up cases, in place of `release.path`")
+    epidemic: EpidemicSection | None = Field(default=None, description="simulated cases, in place of `release.path`")
     attributes: dict[str, GeneralizedSection] = Field(
         description="the quasi-identifiers, in the order of the lattice", json_schema_extra={"minProperties": 1}
     )
@@ -161,14 +164,14 @@ class DynamicScenario(PublisherScenario):
         ):
             if given:
                 raise InputError(
-                    "not of an adversary of cases released over time", where=f"{where}.{key}",
+                    "not supported for cases released over time", where=f"{where}.{key}",
                     expected="an adversary who knows all quasi-identifiers; [voters] names the list",
                 )  # fmt: skip
         if section.risk == "sample":
             raise InputError("cases have no weights", where=f"{where}.risk", found="sample", expected="journalist")
         if section.risk == "journalist" and self.voters is None and self.population is None:
             raise InputError(
-                "nobody to look records up among", where=f"{where}.risk", found="journalist",
+                "no people to look records up among", where=f"{where}.risk", found="journalist",
                 expected="[voters] or [population], or risk prosecutor",
             )  # fmt: skip
 
@@ -181,7 +184,7 @@ class DynamicScenario(PublisherScenario):
             )  # fmt: skip
         if self.population is None and (self.epidemic is not None or PK in self.publisher.policies):
             needing = "epidemic" if self.epidemic is not None else f"policy {PK}"
-            raise InputError("nobody to draw cases from", where="population", expected=f"it, for {needing}")
+            raise InputError("nobody to draw cases from", where="population", expected=f"a population, for {needing}")
         if self.epidemic is not None:
             self._require_known((self.epidemic.area,), "epidemic.area")
             if self.release.forecast is not None:
@@ -190,15 +193,11 @@ class DynamicScenario(PublisherScenario):
                 )
         if self.agents is not None and self.release.table == "cumulative":
             raise InputError(
-                "rounds of agents are of tables that hold a case once", where="release.table", found="cumulative",
+                "agents need tables that hold each case once", where="release.table", found="cumulative",
                 expected="period",
             )  # fmt: skip
         if self.agents is not None and self.agents.participation is not None:
-            raise InputError("the publisher decides which cases a table holds", where="agents.participation")
+            raise InputError("cases do not decide whether they are released", where="agents.participation")
 
     def _require_known(self, names: tuple[str, ...], where: str) -> None:
-        for name in names:
-            if name not in self.attributes:
-                raise InputError(
-                    "no such attribute", where=where, found=name, expected=f"one of {listed(self.attributes)}"
-                )
+        require_among("no such attribute", names, self.attributes, where=where)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -25,7 +24,7 @@ from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.planners import planner
 from reidsim.scenarios.schema import EconomicsSection, economics_of
-from reidsim.scenarios.study import Study, World
+from reidsim.scenarios.study import Study, World, digest_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +55,7 @@ class DynamicStudy(Study[DynamicScenario]):
         arrays: list[NDArray[Any]] = [cases.codes, cases.period, cases.forecast, self.lattice.counts]
         for people in (cases.population, cases.voters):
             arrays += [] if people is None else [people.cells, people.counts]
-        digest = hashlib.sha256(repr((self.lattice.domain, cases.periods)).encode())
-        for array in arrays:
-            digest.update(np.ascontiguousarray(array).data)
-        return digest.hexdigest()
+        return digest_of(repr((self.lattice.domain, cases.periods)), arrays)
 
     @property
     def fixed_form(self) -> int:
@@ -84,7 +80,7 @@ class DynamicStudy(Study[DynamicScenario]):
         """Tables of people drawn from the population, as large as the largest of the study."""
         population, largest = self.cases.population, int(self.lattice.sizes.max())
         if population is None:
-            raise InputError("nobody to draw cases from", where="population", expected="it, for policy pk")
+            raise InputError("nobody to draw cases from", where="population", expected="a population, for policy pk")
         rng = random_stream(self.scenario.seed, "simulated-tables")
         if largest > population.total:
             expected = f"at most the {population.total:,.0f} people of the population"

@@ -30,6 +30,7 @@ from reidsim.kinds.masking.outcomes import (
     summarise,
 )
 from reidsim.kinds.masking.policies import OF_SUBJECTS, POLICIES, MaskingPolicy, policy_named
+from reidsim.kinds.masking.portions import portions
 from reidsim.kinds.masking.rounds import setting_of
 from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.masking.sharing import NOT_SHARED, released_values, shared_columns
@@ -46,6 +47,7 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponent_types import LEFT_OUT, ideas_of_several, types_of_setting
 from reidsim.scenarios.opponents import Opponents
 from reidsim.scenarios.policy import k_of, with_each_k
+from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
 from reidsim.tables import read_table
@@ -118,6 +120,10 @@ class MaskingKind(Kind):
     def needed_memory(self, study: MaskingStudy, use: Use = "run") -> int:
         """Return the bytes of subjects, of those that they are drawn from, and of resources."""
         return needed_memory(study)
+
+    def portions(self, study: MaskingStudy) -> Portions:
+        """Return the study of fewer data subjects."""
+        return portions(study)
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what tables are drawn from."""

@@ -16,8 +16,7 @@ SUBJECT_PAYOFF = replace(
 SUBJECT_CVAR = replace(
     PUBLISHER_CVAR,
     label="Subject's worst 5%",
-    definition="per subject: payoff, as a mean over the 5% of cases in which that of all subjects together is lowest "
-    "(conditional value at risk)",
+    definition="per subject: mean over the 5% of cases with the lowest total payoff (conditional value at risk)",
 )
 MASKING_INTENSITY = replace(
     GENERALIZATION_INTENSITY,

@@ -17,11 +17,11 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.measures import birth_decades, fairness, fairness_of_usefulness, state_groups, usefulness
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.games.measures import averages
-from reidsim.games.record_game import WITHHELD
 from reidsim.kinds.masking.measures import PRIVACY_FAIRNESS, USEFULNESS, USEFULNESS_FAIRNESS
 from reidsim.kinds.masking.search_path import search_path_table
 from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.scenarios.study import AnalysisTables
+from reidsim.scenarios.study import record_table as outcomes_by_record
 
 # Attributes whose groups fairness compares (Wan et al. 2021, note S8).
 _GROUPINGS: dict[str, Callable[[Any], Any]] = {"age": birth_decades, "state": state_groups}
@@ -81,30 +81,15 @@ def record_table(study: MaskingStudy, game: MaskingGame, equilibria: Mapping[str
         Columns record, policy, strategy, publisher_payoff, adversary_payoff, attacked, success_probability, utility,
         generalization_intensity, ``gap`` if a solver bounds it, and the attributes.
     """
-    parts = []
-    for policy, equilibrium in equilibria.items():
-        names = {
-            strategy: "withheld" if strategy == WITHHELD else game.space.describe(strategy)
-            for strategy in np.unique(equilibrium.strategies).tolist()
-        }
-        outcome = pd.DataFrame(
-            {
-                "record": np.arange(game.n_records),
-                "policy": policy,
-                "strategy": [names[strategy] for strategy in equilibrium.strategies.tolist()],
-                "publisher_payoff": equilibrium.publisher_payoff,
-                "adversary_payoff": equilibrium.adversary_payoff,
-                "attacked": equilibrium.attacked,
-                "success_probability": equilibrium.success_probability,
-                "utility": equilibrium.utility,
-                "generalization_intensity": equilibrium.generalization_intensity,
-            }
-        )
-        if any(other.gap is not None for other in equilibria.values()):
-            outcome["gap"] = np.nan if equilibrium.gap is None else equilibrium.gap
-        parts.append(pd.concat([outcome, released(study, game.world, equilibrium, game)], axis=1))
-    table = pd.concat(parts, ignore_index=True)
-    return table.assign(policy=table["policy"].astype("category"), strategy=table["strategy"].astype("category"))
+    bounded = any(each.gap is not None for each in equilibria.values())
+
+    def behind(equilibrium: Equilibrium) -> pd.DataFrame:
+        table = released(study, game.world, equilibrium, game)
+        if bounded:
+            table.insert(0, "gap", np.nan if equilibrium.gap is None else equilibrium.gap)
+        return table
+
+    return outcomes_by_record(equilibria, np.arange(game.n_records), game.space.describe, released=behind)
 
 
 def released(study: MaskingStudy, world: MultistageWorld, equilibrium: Equilibrium, game: MaskingGame) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator
@@ -93,13 +93,6 @@ def _policy(
 
 
 # In the order of figures: that of the paper's scenarios, baselines before games.
-def _anonymous(name: str, k: int) -> MaskingPolicy:
-    """Return k-anonymity under a name that says its k."""
-    plain = POLICIES[K_ANONYMITY]
-    words = plain.words.replace(" k ", f" {k:,} ")
-    return replace(plain, name=name, label=f"{k}-anonymity", words=words, defender=_defender(name, plans=False), k=k)
-
-
 POLICIES: Policies[MaskingPolicy] = Policies(
     (
         _policy("no-protection", "No protection", "every attribute is shared", is_rule=True),
@@ -144,7 +137,7 @@ POLICIES: Policies[MaskingPolicy] = Policies(
             way="search", search="anytime",
         ),
     ),
-    _anonymous,
+    lambda name: _defender(name, plans=False),
 )  # fmt: skip
 # The policies in the order of rows of cross-play.
 OF_SUBJECTS = (

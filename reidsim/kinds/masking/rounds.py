@@ -77,14 +77,13 @@ class _MaskingEquip:
 
     def adversary(self, attack: MultistageAttack, game: MaskingGame, economics: EconomicsSection) -> Adversary:
         """Return the planner under some economics, with the stages that it can carry out."""
-        own = economics_of(self.section, economics, self.agents)
+        adversary = self.study.scenario.adversary
+        own = economics_of(self.section, economics, self.agents, sequential=adversary.plans_sequentially)
         drawn = drawn_planner(self.section, own, self.study.scenario.seed, self.agents)
         if drawn is not None:
             return drawn
-        gain, cost, adversary = own.adversary_gain, own.cost, self.study.scenario.adversary
+        gain, cost = own.adversary_gain, own.cost
         if adversary.plans_sequentially:
-            # The sequential attack accounts for fines itself.
-            cost = economics.cost if self.section.cost is None else self.section.cost
             rules = adversary.sequential.model_copy(update=sequential_rules(self.agents))
             sequential = adversary.model_copy(update={"sequential": rules})
             coverage = presence_of(game.world, game.attack.identify.resource)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed, not_among
+from reidsim.errors import InputError, listed, require_among
 from reidsim.kinds.masking.subjects_schema import SubjectsSection
 from reidsim.kinds.masking.tables_schema import PeopleSection, ResourceSection, TableSection, TargetsSection
 from reidsim.scenarios.adversary_schema import PlannerSection, Share, WeightedSection, check_adversaries
@@ -29,7 +29,7 @@ TARGETS = "targets"
 
 
 class MaskingAdversarySection(PlannerSection):
-    """How the adversary links, in stages or with what it may know about the subjects, and how it plans."""
+    """How the adversary links, in stages or with background knowledge, and plans."""
 
     confidence_threshold: Share = Field(default=0.5, description="theta: an inference of less confidence is not used")
     stages: tuple[StageSection, ...] = Field(default=(), description="in order; the last one is `identify`")
@@ -73,11 +73,11 @@ class MaskingAdversarySection(PlannerSection):
 
 
 class WeightedMaskingAdversarySection(WeightedSection, MaskingAdversarySection):
-    """One of several adversaries, of whom the subjects meet one: how it links and plans."""
+    """One of several adversaries: how it links and plans."""
 
 
 class MaskingBeliefsSection(ListBeliefsSection):
-    """What subjects believe when they choose; the truth where not given."""
+    """What subjects believe; the truth where not given."""
 
     sizes: dict[str, Annotated[int, Field(ge=1)]] = Field(
         default={}, description="drawn resource = number of people believed to be in it"
@@ -85,11 +85,11 @@ class MaskingBeliefsSection(ListBeliefsSection):
 
 
 class MaskingFiguresSection(Section):
-    """What a run computes of its own game, besides the policies."""
+    """What a run computes besides the policies."""
 
     search_path: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
-        description="record, from 0, whose greedy search is listed; two-stage attacks only",
+        description="record, from 0, whose greedy search is listed (two-stage attacks)",
     )
 
 
@@ -114,7 +114,7 @@ class MaskingScenario(ScenarioHead):
     )
     adversaries: dict[str, WeightedMaskingAdversarySection] = Field(
         default={},
-        description="several by name, of whom the subjects meet one; an `adversary` beside them gives their defaults",
+        description="several by name; an `adversary` beside them gives defaults",
     )
     subjects: SubjectsSection = Field(description="what can be shared, what it is worth, how it is decided")
     agents: AgentsSection | None = Field(
@@ -187,8 +187,7 @@ class MaskingScenario(ScenarioHead):
         if self.adversary.resource is not None:
             resources["adversary.resource"] = self.adversary.resource
         for where, resource in resources.items():
-            if resource not in self.resources:
-                raise not_among("no such resource", resource, self.resources, where=where)
+            require_among("no such resource", (resource,), self.resources, where=where)
         if self.adversary.knowledge is None:
             return
         register = self.resources[self.register]

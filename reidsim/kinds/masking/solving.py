@@ -5,6 +5,7 @@ One adversary who attacks in two stages is played by compiled searches, any othe
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from reidsim.errors import InputError
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.defenders.defender import Game, withholding
 from reidsim.games.defenders.fixed import OptIn
+from reidsim.games.defenders.same_form import SameForm
 from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
 from reidsim.games.masking.anytime import anytime
 from reidsim.games.masking.backward_induction import masking_backward_induction
@@ -22,8 +24,7 @@ from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.greedy import greedy
-from reidsim.games.masking.partial_knowledge import exhaustive, same_strategy_of_records
-from reidsim.games.masking.same_strategy import same_strategy
+from reidsim.games.masking.partial_knowledge import exhaustive
 from reidsim.games.masking.several_adversaries import best_against_several
 from reidsim.games.masking.whoever_comes import without_inference
 from reidsim.games.record_game import Choice, Constraint, RecordGame
@@ -68,10 +69,14 @@ def choose(study: MaskingStudy, policy: str, game: Game, draw: int) -> Choice:
     if way == "opt-in":
         return OptIn().choose(game)
     if way == "same":
-        return same_strategy(game) if game.is_compiled else same_strategy_of_records(game)
+        return _same_for_all(policy, game)
     played = game_of(study, policy, game)
     assert isinstance(played, MaskingGame)  # noqa: S101 - as given, said for the type checker
     return _searched(study, policy, played)
+
+
+def _same_for_all(policy: str, game: Game) -> Choice:
+    return replace(SameForm(policy).choose(game), solver="same-strategy")
 
 
 def game_of(study: MaskingStudy, policy: str, game: Game) -> Game:
@@ -130,7 +135,7 @@ def _against_several(study: MaskingStudy, policy: str, game: RecordGame) -> Choi
     if rule.way == "opt-in":
         return OptIn().choose(game)
     if rule.way == "same":
-        return same_strategy_of_records(game)
+        return _same_for_all(policy, game)
     if rule.way == "search" and rule.search == "scenario":
         if study.scenario.subjects.solver == "backward-induction":
             constraint = Constraint(no_attack=rule.forbids_attacks)

@@ -48,7 +48,7 @@ class GeneralizedAttribute(Section):
 
 
 class SubjectsSection(Section):
-    """What the data subjects may share, what it is worth, and how they decide."""
+    """What the data subjects may share, its worth, and how they decide."""
 
     attributes: tuple[str, ...] = Field(min_length=1, description="attributes that can be shared; loci last")
     always_shared: tuple[str, ...] = Field(

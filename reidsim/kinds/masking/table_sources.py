@@ -10,7 +10,7 @@ import pandas as pd
 
 from reidsim.adversaries.multistage.world import PersonTable
 from reidsim.bundled import data_file, resolve
-from reidsim.errors import InputError
+from reidsim.errors import InputError, require_among
 from reidsim.kinds.masking.schema import TARGETS, MaskingScenario
 from reidsim.kinds.masking.tables import NO_ALLELE, Integers, MaskingTables
 from reidsim.kinds.masking.tables_schema import ResourceSection, TableSection, TargetsSection
@@ -56,12 +56,8 @@ def masking_tables(loaded: LoadedScenario[MaskingScenario], before: MaskingTable
     else:
         values, labels, loci, rows = _people(loaded)
     for table, attributes in wanted.items():
-        for attribute in attributes:
-            if attribute not in values:
-                where = "subjects.attributes" if table == TARGETS else f"resources.{table}.attributes"
-                raise InputError(
-                    "no such attribute", where=where, found=attribute, expected=f"one of {', '.join(values)}"
-                )
+        where = "subjects.attributes" if table == TARGETS else f"resources.{table}.attributes"
+        require_among("no such attribute", attributes, values, where=where)
     lists = _lists(loaded, values, labels, loci, rows)
     return MaskingTables(loaded, loci, values, labels, {}, lists, rows)
 

@@ -89,7 +89,8 @@ class MaskingTables:
         ----------
         rng : numpy.random.Generator
         sizes : mapping of str to int, optional
-            Of resources, instead of the scenario's. They hold the same people, as far as they go.
+            Of resources, instead of the scenario's. They hold the same people with the same missing alleles, as far
+            as they go.
         replication : int
             Which draw of the lists of people, each of which has streams of its own.
 
@@ -108,26 +109,18 @@ class MaskingTables:
             resources = {name: self.files[name] for name in scenario.resources}
             return self._as_attacked(self.files[TARGETS], resources, {}, self._found_in_registry)
         order = rng.permutation(self.n_people)
-        believed = sizes or {}
-        n_targets = self._size(scenario.targets.size, self.n_people, TARGETS)
-        rows = {TARGETS: order[:n_targets]}
-        taken, end = n_targets, self.n_people
         samples = {name: section for name, section in scenario.resources.items() if not section.is_list}
-        for name, section in samples.items():
-            if section.holds == "targets":
-                size = self._size(believed.get(name, section.size), self.n_people, name, least=n_targets)
-                rows[name] = order[:size]
-                taken = max(taken, size)
-        for name, section in samples.items():
-            if section.holds == "others":
-                size = self._size(believed.get(name, section.size), end - taken, name)
-                rows[name] = order[end - size : end]
-                end -= size
-            elif section.holds == "anyone":
-                size = self._size(believed.get(name, section.size), self.n_people, name)
-                rows[name] = rng.permutation(self.n_people)[:size]
+        anyone = {name: rng.permutation(self.n_people) for name, of in samples.items() if of.holds == "anyone"}
+        true_rows = self._rows(order, anyone, {})
+        # Drawn for the scenario's own sizes first, so that what somebody believes changes nobody's alleles.
+        lost = {name: self._lost(name, len(true_rows[name]), rng) for name in samples}
+        rows = self._rows(order, anyone, sizes) if sizes else true_rows
         targets = PersonTable(TARGETS, {attribute: values[rows[TARGETS]] for attribute, values in self.values.items()})
-        resources = {name: self._resource(name, rows[name], rng) for name in samples}
+        resources = {}
+        for name in samples:
+            if sizes:
+                lost[name] = self._lost_of_others(name, true_rows[name], lost[name], rows[name], rng)
+            resources[name] = self._resource(name, rows[name], lost[name])
         drawn = {} if self.lists is None else self.lists.draw(scenario.seed, replication)
         resources |= {name: self._listed(each) for name, each in drawn.items()}
         rows |= {name: each.person for name, each in drawn.items()}
@@ -136,6 +129,29 @@ class MaskingTables:
         return self._as_attacked(
             targets, resources, listed, lambda attacked: np.isin(rows[TARGETS], rows[attacked.register])
         )
+
+    def _rows(
+        self, order: NDArray[np.intp], anyone: Mapping[str, NDArray[np.intp]], sizes: Mapping[str, int]
+    ) -> dict[str, NDArray[np.intp]]:
+        """Return who is in the targets and in each resource that is drawn, given the people in random order."""
+        scenario = self.loaded.scenario
+        samples = {name: section for name, section in scenario.resources.items() if not section.is_list}
+        n_targets = self._size(scenario.targets.size, self.n_people, TARGETS)
+        rows = {TARGETS: order[:n_targets]}
+        taken, end = n_targets, self.n_people
+        for name, section in samples.items():
+            if section.holds == "targets":
+                size = self._size(sizes.get(name, section.size), self.n_people, name, least=n_targets)
+                rows[name] = order[:size]
+                taken = max(taken, size)
+        for name, section in samples.items():
+            if section.holds == "others":
+                size = self._size(sizes.get(name, section.size), end - taken, name)
+                rows[name] = order[end - size : end]
+                end -= size
+            elif section.holds == "anyone":
+                rows[name] = anyone[name][: self._size(sizes.get(name, section.size), self.n_people, name)]
+        return rows
 
     def _as_attacked(
         self,
@@ -197,13 +213,37 @@ class MaskingTables:
         missing = {name: values == UNKNOWN for name, values in drawn.columns.items() if name not in self.loci}
         return PersonTable(drawn.name, columns, missing=missing)
 
-    def _resource(self, name: str, rows: NDArray[np.intp], rng: np.random.Generator) -> PersonTable:
-        section = self.loaded.scenario.resources[name]
-        columns = {attribute: self.values[attribute][rows] for attribute in section.attributes}
-        loci = [attribute for attribute in section.attributes if attribute in self.loci]
-        if section.missing_alleles and loci:
-            alleles = np.stack([columns[locus] for locus in loci], axis=1)
-            lost = rng.choice(alleles.size, int(alleles.size * section.missing_alleles), replace=False, shuffle=False)
-            alleles.ravel()[lost] = NO_ALLELE
-            columns |= {locus: alleles[:, position] for position, locus in enumerate(loci)}
+    def _loci_of(self, name: str) -> list[str]:
+        return [attribute for attribute in self.loaded.scenario.resources[name].attributes if attribute in self.loci]
+
+    def _lost(self, name: str, n_people: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Return which alleles of people in a resource are missing: shape (people, loci), exactly the given share."""
+        share = self.loaded.scenario.resources[name].missing_alleles
+        lost = np.zeros((n_people, len(self._loci_of(name))), dtype=np.bool_)
+        if share and lost.size:
+            lost.ravel()[rng.choice(lost.size, int(lost.size * share), replace=False, shuffle=False)] = True
+        return lost
+
+    def _lost_of_others(
+        self,
+        name: str,
+        known: NDArray[np.intp],
+        lost: NDArray[np.bool_],
+        rows: NDArray[np.intp],
+        rng: np.random.Generator,
+    ) -> NDArray[np.bool_]:
+        """Return which alleles of other people are missing: those of people who are known as they are there."""
+        place = np.full(self.n_people, -1, dtype=np.int64)
+        place[known] = np.arange(len(known))
+        places = place[rows]
+        found = np.empty((len(rows), lost.shape[1]), dtype=np.bool_)
+        found[places >= 0] = lost[places[places >= 0]]
+        found[places < 0] = self._lost(name, int((places < 0).sum()), rng)
+        return found
+
+    def _resource(self, name: str, rows: NDArray[np.intp], lost: NDArray[np.bool_]) -> PersonTable:
+        attributes = self.loaded.scenario.resources[name].attributes
+        columns = {attribute: self.values[attribute][rows] for attribute in attributes}
+        for position, locus in enumerate(self._loci_of(name)):
+            columns[locus][lost[:, position]] = NO_ALLELE
         return PersonTable(name, columns)

@@ -40,8 +40,9 @@ class PeopleSection(Section):
     )
     together: Together = Field(
         default=0.0,
-        description="correlation of memberships in lists (Gaussian copula): one for all pairs, or list = { list = "
-        "correlation }",
+        description=(
+            "correlation of list memberships (Gaussian copula): one for all, or list = { list = correlation }"
+        ),
     )
 
     @model_validator(mode="after")

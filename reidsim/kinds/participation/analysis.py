@@ -87,7 +87,7 @@ def _of_families(study: ParticipationStudy, game: Families, report: Progress) ->
         if settled:
             ends[end.tobytes()] = (end, ends.get(end.tobytes(), (end, 0))[1] + 1)
         else:
-            left_out.append(f"best replies from {name} do not settle")
+            left_out.append(f"best replies from {name} do not converge")
     rows, survival = [], []
     for number, (end, count) in enumerate(sorted(ends.values(), key=lambda found: int(found[0].sum()))):
         found = outcome(game, end)

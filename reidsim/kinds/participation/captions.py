@@ -2,10 +2,10 @@
 
 # By file name without ending.
 CAPTIONS = {
-    "best-replies": "Who would join by who is in the database; equilibria are where the line meets the diagonal",
+    "best-replies": "Share of people who would join, by share in the database; equilibria lie on the diagonal",
     "equilibria": "Participation and mean payoff at every equilibrium that was found",
-    "survival": "How many come back after some of those who joined drop out at random, by equilibrium",
-    "participation": "Participation and payoff by policy along the key that changes",
+    "survival": "How often each equilibrium recovers after random drop-outs",
+    "participation": "Participation and payoff by policy, over the key that varies",
     "replies": "Share of people who would join, by the share in the database",
     "families": "Equilibria of each small family by the number who join, all profiles enumerated",
 }

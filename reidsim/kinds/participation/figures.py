@@ -76,7 +76,7 @@ def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
     """
     table = checked(replies, "replies", numbers=("participation", "would_join", "selfish"))
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.6, 3.4))
-    handles = axes.plot(table["participation"], table["participation"], color=GREY, label="as many as are in")
+    handles = axes.plot(table["participation"], table["participation"], color=GREY, label="as many as have joined")
     if not table["would_join"].equals(table["selfish"]):
         handles += axes.plot(
             table["participation"],
@@ -137,6 +137,6 @@ def survival_of_losses(survival: pd.DataFrame) -> Figure:
     axes.set_ylim(-0.03, 1.03)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(PercentFormatter(1, decimals=None, symbol=" %"))
-    style.label_axes(axes, title="After drop-outs", x="Share of participants who drop out", y="Draws that come back")
+    style.label_axes(axes, title="After drop-outs", x="Share of participants who drop out", y="Draws that recover")
     style.legend_below(figure, handles)
     return figure

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from reidsim.errors import InputError
+from reidsim.games.defenders.defender import Defender
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.participation.game import outcome, unsettled
 from reidsim.games.record_game import Choice
@@ -23,7 +23,7 @@ from reidsim.scenarios.asked import Stored, section
 from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, Slider, amount_slider
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress
+from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, World, record_table
 from reidsim.wording import Code, Sentence, counted, number_text
 
 # Bytes of a pair of relatives, with the tables that it is found by.
@@ -64,24 +64,9 @@ class ParticipationKind(Kind):
         content = loaded.content
         return {key: content[key] for key in ("game", "population", "matching") if key in content}
 
-    def play(
-        self,
-        study: ParticipationStudy,
-        draw: int = 0,
-        policies: Sequence[str] | None = None,
-        *,
-        timed: bool = False,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Mapping[str, PolicyOutcome]:
-        """Say who joins by each policy, and what that leads to."""
-        names, outcomes = self.policies_of(study.scenario) if policies is None else tuple(policies), {}
-        for number, name in enumerate(names):
-            if progress is not None:
-                progress(number, len(names))
-            begun = time.perf_counter()
-            choice = self.policy(name).defender(study, draw).choose(study.world(draw).belief)
-            outcomes[name] = PolicyOutcome(_equilibrium(study, choice), choice, time.perf_counter() - begun)
-        return outcomes
+    def outcome(self, study: ParticipationStudy, world: World, defender: Defender, choice: Choice) -> Equilibrium:
+        """Return what comes of who joins."""
+        return _equilibrium(study, choice)
 
     def summarise(self, study: ParticipationStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Average the outcomes of each policy over all people."""
@@ -103,21 +88,8 @@ class ParticipationKind(Kind):
 
     def records(self, study: ParticipationStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return one row per person and policy."""
-        parts = [
-            pd.DataFrame(
-                {
-                    "record": np.arange(study.n_people),
-                    "policy": policy,
-                    "strategy": np.where(found.withheld, "withheld", "joined"),
-                    "publisher_payoff": found.publisher_payoff,
-                    "attacked": found.attacked,
-                    "success_probability": found.success_probability,
-                    "utility": found.utility,
-                }
-            )
-            for policy, found in equilibria.items()
-        ]
-        return pd.concat(parts, ignore_index=True).astype({"policy": "category", "strategy": "category"})
+        table = record_table(equilibria, np.arange(study.n_people), lambda strategy: "joined")
+        return table.drop(columns=["adversary_payoff", "generalization_intensity"])
 
     def analyse(self, study: ParticipationStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
         """Return equilibria, and which survive drop-outs."""
@@ -131,14 +103,14 @@ class ParticipationKind(Kind):
         """Yield which best replies do not settle, and whether the planner's choice is proved."""
         for policy, found in outcomes.items():
             if policy.startswith("from-") and not found.equilibrium.exact:
-                yield f"{policy}: best replies do not settle; what is shown is no equilibrium"
+                yield f"{policy}: best replies do not converge; the result shown is not an equilibrium"
             if policy == "planner" and not found.equilibrium.exact:
                 yield "planner: families are too large to enumerate; a larger sum of payoffs may exist"
 
     def opponents(self, study: ParticipationStudy, **options: Any) -> Any:
         """Refuse cross-play: whoever searches the database has no choice."""
         raise InputError(
-            "no adversary decides: everybody is searched for", source=study.loaded.path, where="game", found=self.name,
+            "this game has no adversary who decides", source=study.loaded.path, where="game", found=self.name,
             expected="a kind of scenario with an adversary",
         )  # fmt: skip
 
@@ -153,7 +125,7 @@ class ParticipationKind(Kind):
             ".",
         )
         yield (
-            f"Finding a relative is worth {number_text(subjects.get('benefit'))}, all else that joining brings "
+            f"Finding a relative is worth {number_text(subjects.get('benefit'))}, other services "
             f"{number_text(subjects.get('services', 0))}; being identified costs {number_text(subjects.get('harm'))}.",
         )
         if subjects.get("concern"):

@@ -24,7 +24,7 @@ SEARCHED = replace(
 IDENTIFIED = replace(
     RISK,
     label="Identification risk",
-    definition="mean over all people of the probability of being identified: 1 of who joins, and of others that of "
+    definition="mean over all people of the probability of being identified: 1 for members, for others that of "
     "enough matches with relatives in the database",
 )
 EXPOSED = Measure(
@@ -36,9 +36,7 @@ EXPOSED = Measure(
 UNSETTLED = Measure(
     "unsettled", "Would change", "{:.2%}", "share of people who would gain by changing alone; 0 in an equilibrium"
 )
-_CVAR = replace(
-    PUBLISHER_CVAR, label="Person's worst 5%", definition="of other games; no value where people decide whether to join"
-)
+_CVAR = replace(PUBLISHER_CVAR, label="Person's worst 5%", definition="not defined in this game")
 MEASURES = (
     PERSON_PAYOFF,
     PARTICIPATION,

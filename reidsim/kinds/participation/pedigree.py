@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, not_among
+from reidsim.errors import InputError, require_among
 from reidsim.linkage.relatives import NO_PARENT
 from reidsim.tables import read_table, require_columns
 
@@ -43,9 +43,8 @@ def read_pedigree(path: Path) -> tuple[Ints, Ints, Ints]:
     _refuse_circles(parents, names, path)
     decides = table["decides"].tolist() if "decides" in table else ["yes"] * len(names)
     for number, answer in enumerate(decides):
-        if answer not in _ANSWERS:
-            where = f"row {number + 1}, column 'decides'"
-            raise not_among("value not allowed", answer, list(_ANSWERS), source=path, where=where)
+        where = f"row {number + 1}, column 'decides'"
+        require_among("value not allowed", (answer,), _ANSWERS, source=path, where=where)
     rows = np.flatnonzero([_ANSWERS[answer] for answer in decides]).astype(np.int64)
     if not len(rows):
         raise InputError("nobody decides", source=path, where="column 'decides'", expected="yes in one row at least")

@@ -17,9 +17,14 @@ if TYPE_CHECKING:
 _WORDS = {
     "nobody": ("Nobody", "nobody joins, whatever it is worth", GREY, "s"),
     "everybody": ("Everybody", "everybody joins, whatever it is worth", BLACK, "D"),
-    "from-nobody": ("From nobody", "best replies in turn from nobody on, until nobody wants to change", BLUE, "o"),
-    "from-everybody": ("From everybody", "best replies in turn from everybody on, likewise", VERMILION, "^"),
-    "planner": ("Planner", "those join for whom the sum of payoffs is largest", GREEN, "v"),
+    "from-nobody": (
+        "From nobody",
+        "best replies in turn, starting from nobody, until nobody wants to change",
+        BLUE,
+        "o",
+    ),
+    "from-everybody": ("From everybody", "best replies in turn, starting from everybody", VERMILION, "^"),
+    "planner": ("Planner", "the members with the largest sum of payoffs", GREEN, "v"),
 }
 
 

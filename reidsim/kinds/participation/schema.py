@@ -24,9 +24,11 @@ class ParticipationPopulationSection(Section):
     couples: Annotated[float, Field(ge=1_000, le=10_000_000_000)] | None = Field(
         default=None, description="couples of the present generation of a random population (N_0)"
     )
-    children: Annotated[float, Field(ge=2, le=20)] = Field(default=2.5, description="of each couple (r), of `couples`")
+    children: Annotated[float, Field(ge=2, le=20)] = Field(
+        default=2.5, description="with `couples`: children per couple (r)"
+    )
     types: Annotated[int, Field(ge=1, le=100_000)] = Field(
-        default=1_000, description="equally large types of people who differ in their values, of `couples`"
+        default=1_000, description="with `couples`: number of equally large types of people"
     )
     recipe: str | None = Field(default=None, description="instead: bundled genealogy, or path of a genealogy's recipe")
     people: Annotated[int, Field(ge=2)] | None = Field(
@@ -36,12 +38,14 @@ class ParticipationPopulationSection(Section):
         default=None, description="generations with the founders; those of the recipe if not given"
     )
     living: Annotated[int, Field(ge=1)] = Field(
-        default=3, description="last generations, whose people decide, of `recipe`"
+        default=3, description="with `recipe`: last generations, whose people decide"
     )
     path: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="instead: pedigree with the columns person, father, mother (empty if unknown) and, if some do not "
-        "decide, decides (yes or no)",
+        description=(
+            "instead: pedigree with columns person, father, mother (empty if unknown) and optionally decides (yes "
+            "or no)"
+        ),
     )
 
     @model_validator(mode="after")
@@ -54,7 +58,7 @@ class ParticipationPopulationSection(Section):
         keys |= dict.fromkeys(("people", "generations", "living"), "recipe")
         for key, way in keys.items():
             if key in self.model_fields_set and way != ways[0]:
-                raise InputError("of another population", where=key, expected=f"{way}, not {ways[0]}")
+                raise InputError("belongs to another kind of population", where=key, expected=f"{way}, not {ways[0]}")
         return self
 
 
@@ -72,10 +76,10 @@ class MatchingSection(Section):
         default=2, description="matches that identify a person who is not in the database (n_u)"
     )
     found_within: _Generations = Field(
-        default=3, description="relatives one is glad to find: ancestors in common so many generations ago (g_maxc)"
+        default=3, description="relatives worth finding: common ancestors at most so many generations ago (g_maxc)"
     )
     traced_within: _Generations = Field(
-        default=5, description="relatives through whom one is identified, likewise (g_maxi)"
+        default=5, description="relatives who identify: common ancestors at most so many generations ago (g_maxi)"
     )
 
     @model_validator(mode="after")
@@ -93,15 +97,15 @@ class JoiningSubjectsSection(Section):
 
     benefit: Money = Field(description="of finding a relative in the database (b)")
     services: Annotated[float, Field(ge=-1_000_000_000, le=1_000_000_000)] = Field(
-        default=0.0, description="net value of everything else that joining brings (v); below 0, its price"
+        default=0.0, description="net value of other services (v); may be negative"
     )
     harm: Money = Field(description="of being identified (c)")
     spread: Share = Field(
         default=0.0,
-        description="people differ: each amount is uniform within this share of its value, 0 if all are alike",
+        description="spread of amounts among people: uniform within this share of their values",
     )
     concern: Annotated[float, Field(ge=0, le=1_000)] = Field(
-        default=0.0, description="weight of relatives' payoffs, times relatedness; 0 of who cares for nobody else"
+        default=0.0, description="weight of relatives' payoffs, times relatedness"
     )
     policies: tuple[PolicyName, ...] = Field(
         default=POLICY_NAMES, min_length=1, description="policies compared, the columns of the table, each once"
@@ -116,26 +120,24 @@ class JoiningSubjectsSection(Section):
 
 
 class EquilibriaSection(Section):
-    """How equilibria are looked for, and tried."""
+    """How equilibria are searched for and tested."""
 
     starts: Annotated[int, Field(ge=0, le=1_000)] = Field(
         default=8, description="random starts of best replies, besides nobody and everybody"
     )
     largest: Annotated[int, Field(ge=1, le=20)] = Field(
-        default=12, description="people of a family whose every profile is enumerated, at most"
+        default=12, description="largest family whose profiles are enumerated"
     )
     lost: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = Field(
-        default=(0.01, 0.05, 0.2), description="shares of those who joined that drop out at random"
+        default=(0.01, 0.05, 0.2), description="shares of members who drop out at random"
     )
-    draws: Annotated[int, Field(ge=1, le=10_000)] = Field(
-        default=10, description="draws of who drops out, of each share"
-    )
+    draws: Annotated[int, Field(ge=1, le=10_000)] = Field(default=10, description="draws of drop-outs per share")
 
 
 class ParticipationFiguresSection(Section):
     """What to compute besides the policies."""
 
-    equilibria: EquilibriaSection = Field(default=EquilibriaSection(), description="how equilibria are looked for")
+    equilibria: EquilibriaSection = Field(default=EquilibriaSection(), description="how equilibria are searched for")
 
 
 class ParticipationScenario(ScenarioHead):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -21,7 +20,7 @@ from reidsim.linkage.relatives import Ancestry, Matching, Relatives, relatives_w
 from reidsim.populations.genealogy.make import make_genealogy
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.study import Study, World
+from reidsim.scenarios.study import Study, World, digest_of
 
 # Relatives of so many people are held at once.
 _MOST_PEOPLE = 20_000
@@ -51,10 +50,8 @@ class ParticipationStudy(Study[ParticipationScenario]):
     def fingerprint(self) -> str:
         """SHA-256 of the relatives, or of the random population."""
         relatives, section = self.relatives, self.scenario.population
-        digest = hashlib.sha256(repr((section.couples, section.children, section.types)).encode())
-        for array in () if relatives is None else (relatives.starts, relatives.other, relatives.meioses):
-            digest.update(array.tobytes())
-        return digest.hexdigest()
+        arrays = () if relatives is None else (relatives.starts, relatives.other, relatives.meioses)
+        return digest_of(repr((section.couples, section.children, section.types)), arrays)
 
     @cached_property
     def game(self) -> Families | Crowd:

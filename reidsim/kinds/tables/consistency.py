@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reidsim.errors import InputError, listed, not_among
-from reidsim.kinds.tables.policies import POLICIES, policy_named
+from reidsim.errors import InputError, require_among
+from reidsim.kinds.tables.policies import POLICIES, WHERE, policy_named
 from reidsim.scenarios.adversary_schema import WeightedAdversarySection, check_adversaries
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
+from reidsim.scenarios.policy import require_by_agents
 from reidsim.scenarios.resource_schema import check_together
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
@@ -53,20 +54,15 @@ def check_consistent(scenario: TablesScenario) -> None:
 def _check_resources(scenario: TablesScenario) -> None:
     scenario.beliefs.check_lists(scenario.lists)
     for name, resource in scenario.resources.items():
-        for attribute in resource.attributes:
-            if attribute not in scenario.attributes:
-                raise not_among(
-                    "not a quasi-identifier", attribute, scenario.attributes, where=f"resources.{name}.attributes"
-                )
+        where = f"resources.{name}.attributes"
+        require_among("not a quasi-identifier", resource.attributes, scenario.attributes, where=where)
     # In rounds they may also hold what is told by shares.
     in_rounds = scenario.agents is not None and scenario.adversaries
     for where, section in () if in_rounds else scenario.every_adversary.items():
-        for name in section.holds or ():
-            if name not in scenario.lists:
-                raise InputError(
-                    "not a list drawn from the people", where=f"{where}.holds", found=name,
-                    expected=f"one of {listed(scenario.lists)}" if scenario.lists else "resources with a `kind`",
-                )  # fmt: skip
+        require_among(
+            "not a list drawn from the people", section.holds or (), scenario.lists, where=f"{where}.holds",
+            otherwise="resources with a `kind`",
+        )  # fmt: skip
     if not scenario.lists:
         return
     if scenario.population is None:
@@ -234,24 +230,14 @@ def _check_safe_harbor(scenario: TablesScenario) -> None:
         return
     for key in ("age", "zip"):
         name = getattr(scenario.safe_harbor, key)
-        if name is not None and name not in scenario.attributes:
-            raise InputError(
-                "no such attribute",
-                where=f"safe_harbor.{key}",
-                found=name,
-                expected=f"one of {', '.join(scenario.attributes)}",
-            )
+        if name is not None:
+            require_among("no such attribute", (name,), scenario.attributes, where=f"safe_harbor.{key}")
 
 
 def _check_policies(scenario: TablesScenario) -> None:
     policies = scenario.publisher.policies
-    unplayed = [name for name in policies if not policy_named(name).by_agents]
-    if scenario.in_rounds and unplayed:
-        playable = [policy.name for policy in POLICIES.values() if policy.by_agents]
-        raise InputError(
-            "not a policy of scenarios with agents", where="publisher.policies", found=unplayed[0],
-            expected=f"among {listed(playable, 20)}",
-        )  # fmt: skip
+    for name in policies if scenario.in_rounds else ():
+        require_by_agents(policy_named(name), POLICIES.values(), WHERE)
     walking = walks_whole_lattice(scenario)
     if walking and scenario.publisher.search == "anytime":
         key, policy = next(iter(walking.items()))

@@ -32,8 +32,9 @@ class PopulationSection(Section):
     )
     together: Together = Field(
         default=0.0,
-        description="correlation of memberships in lists (Gaussian copula): one for all pairs, or list = { list = "
-        "correlation }",
+        description=(
+            "correlation of list memberships (Gaussian copula): one for all, or list = { list = correlation }"
+        ),
     )
     holds_release: bool | None = Field(
         default=None,
@@ -51,8 +52,8 @@ class PopulationSection(Section):
 class TablesResourceSection(DrawnResourceSection):
     """What adversaries can hold or buy.
 
-    With a `kind` it is a list drawn from the people of the scenario, which holds a person or does not. Without one it
-    is told by shares: it tells its attributes of anybody with the probability `coverage`, independently of others.
+    With a `kind` it is a list drawn from the people of the scenario. Without one it reveals its attributes of anybody
+    with probability `coverage`, independently.
     """
 
     attributes: tuple[str, ...] = Field(
@@ -89,7 +90,7 @@ class TablesResourceSection(DrawnResourceSection):
 
 
 class ReleaseSection(Section):
-    """Which records are to be shared; the files of records and people are of one form."""
+    """Which records are to be shared."""
 
     path: Annotated[str, Field(min_length=1)] | None = Field(
         default=None, description="file of records, in place of `table`; may be compressed"
@@ -100,16 +101,14 @@ class ReleaseSection(Section):
     )
     format: Literal["csv", "adult"] = Field(
         default="csv",
-        description='of the file at `path`; `"adult"` is the UCI file; others are recognized by their endings',
+        description='of the file at `path`; `"adult"` is the UCI file',
     )
-    encoding: str = Field(
-        default="utf-8", description="of a csv file, such as `latin-1`; a byte order mark is no value"
-    )
+    encoding: str = Field(default="utf-8", description="of a csv file, such as `latin-1`")
     delimiter: str = Field(
         default=",", min_length=1, max_length=1, description='between columns of a csv file; ARX writes `";"`'
     )
     header: bool = Field(
-        default=True, description='whether the first row names the columns; else they are `"1"`, `"2"` and so on'
+        default=True, description='whether the first row names the columns; else `"1"`, `"2"` and so on'
     )
     weight: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
@@ -125,7 +124,7 @@ class ReleaseSection(Section):
     )
     person: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
-        description="column that identifies the person: people are counted, and their records share one generalization",
+        description="column that identifies the person, whose records share one generalization",
     )
     household: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
@@ -154,7 +153,7 @@ class AttributeSection(GeneralizedSection):
     )
     unknown: Literal["error", "nobody"] = Field(
         default="error",
-        description="whether values that the population lacks are errors, or the record's person's only",
+        description="whether values that the population lacks are errors, or unique to the record's person",
     )
     draw: bool = Field(default=False, description="the records lack it; drawn from the population, given the others")
     top_code: int | None = Field(

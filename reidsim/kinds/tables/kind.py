@@ -35,6 +35,7 @@ from reidsim.kinds.tables.outcomes import (
 )
 from reidsim.kinds.tables.people import household_risk
 from reidsim.kinds.tables.policies import OF_RECORDS, OF_TABLES, POLICIES, TablesPolicy, policy_named
+from reidsim.kinds.tables.portions import portions
 from reidsim.kinds.tables.record_figures import figure_tables
 from reidsim.kinds.tables.record_measures import further_measures
 from reidsim.kinds.tables.record_points import is_thinnable, record_points
@@ -56,6 +57,7 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
 from reidsim.scenarios.people import HOUSEHOLD, counted_units
 from reidsim.scenarios.policy import with_each_k
+from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.several_adversaries import named
@@ -130,6 +132,10 @@ class TablesKind(Kind):
     def needed_memory(self, study: TablesStudy, use: Use = "run") -> int:
         """Return the bytes of records, cells and people, and of what is rolled up of them."""
         return needed_memory(study, use)
+
+    def portions(self, study: TablesStudy) -> Portions | None:
+        """Return the study of fewer rows of the games."""
+        return portions(study)
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what cells, hierarchies and people are made of."""

@@ -22,20 +22,20 @@ ATTACK_THRESHOLD = Measure(
     "attack_threshold",
     "Smallest group not attacked",
     "{:,.4g}",
-    "people of the smallest equivalence class that a sequential adversary does not attack; none if it attacks all",
+    "size of the smallest equivalence class that a sequential adversary does not attack; none if it attacks all",
 )
 # With solver ``lattice-search`` (Wan et al. 2015, Eq. 6).
 PUBLISHER_PAYOFF_DIFFERENCE = Measure(
     "publisher_payoff_difference",
     "Publisher's payoff off optimum",
     "{:,.2f}",
-    "per record: absolute difference between the publisher's payoff after the search and at the optimum",
+    "per record: absolute difference of the publisher's payoff from the optimum",
 )
 ADVERSARY_PAYOFF_DIFFERENCE = Measure(
     "adversary_payoff_difference",
     "Adversary's payoff off optimum",
     "{:,.2f}",
-    "per record: absolute difference between the adversary's payoff after the search and at the optimum",
+    "per record: absolute difference of the adversary's payoff from the optimum",
 )
 SHARE_OPTIMAL = Measure(
     "share_optimal",
@@ -47,24 +47,21 @@ EVALUATED = Measure("evaluated", "Strategies evaluated", "{:,.2f}", "per record:
 # Where persons are looked up in the shared rows: `adversary.direction`.
 UTILITY_PRICE = Measure(
     "utility_price",
-    "Utility given up for persons looked up",
+    "Utility lost to searches for persons",
     "{:.4f}",
-    "by how much the utility is below that of the same policy if the adversary only asks who a row is "
-    '(`adversary.direction = "record"`)',
+    'utility lost by the policy, against `adversary.direction = "record"`',
 )
 EXPOSED_BY_RECORD = Measure(
     "exposed_by_record",
-    "Attacked if persons are left out of account",
+    "Attacked if planned by row",
     "{:.2%}",
-    "share of records attacked in the scenario's direction if they are shared as the policy picks in direction "
-    "`record`",
+    "share of records attacked in the scenario's direction if released as planned for direction `record`",
 )
 EXPOSED_TO_WEIGHTED = Measure(
     "exposed_to_weighted",
     "Attacked with a weighted guess",
     "{:.2%}",
-    "share of records attacked if, of the rows that fit a person, those that fit fewer people of the release are taken "
-    "for likelier, in proportion to one over their number, in place of all for equally likely",
+    "share of records attacked by an adversary who weights each row that fits a person by 1 / people who fit it",
 )
 
 MEASURES = (

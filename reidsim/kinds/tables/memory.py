@@ -10,7 +10,7 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.kind import Use
 
 # Bytes, fitted to the peaks of whole runs of up to a million records; see `docs/limits.md`.
-_OF_RECORD, _OF_OUTCOME = 250, 150
+_OF_RECORD, _OF_OUTCOME, _OF_ROUNDS = 250, 150, 400
 _OF_CELL, _OF_VALUE, _OF_LOSS = 60, 40, 8
 # Tables of people rolled up to a node: of each group, each cell of the release, and all that are kept together.
 _OF_GROUP, _OF_GROUPED, _MOST_KEPT = 16, 4, 256 * 2**20
@@ -37,7 +37,7 @@ def needed_memory(study: TablesStudy, use: Use = "run") -> int:
     people = 0 if study.population is None else len(study.population.cells)
     of_cell = _OF_VALUE * len(lattice.shape) + _OF_CELL
     outcomes = study.n_records * _OF_OUTCOME * len(publisher.policies) if use in ("run", "rounds") else 0
-    by_record = study.n_records * _OF_RECORD + outcomes
+    by_record = study.n_records * (_OF_RECORD + _OF_ROUNDS * (use == "rounds")) + outcomes
     by_cell = lattice.n_records * (of_cell + _OF_LOSS * sum(lattice.shape)) + people * of_cell
     if use == "cross-play":
         by_cell += lattice.n_records * _OF_OPPONENTS

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.people import PeopleLinkage
-from reidsim.games.record_game import WITHHELD, Choice, RecordGame
+from reidsim.games.record_game import Choice, RecordGame
 from reidsim.kinds.tables.people import household_risk
 from reidsim.kinds.tables.policies import POLICIES, policy_named
 from reidsim.kinds.tables.solving import SPLITS, TablesChoice, choose_all, truth_of
@@ -25,6 +25,7 @@ from reidsim.releases.full_domain import released_class_sizes, released_table
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import PolicyOutcome, solver_facts
+from reidsim.scenarios.study import record_table as outcomes_by_record
 
 # Threads that have solved a table, and so have loaded the compiled code that run times are not about.
 _warm = threading.local()
@@ -231,37 +232,18 @@ def record_table(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> p
     Returns
     -------
     DataFrame
-        Columns record, policy, strategy, publisher_payoff, adversary_payoff, attacked, success_probability, utility,
-        generalization_intensity and the quasi-identifiers; records numbered from 0 in the order of the release. With a
-        key of persons, the number of the ``person`` of each record, as they first appear, and outcomes of the person,
-        the same in all of a person's records. With households, ``household_risk``.
+        The columns of every kind (see `reidsim.scenarios.study.record_table`) and the quasi-identifiers; records in the
+        order of the release. With a key of persons, the number of the ``person`` of each record, as they first appear,
+        and outcomes of the person, the same in all of a person's records. With households, ``household_risk``.
     """
-    lattice, cells, rows, told = study.lattice, study.cell_of_record, study.row_of_record, _of_people(study)
-    used, parts = sorted({int(s) for e in equilibria.values() for s in np.unique(e.strategies)}), []
-    position = {strategy: at for at, strategy in enumerate(used)}
-    names = ["withheld" if strategy == WITHHELD else lattice.describe(strategy) for strategy in used]
-    labels = pd.Index(names, dtype="str")
-    for number, equilibrium in enumerate(equilibria.values()):
-        record = equilibrium.expand(rows)
-        strategy_code = np.array([position[s] for s in equilibrium.strategies.tolist()], dtype=np.int32)[rows]
-        outcome = pd.DataFrame(
-            {
-                "record": np.arange(len(cells)),
-                **told(equilibrium),
-                "policy": pd.Categorical.from_codes(
-                    np.full(len(cells), number), categories=pd.Index(list(equilibria), dtype="str")
-                ),
-                "strategy": pd.Categorical.from_codes(strategy_code, categories=labels),
-                "publisher_payoff": record.publisher_payoff,
-                "adversary_payoff": record.adversary_payoff,
-                "attacked": record.attacked,
-                "success_probability": record.success_probability,
-                "utility": record.utility,
-                "generalization_intensity": record.generalization_intensity,
-            }
-        )
-        parts.append(pd.concat([outcome, lattice.released(record.strategies, cells)], axis=1))
-    return pd.concat(parts, ignore_index=True)
+    lattice, cells = study.lattice, study.cell_of_record
+    return outcomes_by_record(
+        equilibria,
+        study.row_of_record,
+        lattice.describe,
+        beside=_of_people(study),
+        released=lambda record: lattice.released(record.strategies, cells),
+    )
 
 
 def _of_people(study: TablesStudy) -> Callable[[Equilibrium], dict[str, NDArray[Any]]]:

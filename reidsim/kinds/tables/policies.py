@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -135,13 +135,6 @@ def _at_random(study: TablesStudy) -> Strategies:
     return random_stream(study.scenario.seed, "cross-play").integers(study.lattice.size, size=study.space.n_records)
 
 
-def _anonymous(name: str, k: int) -> TablesPolicy:
-    """Return k-anonymity under a name that says its k."""
-    plain = POLICIES[K_ANONYMITY]
-    words = plain.words.replace(" k ", f" {k:,} ")
-    return replace(plain, name=name, label=f"{k}-anonymity", words=words, defender=_defender(name, plans=False), k=k)
-
-
 POLICIES: Policies[TablesPolicy] = Policies(
     (
         _policy(
@@ -235,7 +228,7 @@ POLICIES: Policies[TablesPolicy] = Policies(
         ),
         _policy("random", "Random", "each record in a generalization drawn at random", is_rule=True, form=_at_random),
     ),
-    _anonymous,
+    lambda name: _defender(name, plans=False),
 )  # fmt: skip
 
 # The policies in the order of rows of cross-play, by the publisher's unit.

@@ -16,7 +16,7 @@ from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Settin
 from reidsim.errors import InputError, listed
 from reidsim.games.record_game import Choice, Linker, RecordGame
 from reidsim.kinds.tables.own_adversary import planner_of
-from reidsim.kinds.tables.policies import POLICIES, policy_named
+from reidsim.kinds.tables.policies import POLICIES, WHERE, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.m_invariance import forms_of_groups, m_invariant_groups
 from reidsim.releases.strategy_space import Rows, Strategies, StrategySpace
@@ -40,6 +40,7 @@ from reidsim.scenarios.agents_equipment import (
     linker_of,
 )
 from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.policy import require_by_agents
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import named
 
@@ -76,15 +77,10 @@ class _Equip:
 
     def adversary(self, economics: EconomicsSection) -> Adversary:
         """Return the planner under some economics."""
-        own = economics_of(self.section, economics, self.agents)
+        sequential = self.study.scenario.adversary.plans_sequentially
+        own = economics_of(self.section, economics, self.agents, sequential=sequential)
         drawn = drawn_planner(self.section, own, self.study.scenario.seed, self.agents)
-        if drawn is not None:
-            return drawn
-        if self.study.scenario.adversary.plans_sequentially:
-            # The sequential attack accounts for fines itself.
-            cost = economics.cost if self.section.cost is None else self.section.cost
-            own = economics.model_copy(update={"gain": own.adversary_gain, "cost": cost})
-        return planner_of(self.study, own.adversary_gain, own.cost)
+        return drawn or planner_of(self.study, own.adversary_gain, own.cost)
 
     def _linker(self, holds: Holdings, risk: Risk, *, guessed: bool) -> Linker:
         if not self.section.needs_resources:
@@ -205,12 +201,7 @@ def require_playable(study: TablesStudy, policy: str) -> None:
     InputError
         Names the file.
     """
-    if not policy_named(policy).by_agents:
-        playable = [each.name for each in POLICIES.values() if each.by_agents]
-        raise InputError(
-            "not a policy of scenarios with agents", source=study.loaded.path, where="publisher.policies",
-            found=policy, expected=f"among {listed(playable, 20)}",
-        )  # fmt: skip
+    require_by_agents(policy_named(policy), POLICIES.values(), WHERE, study.loaded.path)
 
 
 def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryProfile, ...]:

@@ -48,13 +48,13 @@ def require_distinct(values: Sequence[object] | None, key: str) -> None:
 class PriceColumns(Section):
     """Columns of the records that hold amounts, in place of one amount for all."""
 
-    benefit: str | None = Field(default=None, description="column of the records with the benefit of each")
+    benefit: str | None = Field(default=None, description="column with the amount of each record")
     loss: str | None = Field(
         default=None,
-        description="column of the records with the loss of each; the gain follows it unless `gain` is given",
+        description="column with the amount of each record; also the gain unless `gain` is given",
     )
-    gain: str | None = Field(default=None, description="column of the records with the gain of each")
-    cost: str | None = Field(default=None, description="column of the records with the cost of each")
+    gain: str | None = Field(default=None, description="column with the amount of each record")
+    cost: str | None = Field(default=None, description="column with the amount of each record")
 
 
 class TablesEconomicsSection(EconomicsSection):
@@ -64,10 +64,10 @@ class TablesEconomicsSection(EconomicsSection):
 
 
 class TablesBeliefsSection(ListBeliefsSection):
-    """What the publisher believes when it plans; the truth where not given."""
+    """What the publisher believes; the truth where not given."""
 
     risk: Risk | None = Field(
-        default=None, description="whose class sizes the publisher plans with; the true ones if not given"
+        default=None, description="where the publisher counts groups when planning; the true choice if not given"
     )
 
 
@@ -85,7 +85,7 @@ class PublisherSection(Section):
     )
     safe_class: Literal["at-least", "above"] = Field(
         default="at-least",
-        description="safe classes have gain/cost people or more, or more only, as in ARX",
+        description="safe classes have at least gain/cost people, or more, as in ARX",
     )
     solver: Literal["backward-induction", "branch-and-bound", "lattice-search"] = Field(
         default="backward-induction",
@@ -103,11 +103,11 @@ class PublisherSection(Section):
     prune: bool = Field(default=True, description="leave out branches that cannot be better")
     nodes: Annotated[int, Field(ge=1)] | None = Field(
         default=None,
-        description="most nodes of the anytime search, in each round of local recoding",
+        description="most nodes of the anytime search, per round of local recoding",
     )
     seconds: Annotated[float, Field(gt=0)] | None = Field(
         default=None,
-        description="most seconds of the anytime search, in each round of local recoding",
+        description="most seconds of the anytime search, per round of local recoding",
     )
     rounds: Annotated[int, Field(ge=1)] = Field(default=100, description="the most rounds of local recoding")
     k: AnonymityK = Field(
@@ -149,17 +149,15 @@ class SafeHarborSection(Section):
 class NodesSection(Section):
     """Nodes beside the best one."""
 
-    top: Annotated[int, Field(ge=0)] = Field(
-        default=10, description="how many of the nodes that pay most; 0 omits them and the front"
-    )
+    top: Annotated[int, Field(ge=0)] = Field(default=10, description="number of top nodes; 0 omits them and the front")
 
 
 class TablesFiguresSection(FiguresSection):
-    """What a run computes and draws of its own game, besides the policies."""
+    """What a run computes and draws besides the policies."""
 
     nodes: NodesSection | None = Field(
         default=None,
-        description="the nodes that pay most, and the Pareto front; by default in lattices of at most 100,000 nodes",
+        description="the nodes that pay most, and the Pareto front; default up to 100,000 nodes",
     )
 
 
@@ -182,7 +180,7 @@ class TablesScenario(ScenarioHead):
     adversary: AdversarySection = Field(default=AdversarySection(), description="how the adversary links and plans")
     adversaries: dict[str, WeightedAdversarySection] = Field(
         default={},
-        description="several by name, of whom the records meet one; an `adversary` beside them gives their defaults",
+        description="several by name; an `adversary` beside them gives defaults",
     )
     publisher: PublisherSection = Field(default=PublisherSection(), description="how the publisher decides")
     safe_harbor: SafeHarborSection | None = Field(

@@ -126,9 +126,7 @@ def _told(path: Path, read: Callable[[], tuple[str | Path, pd.DataFrame]]) -> pd
         return read()[1]
     except InputError as error:
         hint = f"{path} infers it, and what is inferred has to be known of the records to tell whether it is right"
-        raise InputError(
-            error.problem, source=error.source, where=error.where, found=error.found, expected=error.expected, hint=hint
-        ) from None
+        raise error.but(hint=hint) from None
 
 
 def _finer(cell_of_record: NDArray[np.intp], told: pd.DataFrame) -> tuple[Integers, NDArray[np.intp], pd.DataFrame]:

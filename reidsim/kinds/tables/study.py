@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from reidsim.scenarios.agents import meeting_of
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import named
-from reidsim.scenarios.study import World
+from reidsim.scenarios.study import World, digest_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,7 +329,8 @@ class TablesStudy(TableData):
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the records, hierarchies, amounts and people, as coded; changes with any data that matter."""
-        arrays = [self.lattice.codes, self.cell_of_record, self.kind, *(h.groups for h in self.lattice.hierarchies)]
+        arrays: list[Any] = [self.lattice.codes, self.cell_of_record, self.kind]
+        arrays += [hierarchy.groups for hierarchy in self.lattice.hierarchies]
         arrays += [getattr(self.prices, price) for price in PRICES]
         arrays += [] if self.persons is None else [self.persons.of_record]
         arrays += [] if self.household_of is None else [self.household_of]
@@ -340,10 +341,7 @@ class TablesStudy(TableData):
         if self.drawn is not None:
             arrays.append(self.drawn.person)
             arrays += [column for each in self.drawn.lists.values() for column in (each.person, *each.columns.values())]
-        digest = hashlib.sha256(repr([h.labels for h in self.lattice.hierarchies]).encode())
-        for array in arrays:
-            digest.update(np.ascontiguousarray(array).data)
-        return digest.hexdigest()
+        return digest_of(repr([h.labels for h in self.lattice.hierarchies]), arrays)
 
 
 def _links(section: AdversarySection) -> tuple[object, ...]:

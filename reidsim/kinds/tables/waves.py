@@ -25,7 +25,7 @@ class ReleasesSection(Section):
     """Releases of one table over time, wave after wave."""
 
     enters: Annotated[str, Field(min_length=1)] = Field(
-        description="column with the wave in which each record is first released: numbers, or dates such as 2026-03-31"
+        description="column with the wave in which each record is first released: numbers or dates"
     )
     leaves: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,

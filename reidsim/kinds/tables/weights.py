@@ -55,10 +55,8 @@ def sampled_people(scenario: TablesScenario, domain: Domain, records: ReleasedRe
     try:
         model = fitting_model(SampleCells.of_records(columns, records.weights)).everybody()
     except InputError as error:
-        raise InputError(
-            error.problem, where="release.estimator", found=error.found, expected=error.expected,
-            hint='fewer or coarser quasi-identifiers; "benedetti-franconi" needs no table, but may be far off',
-        ) from None  # fmt: skip
+        hint = 'fewer or coarser quasi-identifiers; "benedetti-franconi" needs no table, but may be far off'
+        raise error.but(source=None, where="release.estimator", hint=hint) from None
     codes = np.column_stack([values[model.codes[:, at]] for at, values in enumerate(occur)]).astype(np.int32)
     order = np.argsort(domain.keys(codes))
     return SampledPeople(

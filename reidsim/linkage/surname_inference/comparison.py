@@ -13,6 +13,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from reidsim.borrowed_arrays import BORROWED, OWNED
 from reidsim.linkage.surname_inference.tmrca import Bits, Floats
 
 Integers = NDArray[np.int64]
@@ -22,6 +23,8 @@ _BLOCK = 8192
 # About so many men are looked at one by one at first, judged by as many as are sampled.
 _FIRST_LEADERS = 256
 _SAMPLE = 2048
+_EACH_BYTE = np.uint64(0x0101010101010101)
+_HIGHEST_BITS = np.uint64(0x8080808080808080)
 _ALL_LOCI = np.uint64(2**64 - 1)
 
 
@@ -32,6 +35,8 @@ class GenealogyArrays(NamedTuple):
     ----------
     alleles : ndarray of uint8, shape (n_loci, n_men)
         0 where missing; of int32 if there are higher numbers of repeats than 255.
+    by_man : ndarray of the same type, shape (n_men, n_loci)
+        The same, man by man.
     observed : ndarray of uint64, shape (n_men,)
         Loci that are not missing.
     surnames : ndarray of int64, shape (n_men,)
@@ -39,6 +44,7 @@ class GenealogyArrays(NamedTuple):
     """
 
     alleles: NDArray[Any]
+    by_man: NDArray[Any]
     observed: Bits
     surnames: Integers
 
@@ -61,8 +67,10 @@ class Workspace(NamedTuple):
         All men with so many agreements are here, and nobody with fewer.
     target : ndarray of int32, shape (n_loci,)
         The target's alleles.
-    counts : ndarray of uint8, shape (n_men,)
-        Agreements in the order of the genealogy.
+    counts : ndarray of uint8, shape (n_men, rounded up to a multiple of 8)
+        Agreements in the order of the genealogy; 0 behind its end.
+    eights : ndarray of uint64
+        The same memory, eight men at a time.
     shared_counts : ndarray of uint8, shape (n_men,)
         The same at the loci of one set.
     expected : ndarray of int64, shape (n_loci + 1,)
@@ -82,6 +90,7 @@ class Workspace(NamedTuple):
     floor: Integers
     target: NDArray[np.int32]
     counts: NDArray[np.uint8]
+    eights: Bits
     shared_counts: NDArray[np.uint8]
     expected: Integers
     distances: Floats
@@ -103,13 +112,15 @@ def genealogy_arrays(alleles: Integers, surnames: Integers) -> GenealogyArrays:
     for locus, power in enumerate(powers):
         observed |= np.where(alleles[:, locus] > 0, power, np.uint64(0))
     narrow = alleles.size == 0 or alleles.max() <= np.iinfo(np.uint8).max
-    columns = np.ascontiguousarray(alleles.T, dtype=np.uint8 if narrow else np.int32)
-    return GenealogyArrays(columns, observed, np.ascontiguousarray(surnames, dtype=np.int64))
+    by_man = np.ascontiguousarray(alleles, dtype=np.uint8 if narrow else np.int32)
+    columns = np.ascontiguousarray(by_man.T)
+    return GenealogyArrays(columns, by_man, observed, np.ascontiguousarray(surnames, dtype=np.int64))
 
 
 def workspace(genealogy: GenealogyArrays, horizon: int) -> Workspace:
     """Return room to work in for one target at a time."""
     n_loci, n = genealogy.alleles.shape
+    counts = np.zeros(-(-n // 8) * 8, np.uint8)
     return Workspace(
         agreeing=np.zeros(n, np.uint64),
         observed=np.zeros(n, np.uint64),
@@ -117,7 +128,8 @@ def workspace(genealogy: GenealogyArrays, horizon: int) -> Workspace:
         ends=np.zeros(n_loci + 1, np.int64),
         floor=np.zeros(1, np.int64),
         target=np.zeros(n_loci, np.int32),
-        counts=np.zeros(n, np.uint8),
+        counts=counts,
+        eights=counts.view(np.uint64),
         shared_counts=np.zeros(n, np.uint8),
         expected=np.zeros(n_loci + 1, np.int64),
         distances=np.zeros(n),
@@ -137,7 +149,7 @@ def _type_count_bits(typing_context: Any, bits: Any) -> Any:
 count_bits: Any = intrinsic(_type_count_bits)
 
 
-@numba.njit(cache=True)
+@numba.njit(**OWNED)
 def compare_target(genealogy: GenealogyArrays, target: NDArray[np.int32], room: Workspace) -> None:
     """Compare a target with everybody in the genealogy, once for all sets of shared loci.
 
@@ -162,7 +174,7 @@ def compare_target(genealogy: GenealogyArrays, target: NDArray[np.int32], room: 
     lower_floor(genealogy, room, floor)
 
 
-@numba.njit(cache=True)
+@numba.njit(**OWNED)
 def _count_agreements(
     genealogy: GenealogyArrays, target: NDArray[np.int32], shared: np.uint64, counts: NDArray[np.uint8]
 ) -> None:
@@ -184,7 +196,7 @@ def _count_agreements(
                     of_block[row] += men[row] == allele
 
 
-@numba.njit(cache=True)
+@numba.njit(**OWNED)
 def candidates_among_all(genealogy: GenealogyArrays, room: Workspace, shared: np.uint64, candidate_share: float) -> int:
     """Put down the candidates for a set of loci that asks for many men; return how many.
 
@@ -206,28 +218,32 @@ def candidates_among_all(genealogy: GenealogyArrays, room: Workspace, shared: np
     return found
 
 
-@numba.njit(cache=True)
+@numba.njit(**BORROWED)
 def _put(genealogy: GenealogyArrays, room: Workspace, row: int, to: int) -> None:
     """Compare a man with the target, locus by locus."""
     bits, known = np.uint64(0), np.uint64(0)
     for j in range(len(room.target)):
         known |= np.uint64(room.target[j] > 0) << np.uint64(j)
-        bits |= np.uint64(genealogy.alleles[j, row] == room.target[j]) << np.uint64(j)
+        bits |= np.uint64(genealogy.by_man[row, j] == room.target[j]) << np.uint64(j)
     room.agreeing[to] = bits & known
     room.observed[to] = genealogy.observed[row] & known
     room.rows[to] = row
 
 
-@numba.njit(cache=True)
+@numba.njit(**OWNED)
 def lower_floor(genealogy: GenealogyArrays, room: Workspace, floor: int) -> None:
     """Add the men who agree at fewer loci than those here, and at `floor` loci or more."""
     n_loci, n = genealogy.alleles.shape
     before = room.ends[0]
     counts, found, above = room.counts, room.candidates, room.floor[0]
     n_found = 0
-    for row in range(n):
-        found[n_found] = row
-        n_found += (counts[row] >= floor) & (counts[row] < above)
+    # Added to a byte, it sets the highest bit of those who agree enough; counts are below 64.
+    enough = np.uint64(128 - floor) * _EACH_BYTE
+    for eight in range(len(room.eights)):
+        if (room.eights[eight] + enough) & _HIGHEST_BITS:
+            for row in range(8 * eight, min(n, 8 * eight + 8)):
+                found[n_found] = row
+                n_found += (counts[row] >= floor) & (counts[row] < above)
     place = np.zeros(n_loci + 1, np.int64)
     for i in range(n_found):
         place[counts[found[i]]] += 1
@@ -243,7 +259,7 @@ def lower_floor(genealogy: GenealogyArrays, room: Workspace, floor: int) -> None
         place[counts[row]] += 1
 
 
-@numba.njit(cache=True)
+@numba.njit(**BORROWED)
 def fewest_agreements(agreeing: Bits, ends: Integers, shared: np.uint64, candidate_share: float) -> int:
     """Return at how many loci of a set a man must agree to be a candidate, if nobody counts but the men given."""
     best, start = 0, 0

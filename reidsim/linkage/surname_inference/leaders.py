@@ -8,6 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.borrowed_arrays import BORROWED, OWNED
 from reidsim.linkage.number_checks import checked_alleles
 from reidsim.linkage.surname_inference.comparison import (
     GenealogyArrays,
@@ -103,7 +104,7 @@ class SurnamesOfTargets:
         return InferredSurnames(surnames, confidence)
 
 
-@numba.njit(cache=True)
+@numba.njit(**OWNED)
 def _keep_leaders(room: Workspace, leaders: Leaders, target: int) -> None:
     n_kept = leaders.rows.shape[1]
     floor = room.floor[0]
@@ -118,7 +119,7 @@ def _keep_leaders(room: Workspace, leaders: Leaders, target: int) -> None:
     leaders.floor[target] = floor
 
 
-@numba.njit(cache=True)
+@numba.njit(**BORROWED)
 def _infer_rows(
     tables: AncestryTables,
     genealogy: GenealogyArrays,
@@ -141,6 +142,7 @@ def _infer_rows(
             leaders.floor[target : target + 1],
             room.target,
             room.counts,
+            room.eights,
             room.shared_counts,
             room.expected,
             room.distances,

@@ -12,6 +12,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.borrowed_arrays import BORROWED, OWNED
 from reidsim.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -175,7 +176,7 @@ def distance_cache(bits: int = 18) -> DistanceCache:
     return DistanceCache(patterns, patterns.view(np.float64))
 
 
-@numba.njit(cache=True)
+@numba.njit(**OWNED)
 def posterior(tables: AncestryTables, agreeing: np.uint64, differing: np.uint64, out: Floats) -> float:
     """Fill `out` with ``P(t)``, t = 0 .. horizon, and return its mean.
 
@@ -203,7 +204,7 @@ def posterior(tables: AncestryTables, agreeing: np.uint64, differing: np.uint64,
 
 
 # Sums are taken in any order, so that the processor does several of their terms at once.
-@numba.njit(cache=True, fastmath={"reassoc"})
+@numba.njit(**BORROWED, fastmath={"reassoc"})
 def weigh_generations(
     by_pattern: Floats, agreeing: np.uint64, differing: np.uint64, weights: Floats
 ) -> tuple[float, float]:
@@ -234,7 +235,7 @@ def weigh_generations(
     return total, moment
 
 
-@numba.njit(cache=True)
+@numba.njit(**BORROWED)
 def weigh_unlikely(
     tables: AncestryTables, agreeing: np.uint64, differing: np.uint64, weights: Floats
 ) -> tuple[float, float]:
@@ -243,7 +244,7 @@ def weigh_unlikely(
     return (0.0, 0.0) if moment == np.inf else (1.0, moment)
 
 
-@numba.njit(cache=True)
+@numba.njit(**BORROWED)
 def _quartet(agreeing: np.uint64, differing: np.uint64, quartet: int) -> np.uint64:
     """Return the row of `AncestryTables.by_pattern` for four loci."""
     shift, low = np.uint64(quartet * _LOCI_TOGETHER), np.uint64((1 << _LOCI_TOGETHER) - 1)
@@ -251,7 +252,7 @@ def _quartet(agreeing: np.uint64, differing: np.uint64, quartet: int) -> np.uint
     return np.uint64(quartet * _PATTERNS) + pattern
 
 
-@numba.njit(cache=True)
+@numba.njit(**BORROWED)
 def confidence_score(
     unrelated_survival: Floats, nearest: Floats, nearest_sum: float, runner_up: Floats, runner_up_sum: float
 ) -> float:
@@ -274,7 +275,7 @@ def confidence_score(
     return confidence / nearest_sum / runner_up_sum
 
 
-@numba.njit(cache=True)
+@numba.njit(**BORROWED)
 def slot_of(agreeing: np.uint64, differing: np.uint64, size: int) -> int:
     """Return the place of a pattern in a cache of `size` places, a power of two."""
     mixed = agreeing * np.uint64(0x9E3779B97F4A7C15) ^ differing * np.uint64(0xC2B2AE3D27D4EB4F)
@@ -282,7 +283,7 @@ def slot_of(agreeing: np.uint64, differing: np.uint64, size: int) -> int:
     return int((mixed >> np.uint64(32)) & np.uint64(size - 1))
 
 
-@numba.njit(cache=True)
+@numba.njit(**BORROWED)
 def exact_distance(
     tables: AncestryTables, cache: DistanceCache, agreeing: np.uint64, differing: np.uint64, weights: Floats
 ) -> float:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from scipy.special import gammaln
 
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
@@ -19,7 +18,6 @@ from reidsim.linkage.uniqueness.pitman_likelihood import (
     probability_of_staying_unique,
     uniques_given_sample,
 )
-from reidsim.linkage.uniqueness.sums import log_gamma_ratio
 
 # Where the profile likelihood is looked at before it is refined: evenly in a, and down to b = 1 - a as good as 0.
 _EVEN = 20
@@ -65,7 +63,7 @@ def pitman_uniqueness(
     -------
     UniquenessEstimate
         Expected uniques are those given the sample's groups (see `uniques_given_sample`), which meet the sample's own
-        uniques as the sample becomes the population; `expected_uniques` here gives Hoshino's, before any sample.
+        uniques as the sample becomes the population.
         The intervals reach from the smallest to the largest value among all parameters whose log-likelihood is within
         half the quantile of chi-square (1 degree of freedom) of the largest: profile likelihood. They speak of the
         parameters, not of chance in who makes up the population.
@@ -139,41 +137,6 @@ def fit_pitman(frequencies: GroupFrequencies) -> PitmanFit:
     return PitmanFit(theta=tau - (1 - b), a=1 - b, log_likelihood=likelihood.at(tau, b), on_boundary=b == 1)
 
 
-def log_likelihood(frequencies: GroupFrequencies, theta: float, a: float) -> float:
-    """Return the logarithm of the probability of a sample's frequencies of frequencies under Pitman's formula.
-
-    Parameters
-    ----------
-    frequencies : GroupFrequencies
-    theta, a : float
-        0 <= a < 1, theta > -a.
-
-    Raises
-    ------
-    InputError
-        If the parameters are outside their range.
-    """
-    _require_parameters(theta, a)
-    sizes, counts = frequencies.sizes, frequencies.frequencies
-    ways = gammaln(frequencies.records + 1) - counts @ gammaln(sizes + 1) - gammaln(counts + 1).sum()
-    return PitmanLikelihood(frequencies).at(theta + a, 1 - a) + float(ways)
-
-
-def expected_uniques(theta: float, a: float, population_size: int) -> float:
-    """Return the expected number of uniques in a population of N people, before any sample is seen.
-
-    It is ``N G(theta + 1) G(theta + a + N - 1) / (G(theta + a) G(theta + N))``, with G the gamma function.
-
-    Raises
-    ------
-    InputError
-        If the parameters are outside their range.
-    """
-    _require_parameters(theta, a)
-    tau, b = theta + a, 1 - a
-    return population_size * float(np.exp(log_gamma_ratio(tau, b) - log_gamma_ratio(tau + population_size - 1, b)))
-
-
 def _grid() -> list[float]:
     """Return values of b = 1 - a, ascending to 1 (a = 0)."""
     decades = math.ceil(-math.log10(_SMALLEST_B * _EVEN))
@@ -190,10 +153,3 @@ def _note(frequencies: GroupFrequencies, fit: PitmanFit) -> str:
     if fit.on_boundary:
         notes.append("a = 0 fits best: the same as Ewens's formula")
     return "; ".join(notes)
-
-
-def _require_parameters(theta: float, a: float) -> None:
-    if not 0 <= a < 1:
-        raise InputError("outside the range of Pitman's formula", where="a", found=a, expected="0 <= a < 1")
-    if not -a < theta < math.inf:
-        raise InputError("outside the range of Pitman's formula", where="theta", found=theta, expected="theta > -a")

@@ -91,22 +91,18 @@ class PitmanLikelihood:
             return self._founding(math.exp(log_tau), b) - target
 
         middle = math.log(best) if 0 < best < math.inf else math.log(self.records)
-        low, high = best, best
-        if best > 0:
+
+        def edge(step: int) -> float:
+            """Return the tau at which `floor` is reached below the best one (`step` -1) or above it (1)."""
             inside = outside = middle
             while excess(outside) > 0:
-                inside, outside = outside, outside - 1
+                inside, outside = outside, outside + step
             while excess(inside) < 0:
-                inside += 1
-            low = math.exp(scipy.optimize.brentq(excess, outside, inside, xtol=_TOLERANCE, rtol=_TOLERANCE))
-        if best < math.inf:
-            inside = outside = middle
-            while excess(outside) > 0:
-                inside, outside = outside, outside + 1
-            while excess(inside) < 0:
-                inside -= 1
-            high = math.exp(scipy.optimize.brentq(excess, inside, outside, xtol=_TOLERANCE, rtol=_TOLERANCE))
-        return low, high
+                inside -= step
+            low, high = sorted((inside, outside))
+            return math.exp(scipy.optimize.brentq(excess, low, high, xtol=_TOLERANCE, rtol=_TOLERANCE))
+
+        return edge(-1) if best > 0 else best, edge(1) if best < math.inf else best
 
     def _founding(self, tau: float, b: float) -> float:
         """Return the part that depends on tau."""

@@ -15,7 +15,7 @@ from reidsim.populations.attribute_model.model import AttributeModel, build_mode
 from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
 from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
-from reidsim.random_counts import draw_multinomial
+from reidsim.random_counts import draw_multinomial, first_above
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -217,23 +217,10 @@ def _decode(keys: Integers, shape: tuple[int, ...]) -> Codes:
 
 
 @njit(cache=True)
-def _first_above(cumulative: Floats, uniform: float) -> int:
-    """Return the first position whose cumulative share is above a number in [0, 1)."""
-    low, high = 0, len(cumulative) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if cumulative[middle] > uniform:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@njit(cache=True)
 def _invert(cumulative: Floats, rows: Integers, uniforms: Floats, codes: NDArray[np.int32]) -> None:
     """Turn one uniform number per person into a code, by the person's row of shares."""
     for person in range(len(rows)):
-        codes[person] = _first_above(cumulative[rows[person]], uniforms[person])
+        codes[person] = first_above(cumulative[rows[person]], uniforms[person])
 
 
 @njit(cache=True)
@@ -244,5 +231,5 @@ def _deal(
     used = 0
     for cell in cells:
         for _ in range(counts[cell]):
-            table[cell, _first_above(cumulative[rows[cell]], uniforms[used])] += 1
+            table[cell, first_above(cumulative[rows[cell]], uniforms[used])] += 1
             used += 1

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.bundled import data_file
-from reidsim.errors import InputError, listed, nearest, not_among
+from reidsim.errors import InputError, nearest, require_among
 from reidsim.populations.attribute_model.recipe import AttributeModelRecipe, AttributeRecipe, ShareTable
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.value_groups import Combinations, GroupedAttribute, Groups, number_range, values_in_order
@@ -104,9 +104,7 @@ def build_model(recipe: AttributeModelRecipe, folder: Path) -> AttributeModel:
         names = [attribute.name for attribute in attributes]
         conditionals.append(ConditionalShares(tuple(map(names.index, section.given)), given, shares))
     domain = Domain(tuple(attributes))
-    for name in recipe.fixed_shares:
-        if name not in domain.names:
-            raise not_among("no such attribute", name, domain.names, where="fixed_shares")
+    require_among("no such attribute", recipe.fixed_shares, domain.names, where="fixed_shares")
     return AttributeModel(domain, tuple(conditionals))
 
 
@@ -114,34 +112,15 @@ def _given(
     section: AttributeRecipe, earlier: Sequence[Attribute], groupings: Mapping[str, Groups]
 ) -> list[GroupedAttribute]:
     by_name = {attribute.name: attribute for attribute in earlier}
-    for name in section.given:
-        if name not in by_name:
-            raise InputError(
-                "no earlier attribute of this name",
-                where="given",
-                found=name,
-                expected=f"one of {listed(by_name)}" if by_name else "an attribute above this one",
-                hint=nearest(name, by_name),
-            )
+    above = "an attribute above this one"
+    require_among("no earlier attribute of this name", section.given, by_name, where="given", otherwise=above)
     columns = section.table.columns if section.table is not None else {}
     for key, names in (("grouped", section.grouped), ("table.columns", columns)):
-        for name in names:
-            if name not in section.given:
-                raise InputError(
-                    "not a given attribute",
-                    where=key,
-                    found=name,
-                    expected=f"one of {listed(section.given)}" if section.given else "given = [...] to name it",
-                )
+        otherwise = "given = [...] to name it"
+        require_among("not a given attribute", names, section.given, where=key, otherwise=otherwise)
     for name, grouping in section.grouped.items():
-        if grouping not in groupings:
-            raise InputError(
-                "no such grouping",
-                where=f"grouped.{name}",
-                found=grouping,
-                expected=f"one of {listed(groupings)}" if groupings else "a section [groupings] in the recipe",
-                hint=nearest(grouping, groupings),
-            )
+        where, otherwise = f"grouped.{name}", "a section [groupings] in the recipe"
+        require_among("no such grouping", (grouping,), groupings, where=where, otherwise=otherwise)
     return [
         GroupedAttribute.of(by_name[name], groupings[section.grouped[name]] if name in section.grouped else None)
         for name in section.given
@@ -178,11 +157,8 @@ def _listed_values(members: Sequence[str]) -> tuple[str, ...]:
 
 
 def _shares_by(shares_by: Mapping[str, Mapping[str, float]], given: GroupedAttribute) -> tuple[tuple[str, ...], Floats]:
-    unknown = [group for group in shares_by if group not in given.labels]
-    if unknown:
-        raise not_among(
-            f"neither a value nor a group of {given.attribute.name!r}", unknown[0], given.labels, where="shares_by"
-        )
+    problem = f"neither a value nor a group of {given.attribute.name!r}"
+    require_among(problem, shares_by, given.labels, where="shares_by")
     missing = [given.labels[code] for code in np.unique(given.codes) if given.labels[code] not in shares_by]
     if missing:
         raise InputError(f"no shares for a value of {given.attribute.name!r}", where="shares_by", found=missing[0])
@@ -211,9 +187,7 @@ def _normalised(shares: Floats, where: Callable[[int], str], source: Path | None
 
 def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, float]) -> Floats:
     """Give some values a fixed share; the others divide the rest in the proportions they had."""
-    for value in fixed:
-        if value not in values:
-            raise not_among("no such value", value, values, where="fixed_shares")
+    require_among("no such value", fixed, values, where="fixed_shares")
     is_fixed = np.array([value in fixed for value in values])
     total = sum(fixed.values())
     others = shares[:, ~is_fixed].sum(axis=1)

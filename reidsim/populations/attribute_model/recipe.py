@@ -78,11 +78,10 @@ class AttributeRecipe(Section):
 
 
 class AttributeModelRecipe(RecipeHead):
-    """People whose attributes are drawn one after the other, each by its shares given some earlier ones.
+    """People whose attributes are drawn one after the other, each given some earlier ones.
 
     Each attribute has exactly one of ``shares``, ``shares_by``, ``table`` and ``uniform``; a table exactly one of
-    ``count`` and ``share``. Combinations that the table has and the population lacks are passed over; the other way
-    round is an error.
+    ``count`` and ``share``. Combinations that the table lacks are an error.
     """
 
     kind: Literal["attribute-model"] = Field(description="this kind")

@@ -147,19 +147,6 @@ class Genealogy:
             return np.flatnonzero(self.generation >= self.n_generations - generations)
         return self.males_of(range(-min(generations, self.n_generations), 0))
 
-    def transmitted(self, rows: Rows) -> Haplotypes:
-        """Return the haplotypes that the sons of some men are born with, shape (n_rows, n_loci)."""
-        passed_on = self.haplotypes[rows]
-        order = np.argsort(rows, kind="stable")
-        # A man may be listed as often as he has sons, each time with all of his mutations.
-        first = np.searchsorted(rows[order], self.mutations.individual, side="left")
-        times = np.searchsorted(rows[order], self.mutations.individual, side="right") - first
-        mutation = np.repeat(np.arange(len(times)), times)
-        within = np.arange(len(mutation)) - np.repeat(np.cumsum(times) - times, times)
-        sons = order[first[mutation] + within]
-        passed_on[sons, self.mutations.locus[mutation]] = self.mutations.after[mutation]
-        return passed_on
-
     def content_digest(self) -> str:
         """Return the SHA-256 of all columns, names and the seed, in hexadecimal."""
         digest = hashlib.sha256()
@@ -172,41 +159,3 @@ class Genealogy:
                 if array:
                     digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()
-
-
-def check_pedigree(genealogy: Genealogy) -> None:
-    """Check what must hold in any genealogy.
-
-    Parents are a man and a woman of earlier generations, born before their children; surnames follow the paternal
-    line; a son's haplotype is his father's but for the father's recorded mutations; women have no haplotype.
-
-    Raises
-    ------
-    InputError
-        For the first rule broken; names the row (from 0) of the first child or mutation that breaks it.
-    """
-    g = genealogy
-    children = np.flatnonzero(g.father != NO_PARENT)
-    father, mother = g.father[children], g.mother[children]
-    _require((g.father == NO_PARENT) == (g.mother == NO_PARENT), "an individual with one parent")
-    for parent, name in ((father, "father"), (mother, "mother")):
-        _require((parent >= 0) & (parent < len(g)), f"a {name} who is not in the genealogy", children)
-    _require(g.sex[father] == MAN, "a father who is not a man", children)
-    _require(g.sex[mother] == WOMAN, "a mother who is not a woman", children)
-    for parent, name in ((father, "father"), (mother, "mother")):
-        _require(g.generation[parent] < g.generation[children], f"a {name} of no earlier generation", children)
-        _require(g.birth_year[parent] < g.birth_year[children], f"a child as old as the {name}", children)
-    _require(g.surname[father] == g.surname[children], "a surname that is not the father's", children)
-    _require((g.haplotypes == NO_ALLELE).all(axis=1) == (g.sex == WOMAN), "a haplotype that does not go with the sex")
-    mutations = g.mutations
-    before = g.haplotypes[mutations.individual, mutations.locus]
-    _require((before == mutations.before) & (before != mutations.after), "a mutation that does not fit the haplotype")
-    sons = children[g.sex[children] == MAN]
-    same = g.transmitted(g.father[sons].astype(np.int64)) == g.haplotypes[sons]
-    _require(same.all(axis=1), "a haplotype that differs from the father's by more than his mutations", sons)
-
-
-def _require(holds: NDArray[np.bool_], problem: str, rows: Rows | None = None) -> None:
-    if not holds.all():
-        row = int(holds.argmin())
-        raise InputError(problem, where=f"row {row if rows is None else rows[row]}")

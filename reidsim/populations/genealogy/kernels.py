@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from reidsim.populations.genealogy.columns import Columns
 from reidsim.populations.genealogy.genealogy import MAN, NO_ALLELE, WOMAN
 from reidsim.populations.genealogy.parameters import Floats, Ints
+from reidsim.random_counts import first_above
 
 
 class MarriageRules(NamedTuple):
@@ -91,7 +92,7 @@ def marry(
             suited = -rules.years_older <= gap <= rules.years_younger and columns.wealth[man] >= columns.wealth[woman]
             if suited or rng.random() < rules.accepted_anyway:
                 break
-        children = min(1 + _draw(rules.children, rng.random()), size - filled)
+        children = min(1 + first_above(rules.children, rng.random()), size - filled)
         for child in range(start + filled, start + filled + children):
             columns.father[child] = man
             columns.mother[child] = woman
@@ -122,7 +123,7 @@ def bear(
     for child in range(start, stop):
         father, mother = columns.father[child], columns.mother[child]
         columns.surname[child] = columns.surname[father]
-        mother_age = rules.mother_ages[_draw(rules.mother_age_cumulative, rng.random())]
+        mother_age = rules.mother_ages[first_above(rules.mother_age_cumulative, rng.random())]
         columns.birth_year[child] = max(
             columns.birth_year[mother] + mother_age, columns.birth_year[father] + rules.father_at_least
         )
@@ -135,13 +136,13 @@ def bear(
         while rank < len(rules.rank_starts) and wealth >= rules.rank_starts[rank]:
             rank += 1
         columns.rank[child] = rank
-        source = _draw(rules.state_from_cumulative, rng.random())
+        source = first_above(rules.state_from_cumulative, rng.random())
         if source == 0:
             columns.state[child] = columns.state[father]
         elif source == 1:
             columns.state[child] = columns.state[mother]
         else:
-            columns.state[child] = _draw(rules.state_cumulative, rng.random())
+            columns.state[child] = first_above(rules.state_cumulative, rng.random())
         if rng.random() < 0.5:
             columns.sex[child] = MAN
             for locus in range(transmitted.shape[1]):
@@ -150,16 +151,3 @@ def bear(
             columns.sex[child] = WOMAN
             for locus in range(transmitted.shape[1]):
                 columns.haplotypes[child, locus] = NO_ALLELE
-
-
-@numba.njit(cache=True)
-def _draw(cumulative: Floats, uniform: float) -> int:
-    """Return the first position whose cumulative probability is above `uniform` (the last, if none is)."""
-    low, high = 0, len(cumulative) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if cumulative[middle] > uniform:
-            high = middle
-        else:
-            low = middle + 1
-    return low

@@ -41,7 +41,7 @@ class Labels(Section):
     label: str = Field(description="its column of labels, each of which occurs once")
     people: str = Field(description="its column of people")
     largest: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="only so many labels, those of most people; all if not given"
+        default=None, description="number of most frequent labels kept; all if not given"
     )
 
 
@@ -73,13 +73,13 @@ class Marriage(Section):
         max_length=100,
         description="wealth levels at which the second and later ranks start",
     )
-    years_older: Years = Field(description="most years that a suitable husband may be older than his wife")
-    years_younger: Years = Field(description="by how many years he may be younger")
+    years_older: Years = Field(description="most years by which a suitable husband is older than his wife")
+    years_younger: Years = Field(description="most years by which he is younger")
     # Far below the least probability allowed, two who suit nobody would be tried for minutes.
     accepted_anyway: Annotated[float, Field(ge=0.001, le=1)] = Field(
         description="probability that an unsuitable pair marries, at each attempt"
     )
-    leaves_pool: Probability = Field(description="probability, for man and woman apart, that a marriage was the last")
+    leaves_pool: Probability = Field(description="probability, for each spouse, that a marriage is the last")
 
 
 class StateFrom(Section):

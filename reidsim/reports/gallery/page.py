@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from reidsim.bundled import bundled_names
 from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.run import stress_loaded
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, require_among
 from reidsim.figures.saving import save_figure
 from reidsim.reports.gallery.exhibits import EXHIBITS, Exhibit
 from reidsim.reports.illustration import figures_of
@@ -24,17 +25,19 @@ from reidsim.scenarios.registry import kind_of, kind_of_content
 from reidsim.scenarios.study import Progress
 
 _WIDTH = 120
+_SPACES = re.compile(r"(\"(?:[^\"\\]|\\.)*\")|\s+")
 _HEAD = """# Gallery
 
-{shown}, with a figure and what it shows. This page and its pictures are made by
+{shown}, each with a finding, a figure and its command.
+Some runs are smaller than the bundled scenario; their commands show how.{ledger}
+
+This page and its pictures are the output of
 
 ```console
 {command}
 ```
-
-Runs are shortened where that is said; the numbers are those of the short runs.{ledger}
 """
-_LEDGER = " [The ledger](reproduction.md) has the\nnumbers of the papers."
+_LEDGER = "\n[The ledger](reproduction.md) has the numbers of the papers."
 
 
 def make_gallery(folder: Path, names: Sequence[str] = (), *, progress: Progress | None = None) -> Path:
@@ -60,10 +63,7 @@ def make_gallery(folder: Path, names: Sequence[str] = (), *, progress: Progress 
     """
     bundled = bundled_names("scenarios")
     names = list(dict.fromkeys(names))
-    for name in names:
-        if name not in bundled:
-            raise InputError("no bundled scenario of this name", found=name, expected=listed(bundled, 20),
-                             hint=nearest(name, bundled))  # fmt: skip
+    require_among("no bundled scenario of this name", names, bundled, shown=20)
     pictures = folder / "gallery"
     page = folder / "gallery.md"
     try:
@@ -140,7 +140,8 @@ def _command(name: str, exhibit: Exhibit) -> str:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else inline_toml(value)
+    """Return a value as it is typed in: TOML without the spaces that are outside text."""
+    return value if isinstance(value, str) else _SPACES.sub(lambda found: found[1] or "", inline_toml(value))
 
 
 def _general(result: RunResult) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +20,7 @@ from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.registry import DEFAULT_KIND, kind_of_content
-from reidsim.validation import read_text
+from reidsim.validation import read_json
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 # What the manifest of results says that hold another table than that of runs, and the table; none if it depends.
@@ -234,12 +233,7 @@ def _require_tables(folder: Path, manifest: Mapping[str, Any], tables: Mapping[s
 
 
 def _manifest(path: Path) -> dict[str, Any]:
-    try:
-        manifest = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"not valid JSON: {error}", source=path) from None
+    manifest = read_json(path)
     kinds = {"scenario": str, "content": dict, "versions": dict}
     for key, kind in kinds.items():
         if not isinstance(manifest, dict) or not isinstance(manifest.get(key), kind):

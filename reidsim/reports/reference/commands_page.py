@@ -1,4 +1,4 @@
-"""The page on commands: synopsis, arguments and options of each."""
+"""The page on commands: an example, the arguments and the options of each."""
 
 from __future__ import annotations
 
@@ -18,6 +18,26 @@ COMMANDS = "commands.md"
 _SHARED = "Options of several commands"
 
 _EXAMPLE = "Example:"
+# The guides that show commands at work.
+_GUIDES = {
+    "new": "../own-data.md",
+    "run": "../tutorial.md",
+    "report": "../reports.md",
+    "share": "../own-data.md#share",
+    "apply": "../questions.md#next-months-file",
+    "rerun": "../batches.md#nothing-lost",
+    "stress": "../stress.md",
+    "switch": "../questions.md#what-fine-or-price-changes-the-decision",
+    "attributes": "../questions.md#what-does-each-column-cost",
+    "cross-play": "../cross-play.md",
+    "score": "../questions.md#is-this-file-good-enough",
+    "reproduce": "../reproduction.md",
+    "gallery": "../gallery.md",
+    "populate": "../populations.md#make-a-file-of-people",
+    "describe": "../how-to.md#describe-a-file",
+    "explain": "../agents.md",
+    "check": "../limits.md#how-large-a-scenario-can-be",
+}
 
 
 def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
@@ -36,8 +56,10 @@ def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
         Markdown.
     """
     text = (
-        "Every command with its arguments and options; those in **bold** must be given. The [guide](../commands.md) "
-        "has an example of each. Every command has the option `--help`."
+        "Every command with an example, its arguments and options; those in **bold** must be given. A SCENARIO or "
+        "RECIPE is a bundled name, or a path if it ends in `.toml` or has a slash. As an output, `-` is standard "
+        "output, to which tables go; warnings and progress go to standard error. Outputs are written whole or not at "
+        "all, and nothing is overwritten."
     )
     commands = {"reidsim": root} | {f"reidsim {name}": command for name, command in root.commands.items()}
     rows = Counter(row for command in commands.values() for row in _rows(command).values())
@@ -54,14 +76,15 @@ def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
 
 
 def _described(name: str, command: Any, shared: Collection[str]) -> str:
-    """Return the heading and the description of one command, without the examples that its help has."""
-    purpose = (command.help or "").partition(_EXAMPLE)[0]
+    """Return the heading and the description of one command, with the first of the examples that its help has."""
+    purpose, *examples = (command.help or "").split(_EXAMPLE)
+    guide = _GUIDES.get(name.rpartition(" ")[2])
+    if guide is not None:
+        purpose += f" [Guide]({guide})."
     rows = _rows(command)
-    arguments = [each for each in _own(command) if each.param_type_name == "argument"]
-    synopsis = " ".join([name, *(["[OPTIONS]"] if len(rows) > len(arguments) else []), *map(_in_synopsis, arguments)])
-    if hasattr(command, "commands"):
-        synopsis += " COMMAND [ARGUMENTS]"
-    lines = [f"## `{name}`", "", wrapped(purpose), "", f"`{synopsis}`", ""]
+    lines = [f"## `{name}`", "", wrapped(purpose), ""]
+    if examples:
+        lines += ["```console", " ".join(examples[0].split()), "```", ""]
     own = [row for row in rows.values() if row not in shared]
     if own:
         lines += [*own, ""]
@@ -89,12 +112,6 @@ def _kinds(command: Any) -> dict[str, tuple[Any, Any]]:
     """Return what the function of a command takes, by name: the type, and what is declared about it."""
     hints = get_type_hints(inspect.unwrap(command.callback), include_extras=True)
     return {name: get_args(hint)[:2] for name, hint in hints.items() if len(get_args(hint)) > 1 and name != "return"}
-
-
-def _in_synopsis(parameter: Any) -> str:
-    name = _name(parameter)
-    shown = name if parameter.required else f"[{name}]"
-    return shown if parameter.nargs == 1 else f"{shown}..."
 
 
 def _name(parameter: Any) -> str:
@@ -140,6 +157,6 @@ def _default(parameter: Any) -> str:
     if parameter.required:
         return "required"
     default = parameter.default
-    if default is None or default is False:
+    if default is None or default is False or default == "":
         return "none"
     return f"`{default.value if isinstance(default, Enum) else default}`"

@@ -9,7 +9,7 @@ from reidsim.populations.catalogue import Recipe
 from reidsim.populations.genealogy.recipe import Labels
 from reidsim.populations.recipe import RecipeHead
 from reidsim.populations.social_media import FiguresByAge, SocialMediaRecipe
-from reidsim.reports.reference.keys import Elsewhere, described_by_path, described_sections, headings_of, table, wrapped
+from reidsim.reports.reference.keys import Elsewhere, described_by_path, described_sections, headings_of, wrapped
 from reidsim.reports.reference.words import section_classes, tag_of
 from reidsim.scenarios.adversary_schema import AdversarySection, PlannerSection, SequentialSection, WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection
@@ -107,17 +107,17 @@ def head(title: str, text: str) -> str:
 def _scenario_keys() -> str:
     """Return the page that leads to those of the games, with the sections that several games have."""
     text = (
-        "The keys of a [scenario file](../scenarios.md) depend on its key `game`. This page describes the sections "
-        "that several games share."
+        "The keys of a [scenario file](../scenarios.md) depend on its key `game`. Several games share these sections."
     )
-    rows = [
-        f'| [`"{game}"`]({page_of_game(game)}) | {_first_line(model)} | [guide]({_GUIDES[game]}) |'
-        for game, model in schemas().items()
+    games = ", ".join(f'[`"{game}"`]({page_of_game(game)})' for game in schemas())
+    parts = [
+        head("Scenario keys", text),
+        wrapped(f"The pages of the games: {games}.") + "\n",
+        "## Types and defaults\n",
+        _WORDS,
     ]
-    games = "\n".join(table(rows, ("game", "what is decided", "explained in the")))
-    parts = [head("Scenario keys", text), games + "\n", "## Types and defaults\n", _WORDS]
     for heading, (model, guide) in _SHARED.items():
-        note = f"See the [guide]({guide})."
+        note = f"[Guide]({guide})."
         parts.append(described_sections(model, _elsewhere(model), top=heading, note=note))
     return "\n".join(parts)
 
@@ -156,15 +156,14 @@ def _recipe_keys() -> str:
     text = (
         "Every key of every kind of [population recipe](../populations.md#kinds-of-recipe). "
         "`age.tail.linear` is the key `linear` of the section `[age.tail]`; keys in **bold** must be given, those of "
-        "an optional section only with it. A list of sections is written `[[attribute]]`, once for each. A "
-        "*population* is the name of a bundled recipe, or the path of a recipe or of a file that `reidsim populate` "
-        f"wrote. See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
+        "an optional section only with it. A *population* is the name of a bundled recipe, or the path of a recipe or "
+        f"of a file that `reidsim populate` wrote. See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
     )
     parts = [head("Recipe keys", text), described_by_path("Every recipe", RecipeHead, {})]
     recipes: list[type[Section]] = [*section_classes(Recipe), SocialMediaRecipe]
     for model in recipes:
         kind = tag_of(model, "kind") or ""
-        note = f"See the [guide]({_RECIPE_GUIDES[kind]})." if kind in _RECIPE_GUIDES else ""
+        note = f"[Guide]({_RECIPE_GUIDES[kind]})." if kind in _RECIPE_GUIDES else ""
         parts.append(described_by_path(f'`kind = "{kind}"`', model, _RECIPE_SECTIONS, note=note, base=RecipeHead))
     parts += [described_by_path(other.heading, model, {}) for model, other in _RECIPE_SECTIONS.items()]
     return "\n".join(parts)
@@ -184,7 +183,3 @@ def _attack_keys() -> str:
         f"generalized records in stages. See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
     )
     return "\n".join([head("Keys of attack recipes", text), described_sections(AttackRecipe, {})])
-
-
-def _first_line(model: type[Section]) -> str:
-    return (model.__doc__ or "").split("\n")[0].rstrip(".")

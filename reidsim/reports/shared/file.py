@@ -26,12 +26,14 @@ from reidsim.reports.shared.audited import audit_facts, audit_of, audit_warnings
 from reidsim.reports.shared.limit import RISK_DEFINITION, Limit
 from reidsim.reports.shared.records import SharedRecords, class_sizes
 from reidsim.tables import delimited_line, read_table
-from reidsim.validation import read_text
+from reidsim.validation import read_json
 
 FORMAT = "reidsim shared records, version 1"
 SEAL = "sidecar_sha256"
 # Sections of a scenario that say what was assumed of players and prices.
 _PARAMETERS = ("economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "agents", "safe_harbor")
+# Of a table that is written.
+_ROWS_AT_ONCE = 2**16
 _AS_DRAWN = "; as drawn in the round: who came and which attacks succeeded, no expected value"
 _CLASS_DEFINITION = (
     "shared records that agree in all quasi-identifiers as shared; where records have generalizations of their own, "
@@ -103,9 +105,12 @@ def write_shared(
 
 def csv_bytes(table: pd.DataFrame, delimiter: str = ",") -> bytes:
     """Return a table of text as CSV in UTF-8 with a header."""
-    columns = [table[name].tolist() for name in table.columns]
-    rows = [map(str, table.columns), *zip(*columns, strict=True)]
-    return "".join(delimited_line(row, delimiter) for row in rows).encode()
+    parts = [delimited_line(map(str, table.columns), delimiter).encode()]
+    # Cells are objects only while their rows are written: those of all rows are many times the file.
+    for start in range(0, len(table), _ROWS_AT_ONCE):
+        columns = [column.tolist() for _, column in table.iloc[start : start + _ROWS_AT_ONCE].items()]
+        parts.append("".join(delimited_line(row, delimiter) for row in zip(*columns, strict=True)).encode())
+    return b"".join(parts)
 
 
 def sealed(sidecar: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,12 +162,7 @@ def verify_shared(path: Path) -> dict[str, Any]:
 def _read_sidecar(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise InputError("no such file", source=path, expected="the sidecar that reidsim share writes")
-    try:
-        sidecar = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"not valid JSON: {error}", source=path) from None
+    sidecar = read_json(path)
     if not isinstance(sidecar, dict) or sidecar.get("format") != FORMAT:
         raise InputError("not a sidecar of reidsim share", source=path, expected=f"format {FORMAT!r}")
     if sealed(sidecar) != sidecar:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, not_among
+from reidsim.errors import InputError, listed, require_among
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.schema import ScenarioHead
@@ -71,8 +71,8 @@ def chosen_policy(run: StoredRun, policy: str | None) -> str:
     policies = policies_of(run)
     if policy is None and len(policies) > 1:
         raise InputError("several policies", source=run.folder, expected=f"--policy, one of {listed(policies)}")
-    if policy is not None and policy not in policies:
-        raise not_among("no such policy in the results", policy, policies, source=run.folder, where="--policy")
+    if policy is not None:
+        require_among("no such policy in the results", (policy,), policies, source=run.folder, where="--policy")
     return policy or policies[0]
 
 

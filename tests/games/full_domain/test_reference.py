@@ -12,7 +12,8 @@ from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
 from reidsim.populations.domain import Attribute, Domain, unique_rows
 from reidsim.populations.population import Population
-from reidsim.releases.hierarchy_file import read_hierarchy, read_hierarchy_rows
+from reidsim.releases.hierarchy import hierarchy_from_rows
+from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.tables import read_table
 
@@ -57,8 +58,8 @@ def arx(adult_folder):
     hierarchies = []
     for name in whole.columns:
         path = adult_folder / "arx_hierarchies" / f"adult_hierarchy_{name}.csv"
-        attribute = Attribute(name, tuple(row[0] for row in read_hierarchy_rows(path)))
-        hierarchies.append(read_hierarchy(attribute, path))
+        rows = read_hierarchy_rows(path)
+        hierarchies.append(hierarchy_from_rows(Attribute(name, tuple(row[0] for row in rows)), rows))
     return whole, sample, tuple(hierarchies)
 
 

@@ -9,11 +9,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy
-from genealogy_figures import allele_frequencies, couples, marriage_gaps, surname_spectrum
+from genealogy_figures import (
+    allele_frequencies,
+    couples,
+    haplotype_diversity,
+    marriage_gaps,
+    same_surname_given_same_haplotype,
+    surname_spectrum,
+)
 
 from reidsim.populations.genealogy import simupop_engine, vectorised
 from reidsim.populations.genealogy.genealogy import MAN
-from reidsim.populations.genealogy.statistics import haplotype_diversity, same_surname_given_same_haplotype
 
 pytest.importorskip("simuOpt", reason="simuPOP is not installed (extra simupop)")
 

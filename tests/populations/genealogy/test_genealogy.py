@@ -5,10 +5,11 @@ import dataclasses
 import numpy as np
 import pyarrow as pa
 import pytest
+from genealogy_figures import check_pedigree, transmitted
 from pyarrow import parquet
 
 from reidsim.errors import InputError
-from reidsim.populations.genealogy.genealogy import MAN, WOMAN, Mutations, check_pedigree
+from reidsim.populations.genealogy.genealogy import MAN, WOMAN, Mutations
 from reidsim.populations.genealogy.genealogy_file import read_genealogy, to_table, write_genealogy
 from reidsim.populations.genealogy.vectorised import simulate
 
@@ -55,7 +56,7 @@ def test_transmitted_haplotypes(genealogy):
         for k in np.flatnonzero(genealogy.mutations.individual == row):
             assert expected[at, genealogy.mutations.locus[k]] == genealogy.mutations.before[k]
             expected[at, genealogy.mutations.locus[k]] = genealogy.mutations.after[k]
-    np.testing.assert_array_equal(genealogy.transmitted(asked), expected)
+    np.testing.assert_array_equal(transmitted(genealogy, asked), expected)
     assert (expected != genealogy.haplotypes[asked]).any()
 
 

@@ -5,12 +5,12 @@ import warnings
 from pathlib import Path
 
 import pytest
+from genealogy_figures import check_pedigree
 
 from reidsim import memory
 from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError
 from reidsim.populations.genealogy import make, simupop_engine, vectorised
-from reidsim.populations.genealogy.genealogy import check_pedigree
 from reidsim.populations.genealogy.genealogy_file import read_genealogy, write_genealogy
 from reidsim.populations.genealogy.make import make_genealogy
 

@@ -10,9 +10,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy
-from genealogy_figures import allele_frequencies, surname_spectrum
+from genealogy_figures import (
+    allele_frequencies,
+    haplotype_diversity,
+    same_surname_given_same_haplotype,
+    surname_spectrum,
+)
 
-from reidsim.populations.genealogy.statistics import haplotype_diversity, same_surname_given_same_haplotype
 from reidsim.populations.genealogy.vectorised import simulate
 
 REPLICATES = 20

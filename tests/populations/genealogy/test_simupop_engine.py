@@ -6,9 +6,10 @@ import sys
 import numpy as np
 import pytest
 import scipy
+from genealogy_figures import check_pedigree
 
 from reidsim.errors import InputError
-from reidsim.populations.genealogy.genealogy import MAN, check_pedigree
+from reidsim.populations.genealogy.genealogy import MAN
 from reidsim.populations.genealogy.simupop_engine import simulate
 
 pytest.importorskip("simuOpt", reason="simuPOP is not installed (extra simupop)")

@@ -5,12 +5,17 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from genealogy_figures import allele_frequencies, couples, marriage_gaps, surname_spectrum
+from genealogy_figures import (
+    allele_frequencies,
+    couples,
+    haplotype_diversity,
+    marriage_gaps,
+    same_surname_given_same_haplotype,
+    surname_spectrum,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.errors import InputError
-from reidsim.populations.genealogy.statistics import haplotype_diversity, same_surname_given_same_haplotype
 from reidsim.populations.genealogy.vectorised import simulate
 
 people = st.integers(1, 20).flatmap(
@@ -50,11 +55,6 @@ def test_shares(drawn):
     assert sorted(spectrum[spectrum > 0]) == pytest.approx(
         sorted(names.count(name) / len(names) for name in set(names))
     )
-
-
-def test_one_person_cannot_be_compared():
-    with pytest.raises(InputError, match="too few people to compare; found 1; expected at least 2"):
-        haplotype_diversity(np.array([[9, 10]], dtype=np.uint8))
 
 
 def test_couples_and_gaps(villages, parameters_of):

@@ -9,14 +9,14 @@ import sys
 import numpy as np
 import pytest
 import scipy
-from genealogy_figures import couples
+from genealogy_figures import check_pedigree, couples
 from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.populations.genealogy.columns import Columns
-from reidsim.populations.genealogy.genealogy import MAN, NO_PARENT, check_pedigree
+from reidsim.populations.genealogy.genealogy import MAN, NO_PARENT
 from reidsim.populations.genealogy.kernels import MarriageRules, marry
 from reidsim.populations.genealogy.vectorised import migrate, simulate
 

@@ -15,6 +15,8 @@ from reidsim.engine.batch.tasks import RunOutcome, RunTask, Work
 
 # Outcomes are handed over, and written to disk, about this often; workers are given about as much work at a time.
 HAND_OVER_SECONDS = 0.25
+# So many runs at most, however quick: what they leave is held until it is handed over.
+_MOST_RUNS = 1_000
 
 
 class Executor(Protocol):
@@ -43,7 +45,7 @@ class Pace:
         size = 1
         if self._ended:
             quick = math.ceil(HAND_OVER_SECONDS / max(self._seconds / self._ended, 1e-6))
-            size = max(1, min(quick, len(left) // (2 * workers)))
+            size = max(1, min(quick, _MOST_RUNS, len(left) // (2 * workers)))
         return [left.popleft() for _ in range(min(size, len(left)))]
 
 

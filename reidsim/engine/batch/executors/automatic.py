@@ -10,7 +10,7 @@ from reidsim.engine.batch.executors.serial import one_by_one
 from reidsim.engine.batch.tasks import RunOutcome, RunTask, Work
 
 # Below this, starting processes, each of which has to read what the scenario names, takes longer than it saves.
-_WORTH_SECONDS = 5.0
+WORTH_SECONDS = 5.0
 
 
 class AutomaticExecutor:
@@ -35,7 +35,7 @@ class AutomaticExecutor:
             left = len(tasks) - done
             # The first run also reads files and compiles; it says something about the others only if they are few.
             expected = left * outcome.seconds if done > 1 else outcome.seconds
-            return workers == 1 or left < 2 or expected < _WORTH_SECONDS
+            return workers == 1 or left < 2 or expected < WORTH_SECONDS
 
         yield from one_by_one(work, tasks, goes_on)
         if done < len(tasks):

@@ -8,7 +8,7 @@ from reidsim.engine.batch.executors.capacity import require_carried
 from reidsim.engine.batch.executors.cluster import DaskExecutor
 from reidsim.engine.batch.executors.processes import ProcessExecutor
 from reidsim.engine.batch.executors.serial import SerialExecutor
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, require_among
 
 EXECUTORS = ("auto", "serial", "processes", "dask")
 
@@ -34,11 +34,7 @@ def executor_named(
     InputError
         If there is no such executor, or it cannot do what is asked.
     """
-    if name not in EXECUTORS:
-        expected = f"one of {listed(EXECUTORS)}"
-        raise InputError(
-            "no such executor", where="executor", found=name, expected=expected, hint=nearest(name, EXECUTORS)
-        )
+    require_among("no such executor", (name,), EXECUTORS, where="executor")
     if workers is not None and workers < 1:
         raise InputError("not a number of processes", where="workers", found=workers, expected="1 or more")
     if workers is not None:

@@ -14,13 +14,17 @@ from typing import Any
 
 from reidsim.engine.batch.executors import Pace, one_thread
 from reidsim.engine.batch.executors.capacity import workers_for
+from reidsim.engine.batch.executors.shipping import MOST_BYTES, Shipment, shipment
 from reidsim.engine.batch.tasks import KILLED, RunOutcome, RunTask, Work, attempt, code_version
 from reidsim.errors import InputError
+from reidsim.threads import in_one_thread
 
 _CONNECT_SECONDS = 5
 _FIRST_WORKER_SECONDS = 30
 _DEATHS_ALONE = 2
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+# Above so many bytes, dask warns of what is sent.
+_LARGE = "distributed.admin.large-graph-warning-threshold"
 # Packages that log each failed attempt to reach a scheduler.
 _TALKATIVE = ("distributed", "tornado", "asyncio")
 # A worker has one chunk at a time, what is done after its death is decided here, and its successor may take long to
@@ -66,7 +70,7 @@ class DaskExecutor:
             return
         with self._client(work) as client:
             cores = _cores(client)
-            sent = _Sent(client, pickle.dumps(work), tasks, cores)
+            sent = _Sent(client, shipment(work, tasks, far=self._scheduler is not None), tasks, cores)
             finished = _distributed().as_completed(sent.more(), loop=client.loop)
             try:
                 for batch in finished.batches():
@@ -140,9 +144,11 @@ def _distributed() -> Any:
 class _Sent:
     """The tasks of a batch, as futures of a cluster."""
 
-    def __init__(self, client: Any, work: bytes, tasks: Sequence[RunTask], cores: int) -> None:
+    def __init__(self, client: Any, sent: Shipment, tasks: Sequence[RunTask], cores: int) -> None:
         self._client = client
-        self._work = work
+        # A result of the cluster, so that it goes to each worker once, and is made again if it is lost with one.
+        with importlib.import_module("dask").config.set({_LARGE: f"{2 * MOST_BYTES}B"}):
+            self._work = client.submit(_as_it_is, pickle.dumps(sent), pure=False)
         self._left = deque(tasks)
         self._suspects: deque[RunTask] = deque()
         self._cores = cores
@@ -231,11 +237,15 @@ def _do(work: bytes, chunk: list[RunTask], version: str) -> list[RunOutcome]:
             found=code_version(),
             expected=version,
         )
-    with one_thread():
+    with one_thread(), in_one_thread():
         return [attempt(_loaded(work), task) for task in chunk]
 
 
-@functools.lru_cache(maxsize=4)
+def _as_it_is(work: bytes) -> bytes:
+    return work
+
+
+@functools.lru_cache(maxsize=2)
 def _loaded(work: bytes) -> Work:
-    loaded: Work = pickle.loads(work)  # noqa: S301 - from the process that gave the work
-    return loaded
+    sent: Shipment = pickle.loads(work)  # noqa: S301 - from the process that gave the work
+    return sent.unpacked()

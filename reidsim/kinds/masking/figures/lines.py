@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,11 +22,11 @@ from reidsim.figures.style import (
     sentence,
     with_unit,
 )
-from reidsim.figures.sweep import is_own
 from reidsim.games.measures import RISK, UTILITY
 from reidsim.kinds.masking.figures.subjects import masking_look, ordered_masking_policies
 from reidsim.kinds.masking.measures import SUBJECT_PAYOFF, USEFULNESS, USEFULNESS_FAIRNESS
 from reidsim.scenarios.design_schema import SweepSection
+from reidsim.scenarios.swept_values import rows_along, value_labels
 
 _COLUMNS = 3
 # Figures of the lines, each of a measure.
@@ -122,29 +120,15 @@ def lines_of_runs(runs: pd.DataFrame, sweep: SweepSection, content: Mapping[str,
     others = [key for axis in sweep.axes if axis != longest for group in axis for key in group]
     parts = []
     for group in longest:
-        rows = runs
-        for other in itertools.chain.from_iterable(own for own in longest if own != group):
-            rows = rows[is_own(rows[other], content, other)]
+        rows = rows_along(runs, longest, group, content)
         settings = ["".join(f", {key_words(key)} {_text(value)}" for key, value in zip(others, row, strict=True))
                     for row in rows[others].itertuples(index=False)]  # fmt: skip
-        labels, what = _labels(rows[group[0]])
+        labels, what = value_labels(rows[group[0]])
         words = with_unit(sentence(key_words(group[0])), group[0])
         part = rows.assign(line=[f"{words}{what}{setting}" for setting in settings], value=labels)
         numbers = pd.to_numeric(part["value"], errors="coerce")
         parts.append(part if numbers.isna().any() else part.iloc[np.argsort(numbers.to_numpy(), kind="stable")])
     return pd.concat(parts, ignore_index=True)
-
-
-def _labels(column: pd.Series[Any]) -> tuple[pd.Series[Any], str]:
-    """Return values as text, and what that text is if not the value itself."""
-    texts = column.astype(str)
-    tables = [text for text in texts.unique() if text.startswith("{")]
-    texts = texts.replace({text: f"given {n}" if len(tables) > 1 else "given" for n, text in enumerate(tables, 1)})
-    lists = {text: json.loads(text) for text in texts.unique() if text.startswith("[")}
-    lengths = {text: str(len(entries)) for text, entries in lists.items()}
-    if len(set(lengths.values())) == texts.nunique():
-        return texts.map(lengths), " (how many)"
-    return texts, ""
 
 
 def _text(value: object) -> str:

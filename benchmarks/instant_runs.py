@@ -1,0 +1,95 @@
+"""Runs that take no time but leave what a run leaves: what a batch costs beyond them, shared by `batches.py`."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memory import peak_mib
+
+from reidsim.engine.batch.batch_run import ScenarioJob, run_job
+from reidsim.engine.batch.design import Design, at_point, check_points, design_of
+from reidsim.engine.batch.executors.choice import executor_named
+from reidsim.engine.batch.one_run import ScenarioWork
+from reidsim.engine.batch.runner import tasks_of
+from reidsim.engine.batch.tasks import RunTask, Tables
+from reidsim.scenarios.load import LoadedScenario, load_scenario
+
+
+@dataclass(frozen=True)
+class Instant:
+    """Leaves tables like those of one run, without solving anything."""
+
+    tables: Tables
+
+    def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
+        """Return the tables with other numbers."""
+        by = task.point * 1e-9
+        return {
+            name: {
+                column: [value + by if isinstance(value, float) else value for value in values]
+                for column, values in table.items()
+            }
+            for name, table in self.tables.items()
+        }, ()
+
+    def fingerprint(self, task: RunTask) -> None:
+        """Read nothing."""
+
+
+class InstantJob(ScenarioJob):
+    """Does such runs."""
+
+    def work(self, loaded: LoadedScenario[Any], design: Design) -> Any:
+        """Return what does the runs, having done one that is real."""
+        task = tasks_of(loaded, Design(design.points[:1]), at_point(loaded, {}).content)[0]
+        return Instant(ScenarioWork(loaded)(task)[0])
+
+
+def swept(scenario: Path, n: int) -> LoadedScenario[Any]:
+    """Return a scenario with n points that differ in the loss."""
+    return load_scenario(scenario, {"sweep.values": {"economics.loss": {"from": 1, "to": 200, "points": n}}})
+
+
+def batch_of(scenario: Path, n: int, executor: str) -> dict[str, float]:
+    """Run n such runs into a folder and ask for them again, in this process, which does nothing else.
+
+    Returns
+    -------
+    dict of str to float
+        `seconds`, `resumed` (seconds to see that nothing is left to do), and peak memory in MiB: `before` the runs,
+        once they `ended`, and with all tables `written`.
+    """
+    loaded, found = swept(scenario, n), {"before": peak_mib()}
+
+    def note(doing: str, done: int, total: int) -> None:
+        if doing == "running":
+            found["before" if done == 0 else "ended"] = peak_mib()
+
+    workers = None if executor == "serial" else 2
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.perf_counter()
+        run_job(
+            InstantJob(), loaded, executor_named(executor, workers=workers), folder=Path(folder, "out"), progress=note
+        )
+        found |= {"seconds": time.perf_counter() - begun, "written": peak_mib()}
+        begun = time.perf_counter()
+        run_job(InstantJob(), loaded, folder=Path(folder, "out"), resume=True)
+        found["resumed"] = time.perf_counter() - begun
+    return found
+
+
+def seconds_of_check(scenario: Path, n: int) -> tuple[float, float]:
+    """Return how long the check of n points takes, and how long it would if each was checked whole."""
+    loaded = swept(scenario, n)
+    design = design_of(loaded)
+    begun = time.perf_counter()
+    check_points(loaded, design)
+    ours, sample = time.perf_counter() - begun, min(n, 500)
+    begun = time.perf_counter()
+    for point in range(sample):
+        at_point(loaded, design.values(point)).refuse_code()
+    return ours, (time.perf_counter() - begun) / sample * n

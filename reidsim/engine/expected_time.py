@@ -1,0 +1,248 @@
+"""How long a scenario is expected to take: a part of one of its runs is tried, and the time of all of it follows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.engine.batch.design import Design, at_point, has_numbered_replications
+from reidsim.engine.batch.executors.automatic import WORTH_SECONDS
+from reidsim.engine.batch.executors.capacity import default_workers
+from reidsim.engine.batch.one_run import ScenarioWork
+from reidsim.engine.batch.studies import GivenStudy, data_key
+from reidsim.engine.batch.tasks import RunTask
+from reidsim.engine.memory import needed_memory
+from reidsim.engine.single_run import run_once
+from reidsim.errors import InputError
+from reidsim.random_streams import replication_seed
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.portions import Portions
+from reidsim.scenarios.registry import kind_of
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import Study
+from reidsim.wording import counted
+
+# Trials begin with so many units of work, and end before they are expected to have taken so many seconds.
+_FIRST_UNITS, _SECONDS = 32, 1.8
+# The next trial is of so many times as many units, if there is time for it.
+_LEAST_GROWTH, _GROWTH = 4, 16
+# By which share the seconds of a trial differ from time to time.
+_NOISE = 0.1
+# Below it no estimate is better than that it is little.
+_LITTLE = 10.0
+_UNITS_OF_TIME = (("second", 1), ("minute", 60), ("hour", 3_600), ("day", 86_400))
+
+# The seconds that each kind of step of a run took with a part of a study.
+Seconds = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """How long something is expected to take.
+
+    Parameters
+    ----------
+    low, high : float
+        Seconds; `high` is infinite where no part of a run was short enough to be tried.
+    share : float
+        Of the units of work of a run, that of the largest trial.
+    tried : float
+        Seconds of that trial.
+    workers : int
+        Processes that share the work.
+    """
+
+    low: float
+    high: float
+    share: float
+    tried: float
+    workers: int = 1
+
+    def times(self, factor: float) -> Expected:
+        """Return it of so many times as much work."""
+        return replace(self, low=self.low * factor, high=self.high * factor)
+
+    def __str__(self) -> str:
+        """Return it as a phrase."""
+        if self.high < _LITTLE:
+            return f"less than {counted(_LITTLE, 'second')}"
+        if self.high == np.inf:
+            return f"more than {duration(self.low, self.low).removeprefix('about ')}"
+        part = "a run" if self.share == 1 else f"{100 * self.share:.2g} % of a run"
+        on = "" if self.workers == 1 else f" in {self.workers} processes"
+        return f"{duration(self.low, self.high)}{on}, from a trial of {part} in {self.tried:.2g} s"
+
+
+def duration(low: float, high: float) -> str:
+    """Return a range of seconds in the unit that suits the upper end, with two digits: ``about 3 minutes``."""
+    name, size = next((unit for unit in reversed(_UNITS_OF_TIME) if high >= 2 * unit[1]), _UNITS_OF_TIME[0])
+    first, last = (max(float(f"{seconds / size:.2g}"), 1.0) for seconds in (low, high))
+    if last < 1.5 * first:
+        return f"about {counted(last, name)}"
+    return f"{first:,.0f} to {counted(last, name)}"
+
+
+def expected_run(study: Study[Any], built: float) -> Expected | None:
+    """Return how long a run of a study takes; None if it cannot be cut down.
+
+    Parameters
+    ----------
+    study : Study
+    built : float
+        Seconds that it took to build.
+    """
+    return expected_steps(study, _play_once, np.array([study.draws]), built)
+
+
+def expected_batch(
+    loaded: LoadedScenario[ScenarioHead], design: Design, study: Study[Any], built: float
+) -> Expected | None:
+    """Return how long the runs of a batch take, by the number of processes; see `expected_run`.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+        Before the values of any point.
+    design : Design
+    study : Study
+        Of the first point.
+    built : float
+        Seconds that it took to build.
+    """
+    kind, replications = kind_of(loaded.scenario), design.replications
+    workers = min(default_workers(needed_memory(study) or 0), design.n_runs)
+    if not kind.decides or kind.in_rounds(study.scenario):
+        return expected_steps(study, _play_once, np.array([design.n_runs]), design.n_runs * built, workers)
+    groups = ScenarioWork(loaded, design).groups
+    drawn_once = has_numbered_replications(loaded.scenario)
+    # Of the points that are built from the same data the last, by these data.
+    points = [at_point(loaded, design.values(at)) for at in np.unique(design.alike(kind.amount_keys)).tolist()]
+    built_from = {data_key(each): each for each in points}
+    builds = len(built_from) * (1 if drawn_once else replications)
+    if builds > 1 and built < _SECONDS:
+        seed = loaded.scenario.seed if drawn_once else replication_seed(loaded.scenario.seed, replications - 1)
+        last = at_point(list(built_from.values())[-1], {}, seed)
+        built += (builds - 1) * _seconds(lambda: kind.build_after(last, study))
+    else:
+        built *= builds
+    first = replications * len(groups)
+    steps = np.array([first, design.n_runs - first])
+    largest = max(groups, key=len)
+
+    def play(part: Study[Any]) -> Seconds:
+        work, seconds = ScenarioWork(loaded, design, GivenStudy(part)), np.zeros(2)
+        for step, point in enumerate(largest[:2]):
+            seconds[step] = _seconds(partial(work, _task(design, point, part)))
+        return seconds
+
+    return expected_steps(study, play, steps, built, workers)
+
+
+def _task(design: Design, point: int, part: Study[Any]) -> RunTask:
+    return RunTask("", point, 0, part.scenario.seed, design.values(point))
+
+
+def _play_once(part: Study[Any]) -> Seconds:
+    return np.array([_seconds(lambda: run_once(part.loaded, study=part))])
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    clock = Clock()
+    work()
+    return clock.seconds
+
+
+class Clock:
+    """Seconds since it was made: of the wall, or of the processor where other programs keep it busy."""
+
+    def __init__(self) -> None:
+        self._begun = time.perf_counter(), time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        """The lesser of the two."""
+        return min(time.perf_counter() - self._begun[0], time.process_time() - self._begun[1])
+
+
+def expected_steps(
+    study: Study[Any], play: Callable[[Study[Any]], Seconds], steps: NDArray[np.int64], built: float, workers: int = 1
+) -> Expected | None:
+    """Return how long so many steps of each kind take, with what is built before them; None if it cannot be told.
+
+    Parameters
+    ----------
+    study : Study
+    play : callable
+        Plays a part of it; returns the seconds of a step of each kind.
+    steps : ndarray of int64
+        How many steps of each kind there are.
+    built : float
+        Seconds of building.
+    workers : int
+        Processes that share the steps.
+    """
+    once = study.scenario.model_copy(update={"replications": 1})
+    portions = kind_of(once).portions(study.with_loaded(replace(study.loaded, scenario=once)))
+    if portions is None or portions.units == 1:
+        return None
+    try:
+        sizes, found = trials(portions, play)
+    except InputError:
+        # A part can be refused that is too small for what a scenario asks of all.
+        return None
+    some = steps > 0
+    low, high = (built + float(seconds[some] @ steps[some]) for seconds in extrapolated(sizes, found, portions.units))
+    share, tried = sizes[-1] / portions.units, float(found[-1].sum())
+    if workers == 1 or high < WORTH_SECONDS:
+        return Expected(low, high, share, tried)
+    return Expected(low / workers, high / workers, share, tried, workers)
+
+
+def trials(portions: Portions, play: Callable[[Study[Any]], Seconds]) -> tuple[list[int], list[Seconds]]:
+    """Return the units of work of some trials, ascending, and what each took."""
+    clock, whole = Clock(), portions.units
+    least = min(portions.least, whole)
+    # What is read and compiled the first time is no part of what a run takes.
+    first = play(portions.study_of(least))
+    if clock.seconds > _SECONDS / 2:
+        return [least], [first]
+    sizes = [min(max(_FIRST_UNITS, least), whole)]
+    found = [play(portions.study_of(sizes[-1]))]
+    while sizes[-1] < whole:
+        left = _SECONDS - clock.seconds
+        growth = left / max(found[-1].sum(), 1e-9) if len(sizes) == 1 else _growth(sizes, found, left)
+        # Without a second one nothing is told.
+        growth = min(max(growth, _LEAST_GROWTH if len(sizes) == 1 else 0), _GROWTH)
+        size = min(whole, int(growth * sizes[-1]))
+        if size < min(whole, _LEAST_GROWTH * sizes[-1]):
+            break
+        sizes.append(size)
+        found.append(play(portions.study_of(size)))
+    return sizes, found
+
+
+def _growth(sizes: Sequence[int], found: Sequence[Seconds], left: float) -> float:
+    """Return how many times as large as the last a trial may be to end in time, if it is on the line of the others."""
+    before, last = (seconds.sum() for seconds in found[-2:])
+    slope = max((last - before) / (sizes[-1] - sizes[-2]), 1e-9)
+    return float(1 + (left - last) / slope / sizes[-1])
+
+
+def extrapolated(sizes: Sequence[int], found: Sequence[Seconds], units: int) -> tuple[Seconds, Seconds]:
+    """Return the least and the most that all units of work are expected to take, by kind of step.
+
+    They are on the lines through the last two trials, had each of these taken some more or less than it did.
+    """
+    last = found[-1]
+    if len(sizes) == 1:
+        return last, last if sizes[-1] == units else np.full_like(last, np.inf)
+    per_unit = (last - found[-2]) / (sizes[-1] - sizes[-2])
+    vague = _NOISE * last / (sizes[-1] - sizes[-2])
+    low, high = (last + np.maximum(slope, 0) * (units - sizes[-1]) for slope in (per_unit - vague, per_unit + vague))
+    return low, high

@@ -1,0 +1,95 @@
+"""How long a stress test is expected to take: as many points as it has, at the time of some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reidsim.engine.batch.design import Design, sweep_points
+from reidsim.engine.expected_time import Clock, Expected, Seconds, expected_batch, expected_steps
+from reidsim.engine.stress.checks import says_who_comes, uncertainty_of, wanted_parts
+from reidsim.engine.stress.designs import design_points, robustness_points, sensitivity_design
+from reidsim.engine.stress.outcomes import AmountEvaluator, asks_for_people, can_be_played_at_once, chosen_policies
+from reidsim.engine.stress.parts import curve_points
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.registry import kind_of
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.stress_schema import RobustnessSection
+from reidsim.scenarios.study import Study
+
+# Points that differ only in money take so little that several are timed.
+_TIMED_POINTS = 4
+
+
+def expected_stress(loaded: LoadedScenario[ScenarioHead], study: Study[Any], built: float) -> Expected | None:
+    """Return how long the points of a stress test take; None if that cannot be told.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    study : Study
+    built : float
+        Seconds that it took to build.
+    """
+    scenario = loaded.scenario
+    together: list[pd.DataFrame] = []
+    apart: list[pd.DataFrame] = []
+    for points in _points_of_parts(loaded):
+        if says_who_comes(points):
+            return None
+        at_once = can_be_played_at_once(scenario, tuple(map(str, points.columns)))
+        (together if at_once else apart).append(points)
+    parts = []
+    if together:
+        parts.append(_expected_together(loaded, study, built, together[0], sum(len(points) for points in together)))
+    if apart:
+        # What is tried of the largest part goes for the others.
+        largest = max(apart, key=len)
+        part = expected_batch(loaded, Design(largest, scenario.replications), study, built)
+        parts.append(part and part.times(sum(len(points) for points in apart) / len(largest)))
+    known = [part for part in parts if part is not None]
+    if not known or len(known) < len(parts):
+        return None
+    longest = max(known, key=lambda part: part.high)
+    return replace(longest, low=sum(part.low for part in known), high=sum(part.high for part in known))
+
+
+def _points_of_parts(loaded: LoadedScenario[ScenarioHead]) -> Iterator[pd.DataFrame]:
+    """Yield the points of every part of a stress test."""
+    scenario = loaded.scenario
+    section = wanted_parts(scenario)
+    if section.sensitivity is not None:
+        uncertainty = uncertainty_of(scenario)
+        yield design_points(uncertainty, sensitivity_design(uncertainty, section.sensitivity, scenario.seed))
+    if section.robustness is not None or section.discovery is not None:
+        samples = (section.robustness or RobustnessSection()).samples
+        yield robustness_points(uncertainty_of(scenario), samples, scenario.seed)
+    for _, points in curve_points(scenario, section.beliefs):
+        yield points
+    if section.map is not None:
+        yield sweep_points(section.map.as_sweep())
+
+
+def _expected_together(
+    loaded: LoadedScenario[ScenarioHead], study: Study[Any], built: float, points: pd.DataFrame, number: int
+) -> Expected | None:
+    """Return how long so many points take that differ only in money, of which some are given."""
+    scenario = loaded.scenario
+    section = wanted_parts(scenario)
+    policies, people = chosen_policies(scenario, section.policies), asks_for_people(scenario, section)
+
+    def play(part: Study[Any]) -> Seconds:
+        clock = Clock()
+        amounts = kind_of(scenario).amount_points(part)
+        assert amounts is not None  # noqa: S101 - asked for where the kind has some
+        evaluator = AmountEvaluator(loaded, amounts, policies, section.risk_level, people=people)
+        evaluator.at(points.iloc[:1], "informed")
+        first, clock = clock.seconds, Clock()
+        evaluator.at(points.iloc[:_TIMED_POINTS], "informed")
+        return np.array([first, clock.seconds / min(_TIMED_POINTS, len(points))])
+
+    return expected_steps(study, play, np.array([1, number - 1]), built)

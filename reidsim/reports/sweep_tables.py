@@ -1,0 +1,170 @@
+"""The tables that a sweep prints: one measure at its points, in 80 characters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rich.table import Table
+
+from reidsim.measures import Measure
+from reidsim.reports.terminal_table import WIDTH, columns_that_fit, text_with_interval, titled_table
+from reidsim.scenarios.design_schema import SweepSection
+from reidsim.scenarios.swept_values import rows_along, value_labels
+from reidsim.validation import validated
+
+# Between columns, and around all.
+_RULE = 3
+_EDGES = 1
+# Points that are printed of a block.
+_MOST_POINTS = 20
+# Characters of a value of a key.
+_LONGEST = 24
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Points that are shown together: names and values of keys, and texts by policy, without and with the interval."""
+
+    keys: dict[str, list[str]]
+    means: pd.DataFrame
+    intervals: pd.DataFrame
+
+
+def sweep_tables(
+    measure: Measure, means: pd.DataFrame, halves: pd.DataFrame, content: Mapping[str, Any], title: str
+) -> Iterator[Table]:
+    """Lay out a measure of a sweep: a block for each of the keys that change one at a time, or one for all keys.
+
+    A block has a row per point and a column per policy. Where the policies do not fit beside each other, those of a
+    block of one key are its rows, at some of its values, without intervals; those of several keys are split.
+
+    Parameters
+    ----------
+    measure : Measure
+    means, halves : DataFrame
+        The measure and the half-widths of its confidence intervals, indexed by the swept keys, a column per policy (or
+        size of the release and adversary).
+    content : mapping
+        The scenario as plain data.
+    title : str
+        Of the first table.
+
+    Yields
+    ------
+    Table
+        The last one has the caption.
+    """
+    repeated = not halves.isna().all(axis=None)
+    tables: list[Table] = []
+    left = 0
+    for block in _blocks(measure, means, halves, content):
+        heading = measure.label if len(block.keys) > 1 else f"{measure.label} by {next(iter(block.keys))}"
+        left += max(0, len(block.means) - _MOST_POINTS)
+        for columns, rows in _laid_out(block):
+            table = titled_table(heading if tables else f"{title}\n{heading}", columns, left=list(block.keys))
+            for row in rows:
+                table.add_row(*row)
+            tables.append(table)
+    caption = "means, with the half-width of their 95% interval where it fits; " if repeated else ""
+    tables[-1].caption = f"{caption}other measures in statistics.parquet" + (
+        f", as {left:,} more points" if left else ""
+    )
+    yield from tables
+
+
+def key_names(keys: Sequence[str]) -> dict[str, str]:
+    """Return the last part of each key, with as many parts before it as tell it apart from the others.
+
+    Parameters
+    ----------
+    keys : sequence of str
+        Key paths, such as ``"economics.loss"``.
+    """
+    names = {}
+    for key in keys:
+        parts = key.split(".")
+        ends = [".".join(parts[start:]) for start in reversed(range(len(parts)))]
+        alone = (end for end in ends if sum(f".{other}".endswith(f".{end}") for other in keys) == 1)
+        names[key] = next(alone, key)
+    return names
+
+
+def _blocks(
+    measure: Measure, means: pd.DataFrame, halves: pd.DataFrame, content: Mapping[str, Any]
+) -> Iterator[_Block]:
+    """Yield the points along each group of keys that change in turn, without the keys that do not change in them."""
+    keys = [str(name) for name in means.index.names]
+    policies = [", ".join(map(str, name if isinstance(name, tuple) else (name,))) for name in means.columns]
+    table = means.index.to_frame(index=False)
+    texts, bare = (
+        pd.DataFrame(
+            [
+                [text_with_interval(measure, *pair) for pair in zip(*row, strict=True)]
+                for row in zip(means.to_numpy(), of.to_numpy(), strict=True)
+            ],
+            columns=policies,
+        )
+        for of in (halves, halves * np.nan)
+    )
+    in_turn = next((axis for axis in validated(SweepSection, content["sweep"], "sweep").axes if len(axis) > 1), ())
+    names = key_names(keys)
+    for group in in_turn or [tuple(keys)]:
+        others = {key for other in in_turn if other != group for key in other}
+        rows = rows_along(table, in_turn, group, content)
+        own = [key for key in keys if key not in others]
+        if in_turn and pd.api.types.is_numeric_dtype(rows[group[0]].dtype):
+            # The scenario's own value is a point of the first key alone; other keys stay in their order.
+            places = [np.asarray(pd.factorize(rows[key])[0]) for key in reversed(own) if key not in group]
+            rows = rows.iloc[np.lexsort([rows[group[0]].to_numpy(), *places])]
+        varying = [key for key in own if len(rows[key].unique()) > 1] or own[:1]
+        labels = dict(_values(rows[key], names[key]) for key in varying)
+        yield _Block(labels, bare.loc[rows.index], texts.loc[rows.index])
+
+
+def _values(column: pd.Series[Any], name: str) -> tuple[str, list[str]]:
+    """Return a key and its values as text, short enough to leave room for the measure."""
+    if pd.api.types.is_float_dtype(column.dtype):
+        return name, [f"{value:,.10g}" for value in column]
+    if pd.api.types.is_integer_dtype(column.dtype):
+        return name, [f"{value:,}" for value in column]
+    texts, what = value_labels(column)
+    return name + what, [text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" for text in texts]
+
+
+def _laid_out(block: _Block) -> Iterator[tuple[list[str], list[list[str]]]]:
+    """Yield columns and rows of tables that are 80 characters wide, if names and values let them."""
+    columns = {name: [name, *block.intervals[name].iloc[:_MOST_POINTS]] for name in block.intervals}
+    keys = [[name, *values[:_MOST_POINTS]] for name, values in block.keys.items()]
+    texts = list(columns.values())
+    if len(keys) == 1 and sum(map(_width, [*keys, *texts])) > WIDTH - _EDGES:
+        yield _turned(block)
+        return
+    for shown in columns_that_fit(sum(map(_width, keys)) - _RULE, [max(map(len, text)) for text in texts]):
+        yield _table([*keys, *texts[shown]])
+
+
+def _turned(block: _Block) -> tuple[list[str], list[list[str]]]:
+    """Return a table with a row per policy and a column for as many values as fit, from the first to the last."""
+    ((name, values),) = block.keys.items()
+    policies = [name, *block.means.columns]
+    every = [[value, *row] for value, row in zip(values, block.means.to_numpy().tolist(), strict=True)]
+    chosen = every
+    for shown in range(len(every), 1, -1):
+        chosen = [every[place] for place in np.linspace(0, len(every) - 1, shown).round().astype(int)]
+        if sum(map(_width, [policies, *chosen])) <= WIDTH - _EDGES:
+            break
+    return _table([policies, *chosen])
+
+
+def _width(column: Sequence[str]) -> int:
+    return _RULE + max(map(len, column))
+
+
+def _table(columns: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
+    """Return the heads of columns, and the rows below."""
+    heads, *rows = zip(*columns, strict=True)
+    return list(heads), [list(row) for row in rows]

@@ -1,0 +1,94 @@
+"""A dask cluster of two workers over TCP that work elsewhere and see the scenario's files, or none, or others."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import reidsim
+from reidsim.engine.batch.executors import shipping
+from reidsim.errors import InputError
+
+TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
+TABLES = ("runs", "statistics", "differences", "distributions")
+# In this worker's eyes the folder is another disk, with another file of a name that the scenario says.
+HIDDEN = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+          'mount -t tmpfs none "$0" && echo other > "$0/patients.csv" && exec "$@"']  # fmt: skip
+pytestmark = [
+    pytest.mark.deep,
+    pytest.mark.skipif(
+        not shutil.which("unshare")
+        or subprocess.run([*HIDDEN[:4], "true"], capture_output=True, check=False).returncode,
+        reason="no folder can be hidden from a process",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """Yield the address of a scheduler, and two folders of which its workers see the second alone."""
+    pytest.importorskip("distributed")
+    here = tmp_path_factory.mktemp("here")
+    folders = [here / "hidden", here / "shared"]
+    for folder in folders:
+        shutil.copytree(TOWN, folder)
+        shutil.copy(folder / "patients.csv", folder / "again.csv")
+        with (folder / "town.toml").open("a", encoding="utf-8") as file:
+            # A relative path, and an absolute one.
+            file.write(f'[sweep.values]\n"release.path" = ["patients.csv", "{folder}/again.csv"]\n')
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+    scheduler = ["distributed.cli.dask_scheduler", "--host", address, "--no-dashboard"]
+    worker = ["distributed.cli.dask_worker", address, "--no-dashboard", "--no-nanny", "--nthreads", "1"]
+    started = [
+        subprocess.Popen([*before, sys.executable, "-P", "-m", *command], cwd=elsewhere,
+                         env={**os.environ, "PYTHONPATH": str(Path(reidsim.__file__).parents[1])},
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for before, command in (([], scheduler), *[([*HIDDEN, str(folders[0])], worker)] * 2)
+    ]  # fmt: skip
+    try:
+        wait_for_two(address)
+        yield address, *folders
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def wait_for_two(address):
+    from distributed import Client
+
+    with Client(address, timeout=60, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
+
+
+@pytest.mark.parametrize("seen", [False, True])
+def test_workers_elsewhere_give_the_bytes_of_a_serial_batch(cluster, tmp_path, seen):
+    address, *folders = cluster
+    folder = folders[seen]
+    changes = {"attributes.sex.draw": True, "replications": 2}
+    for name, how in {"serial": {}, "dask": {"scheduler": address}}.items():
+        town, out = folder / "town.toml", tmp_path / name
+        result = reidsim.run_batch(town, overrides=changes, executor=name, folder=out, **how)
+        assert set(result.runs["state"]) == {"complete"}
+    for table in TABLES:
+        assert (tmp_path / "dask" / f"{table}.parquet").read_bytes() == (
+            tmp_path / "serial" / f"{table}.parquet"
+        ).read_bytes()
+
+
+def test_files_too_large_to_be_sent_have_to_be_seen(cluster, tmp_path, monkeypatch):
+    address, hidden, shared = cluster
+    monkeypatch.setattr(shipping, "MOST_BYTES", 10)
+    sweep = {"sweep.values": {"economics.loss": [30, 60]}}
+    reidsim.run_batch(shared / "town.toml", overrides=sweep, executor="dask", scheduler=address)
+    with pytest.raises(
+        InputError, match=r"a dask worker does not see the same files: .*patients\.csv.*on every computer"
+    ):
+        reidsim.run_batch(hidden / "town.toml", overrides=sweep, executor="dask", scheduler=address)

@@ -1,0 +1,176 @@
+"""How long a scenario is expected to take, against how long it takes; and that a study cut down is a part of it."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reidsim.engine import expected_time
+from reidsim.engine.batch.design import design_of
+from reidsim.engine.expected_time import Clock, duration, expected_batch, expected_run, extrapolated, trials
+from reidsim.engine.run import describe_with_time, run_loaded
+from reidsim.engine.single_run import run_once
+from reidsim.engine.stress.expected_time import expected_stress
+from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.portions import Portions
+from reidsim.scenarios.registry import kind_of
+
+SMALL_MASKING = {
+    "population.recipe": "ystr-genealogy-small", "targets.size": 40, "resources.registry.size": 1000,
+    "resources.genealogy.size": 1000, "replications": 1,
+}  # fmt: skip
+SMALL_RELEASES = {"release.sizes": [60, 90], "release.samples": 2, "figures.settings.records": 60}
+
+
+def study_of(name, changes):
+    loaded = load_scenario(name, changes)
+    return kind_of(loaded.scenario).build(loaded)
+
+
+@given(
+    fixed=st.floats(0, 5), each=st.floats(1e-6, 1e-2), sizes=st.tuples(st.integers(10, 99), st.integers(100, 2000)),
+    units=st.integers(2000, 10**7),
+)  # fmt: skip
+def test_time_that_is_linear_is_within_the_range(fixed, each, sizes, units):
+    found = [np.array([fixed + each * size]) for size in sizes]
+    low, high = extrapolated(sizes, found, units)
+    assert low <= (fixed + each * units) * (1 + 1e-9)
+    assert high >= (fixed + each * units) * (1 - 1e-9)
+
+
+def test_of_a_whole_run_nothing_is_extrapolated_and_of_one_part_no_upper_end_is_known():
+    assert extrapolated([64], [np.array([2.0])], 64) == (2.0, 2.0)
+    assert extrapolated([32], [np.array([2.0])], 64) == (2.0, np.inf)
+    assert extrapolated([32, 64], [np.array([1.0]), np.array([2.0])], 64) == (2.0, 2.0)
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """What plays units that take some seconds, and some more whatever their number, by a clock of its own."""
+    spent = [0.0]
+
+    class Told:
+        def __init__(self):
+            self.begun = spent[0]
+
+        @property
+        def seconds(self):
+            return spent[0] - self.begun
+
+    def play(fixed, each, units):
+        spent[0] += fixed + each * units
+        return np.array([fixed + each * units])
+
+    monkeypatch.setattr(expected_time, "Clock", Told)
+    return play, spent
+
+
+@pytest.mark.parametrize(("each", "most"), [(1e-3, 2_000), (1e-2, 200), (1e-6, 10**6)])
+def test_trials_end_in_time_and_reach_what_fits_into_it(played, each, most):
+    play, spent = played
+    sizes, found = trials(Portions(10**6, lambda units: units), partial(play, 0.05, each))
+    assert sizes == sorted(sizes)
+    assert len(found) == len(sizes) > 1
+    assert most / 20 <= sizes[-1] <= most
+    assert spent[0] < 2.5
+
+
+def test_a_run_of_which_no_part_is_short_is_tried_once(played):
+    play, spent = played
+    assert trials(Portions(100, lambda units: units, 3), partial(play, 1.0, 0.0)) == ([3], [np.array([1.0])])
+    assert spent[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (30, 34, "about 34 seconds"), (20, 70, "20 to 70 seconds"), (100, 190, "2 to 3 minutes"),
+        (7000, 7300, "about 2 hours"), (86_400, 864_000, "1 to 10 days"), (0.2, 12, "1 to 12 seconds"),
+    ],
+)  # fmt: skip
+def test_times_are_told_in_units_that_suit_them(low, high, text):
+    assert duration(low, high) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("wan2015", {"publisher.policies": ["basic", "safe-harbor"]}),
+        ("wan2021", SMALL_MASKING),
+        ("xia2021", SMALL_RELEASES),
+    ],
+)
+def test_a_study_cut_down_to_all_of_it_has_the_same_results(name, changes):
+    study = study_of(name, changes)
+    portions = kind_of(study.scenario).portions(study)
+    whole, again = run_once(study.loaded, study=study), portions.study_of(portions.units)
+    assert again is not study
+    np.testing.assert_allclose(
+        run_once(again.loaded, study=again).summary.select_dtypes("number"),
+        whole.summary.select_dtypes("number"), rtol=1e-12,
+    )  # fmt: skip
+
+
+def test_rows_of_a_table_cut_down_have_the_payoffs_that_they_have_among_all():
+    study = study_of("wan2015", {"publisher.policies": ["basic"]})
+    kind = kind_of(study.scenario)
+    part = kind.portions(study).study_of(50)
+    rows = np.linspace(0, study.space.n_records - 1, 50).astype(int)
+    whole, found = (kind.play(each)["basic"].equilibrium for each in (study, part))
+    np.testing.assert_array_equal(part.weights, study.weights[rows])
+    np.testing.assert_array_equal(found.strategies, whole.strategies[rows])
+    np.testing.assert_array_equal(found.publisher_payoff, whole.publisher_payoff[rows])
+
+
+def test_the_time_of_a_batch_grows_with_points_and_replications(monkeypatch):
+    monkeypatch.setattr(expected_time, "trials", lambda portions, play: ([portions.units], [np.array([3.0, 1.0])]))
+    monkeypatch.setattr(expected_time, "default_workers", lambda needed: 1)
+    study = study_of("wan2015", {})
+
+    kind = kind_of(study.scenario)
+    monkeypatch.setattr(type(kind), "build_after", lambda self, loaded, before: None)
+
+    def seconds(losses, replications):
+        changes = {"sweep.values": {"economics.loss": losses}, "replications": replications}
+        loaded = load_scenario("wan2015", changes)
+        return round(expected_batch(loaded, design_of(loaded), study, 10.0).high)
+
+    # The first of the points that differ only in money takes 3 s, each other 1 s; people are read for each replication.
+    assert seconds([100, 200], 1) == 10 + 3 + 1
+    assert seconds([100, 200, 300], 1) == 10 + 3 + 2
+    assert seconds([100, 200, 300], 4) == 4 * (10 + 3 + 2)
+
+
+def test_the_time_of_a_stress_test_is_that_of_its_points(monkeypatch):
+    monkeypatch.setattr(expected_time, "trials", lambda portions, play: ([portions.units], [np.array([3.0, 0.5])]))
+    study = study_of("wan2015", {})
+    uncertain = {"economics.loss": {"distribution": "uniform", "low": 100, "high": 500}}
+    changes = {
+        "uncertainty": {"samples": 4, "parameters": uncertain},
+        "stress": {
+            "outputs": ["risk"],
+            "robustness": {"samples": 7},
+            "sensitivity": {"method": "morris", "samples": 5},
+        },
+    }
+    # Trajectories of two points each, and seven; the first takes 3 s, others half a second.
+    found = expected_stress(load_scenario("wan2015", changes), study, 10.0)
+    assert found.high == 10 + 3 + (5 * 2 + 7 - 1) * 0.5
+
+
+def test_what_cannot_be_cut_down_is_not_tried():
+    assert expected_run(study_of("guo2023", {}), 0.0) is None
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("name", "changes"), [("wan2015", {}), ("xia2021", {"release.sizes": [1000, 4000], "release.samples": 3})]
+)
+def test_a_run_takes_what_is_expected_within_a_factor_of_three(name, changes):
+    loaded = load_scenario(name, changes)
+    expected = describe_with_time(loaded)[1]["time"]
+    clock = Clock()
+    run_loaded(loaded)
+    assert expected.low / 3 < clock.seconds < expected.high * 3

@@ -1,0 +1,115 @@
+"""The tables of a sweep: blocks by key, in 80 characters whatever the keys and policies."""
+
+import io
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from tiers import examples
+
+from reidsim.games.measures import PUBLISHER_PAYOFF
+from reidsim.reports.sweep_tables import key_names, sweep_tables
+
+ECONOMICS = {"economics": {"loss": 100, "cost": 10}}
+
+
+def laid_out(values, policies, *, content=None, halves=None, one_at_a_time=()):
+    """Return the lines of the tables of a sweep, whose measure numbers its points and policies."""
+    content = ECONOMICS if content is None else content
+    sweep = {"values": values, "one_at_a_time": list(one_at_a_time)}
+    if one_at_a_time:
+        own = {key: content["economics"][key.rpartition(".")[2]] for key in values}
+        points = [tuple((own | {key: value}).values()) for key in values for value in values[key]]
+        points = list(dict.fromkeys(points))
+    else:
+        points = list(itertools.product(*values.values()))
+    index = pd.MultiIndex.from_tuples(points, names=list(values))
+    numbers = np.arange(len(points) * len(policies), dtype=float).reshape(len(points), -1)
+    means = pd.DataFrame(numbers, index=index, columns=pd.Index(policies, name="policy"))
+    page = io.StringIO()
+    given_halves = means * np.nan if halves is None else means * 0 + halves
+    tables = sweep_tables(PUBLISHER_PAYOFF, means, given_halves, {**content, "sweep": sweep}, "A town")
+    for table in tables:
+        Console(file=page, width=80).print(table)
+    return page.getvalue()
+
+
+def test_a_key_that_varies_has_a_row_per_value_under_its_last_part():
+    page = laid_out({"economics.loss": [50.0, 1234567.0]}, ["basic"], halves=0.5)
+    rows = [[cell.strip() for cell in line.strip("│┃").split("│" if "│" in line else "┃")] for line in page.splitlines()
+            if "│" in line or "┃" in line]  # fmt: skip
+    assert rows == [["loss", "basic"], ["50", "0.00 ± 0.50"], ["1,234,567", "1.00 ± 0.50"]]
+    assert page.startswith("A town")
+    assert "by loss" in page
+    assert "means, with the half-width of their 95% interval" in " ".join(page.split())
+
+
+def test_keys_that_change_one_at_a_time_have_a_block_each_in_ascending_order():
+    values = {"economics.loss": [200.0, 100.0], "economics.cost": [10.0, 5.0]}
+    page = laid_out(values, ["basic"], one_at_a_time=values)
+    assert [line.split("│")[1].split() for line in page.splitlines() if line.startswith("│")] == [
+        ["100"], ["200"], ["5"], ["10"],
+    ]  # fmt: skip
+    assert page.count("A town") == 1
+    assert "by loss" in page
+    assert "by cost" in page
+
+
+def test_policies_that_do_not_fit_are_the_rows_of_a_block_of_one_key():
+    policies = [f"policy-{number}" for number in range(9)]
+    values = [float(number) for number in range(1, 18)]
+    page = laid_out({"economics.loss": values}, policies, halves=0.5)
+    lines = page.splitlines()
+    assert all(any(line.startswith(f"│ {policy}") for line in lines) for policy in policies)
+    (head,) = (line for line in lines if "┃ loss" in line)
+    shown = [float(cell) for cell in head.strip("┃").split("┃")[1:]]
+    assert shown[0] == 1
+    assert shown[-1] == 17
+    assert shown == sorted(set(shown))
+
+
+def test_keys_that_do_not_vary_and_points_beyond_twenty_are_not_shown():
+    page = laid_out({"economics.loss": [float(n) for n in range(1, 31)], "economics.cost": [10.0]}, ["basic"])
+    assert "cost" not in page
+    assert sum(line.startswith("│") for line in page.splitlines()) == 20
+    assert "as 10 more points" in " ".join(page.split())
+
+
+def test_lists_are_told_by_how_much_is_in_them():
+    page = laid_out({"subjects.attributes": ['["a"]', '["a", "b"]']}, ["basic"], content={})
+    assert [line.split("│")[1].strip() for line in page.splitlines() if line.startswith("│")] == ["1", "2"]
+    assert "attributes (how many)" in page
+
+
+@pytest.mark.parametrize(
+    ("keys", "names"),
+    [
+        (["economics.loss", "economics.cost"], ["loss", "cost"]),
+        (["resources.a.size", "resources.b.size", "loss"], ["a.size", "b.size", "loss"]),
+        (["size", "resources.size", "other.size"], ["size", "resources.size", "other.size"]),
+    ],
+)
+def test_names_are_as_short_as_tells_them_apart(keys, names):
+    assert [*key_names(keys).values()] == names
+
+
+@examples(30)
+@given(
+    st.lists(st.integers(1, 18), min_size=1, max_size=9),
+    st.lists(st.integers(1, 30), min_size=1, max_size=3),
+    st.booleans(),
+)
+def test_tables_are_never_wider_than_80_characters(lengths, sizes, repeated):
+    policies = [f"{number}{'x' * length}" for number, length in enumerate(lengths)]
+    values = {
+        f"economics.key_{place}": [float(10**n % 99_991) for n in range(size)] for place, size in enumerate(sizes)
+    }
+    values = {key: list(dict.fromkeys(of)) for key, of in values.items()}
+    page = laid_out(values, policies, halves=12.5 if repeated else None)
+    assert max(map(len, page.splitlines())) <= 80
+    assert "…" not in page
+    assert all(policy in page for policy in policies)

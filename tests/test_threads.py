@@ -1,0 +1,93 @@
+"""Work in several threads gives what it gives in one, to the byte, and workers of a batch stay in theirs."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from reidsim import threads
+from reidsim.adversaries.multistage.two_stage import forget_inferences
+from reidsim.games.masking import game as masking_game
+from reidsim.games.masking.backward_induction import masking_backward_induction
+from reidsim.games.masking.best_first import best_first
+from reidsim.games.masking.greedy import greedy
+from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.registry import kind_of
+from reidsim.threads import available_threads, done_in_threads, in_one_thread
+
+SMALL = {
+    "population.recipe": "ystr-genealogy-small", "targets.size": 60, "resources.registry.size": 1000,
+    "resources.genealogy.size": 1000, "replications": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "solver", [best_first, greedy, pytest.param(masking_backward_induction, marks=pytest.mark.deep)]
+)
+@pytest.mark.parametrize("kept", ["all", "one"])
+def test_masking_solvers_in_threads_give_the_same_bytes(monkeypatch, solver, kept):
+    loaded = load_scenario("wan2021", SMALL)
+    study = kind_of(loaded.scenario).build(loaded)
+    if kept == "one":
+        # Where not everybody's surnames can be kept, each thread has those of its own subject.
+        monkeypatch.setattr("reidsim.adversaries.multistage.two_stage.places_kept", lambda targets, loci: (1, 1 << 14))
+    monkeypatch.setattr(masking_game, "_CHUNK", 4)
+    found = []
+    for number in (1, 4):
+        forget_inferences()
+        study._drawn.clear()
+        monkeypatch.setattr(masking_game, "available_threads", lambda number=number: number)
+        game, _ = study.games(0)
+        choice = solver(game, no_attack=True)
+        paid = game.evaluate(choice)
+        arrays = (choice.strategies, choice.evaluated, paid.publisher_payoff, paid.adversary_payoff, paid.attacked)
+        found.append([array.tobytes() for array in arrays])
+    assert found[0] == found[1]
+
+
+def test_parts_are_done_once_each_and_in_as_many_threads():
+    met = threading.Barrier(3, timeout=20)
+
+    def work(part):
+        met.wait()
+        return part * part
+
+    assert sorted(done_in_threads(work, range(6), 3)) == [0, 1, 4, 9, 16, 25]
+
+
+def test_an_error_ends_the_work_and_what_has_not_begun_is_left_out():
+    begun = []
+
+    def work(part):
+        begun.append(part)
+        time.sleep(0.01)
+        raise ValueError(part)
+
+    with pytest.raises(ValueError, match=r"^\d+$"):
+        list(done_in_threads(work, range(200), 2))
+    assert len(begun) < 200
+
+
+def test_one_thread_is_of_those_within_it_alone(monkeypatch):
+    monkeypatch.setattr(threads.numba.config, "NUMBA_NUM_THREADS", 6)
+    elsewhere = []
+    with in_one_thread():
+        assert available_threads() == 1
+        other = threading.Thread(target=lambda: elsewhere.append(available_threads()))
+        other.start()
+        other.join()
+    assert elsewhere == [6]
+    assert available_threads() == 6
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="a program cannot be told its cores here")
+def test_cores_that_the_program_may_use_are_counted():
+    code = (
+        "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); "
+        "from reidsim.threads import available_threads; print(available_threads())"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_NUM_THREADS"}
+    assert subprocess.check_output([sys.executable, "-c", code], text=True, env=environment).strip() == "1"
