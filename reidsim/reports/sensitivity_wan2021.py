@@ -134,10 +134,11 @@ def _settings(study: pd.DataFrame, payoffs: pd.DataFrame) -> dict[str, Computed]
 
 
 def _games(table: pd.DataFrame, setting: str, usual: str) -> Found:
-    """Tell in how many games the payoff is higher in a setting than in the usual one."""
+    """Tell in how many games the payoff is higher in a setting than in the usual one; some are not concerned by it."""
     payoffs = table.loc[[setting, usual], [game for game in _GAMES if game in table]].to_numpy()
-    more = payoffs[0] > payoffs[1]
-    return Found(f"in {more.sum()} of {len(more)} games", holds=bool(more.all()))
+    more, less = (payoffs[0] > payoffs[1]).sum(), (payoffs[0] < payoffs[1]).sum()
+    same = payoffs.shape[1] - more - less
+    return Found(f"{more} more, {same} the same, {less} less", holds=bool(more > 0 and less == 0))
 
 
 def _privacy_and_utility(study: pd.DataFrame) -> dict[str, Computed]:
