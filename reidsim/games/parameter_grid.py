@@ -2,6 +2,8 @@
 
 Benefit, loss, gain and cost change from point to point; utility and success probability of a strategy do not. So
 each record's strategies are thinned once to those that can be best at some point, and every point looks at those only.
+Maps go through the records one after the other: of a record, points of the same threshold of attack and neighbouring
+ratios of loss to benefit mostly share the best strategy.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.games.map_sums import best_of, sums_at_points
 from reidsim.games.record_game import Constraint, Linker
 from reidsim.linkage.risk import RiskModel, UniformGuess
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
@@ -23,8 +26,6 @@ _CHUNK = 1_000_000
 _SAME_UTILITY = 1e-12
 # Strategies before another one that are compared with it ahead of sorting.
 _BEFORE = 12
-# Points of one threshold of attack from which on thinning what is attacked there takes less than it saves.
-_WORTH_THINNING = 3
 
 
 @dataclass(frozen=True)
@@ -179,47 +180,30 @@ def average_outcomes(
     -------
     PointAverages
     """
-    totals = np.empty((5, points.n_points))
     never = np.full(points.n_points, np.inf)
     attacked_above = np.divide(points.cost * (1 + INDIFFERENCE), points.gain, out=never, where=points.gain > 0)
-    thresholds, group = np.unique(attacked_above, return_inverse=True)
-    for number, threshold in enumerate(thresholds.tolist()):
-        together = np.flatnonzero(group == number)
-        looked_at = options
-        if len(together) >= _WORTH_THINNING:
-            looked_at = _thinned_options(options, points.benefit[together], points.loss[together], threshold)
-        for point in together.tolist():
-            totals[:, point] = _total(
-                looked_at.utility,
-                looked_at.success,
-                looked_at.intensity,
-                best_options(looked_at, points, point, no_attack=no_attack),
-                weights,
-                points.benefit[point],
-                points.loss[point],
-                points.gain[point],
-                points.cost[point],
-                INDIFFERENCE,
-            )
-    return PointAverages(*(totals / weights.sum()))
-
-
-def _thinned_options(options: Options, benefit: Floats, loss: Floats, attacked_above: float) -> Options:
-    """Leave out options that are never best at points (n_points,) of one threshold of attack.
-
-    Let d be ten times `INDIFFERENCE`. Of the options before the first that is not attacked, one of utility u and
-    success probability s is left out if two others of them have, at some weights that sum to one, a mean utility of at
-    least u + d and a mean success probability of at most s - d: one of the two then pays more by d (benefit + loss).
-    After the first that is not attacked, those are left out whose utility is lower by so much that they pay less by two
-    ties or more wherever benefit is above 0. What pays less than the best by three ties never has a say in which of
-    equal options is kept, and at two ties below what comes before it the search of the options has ended.
-    """
+    both = points.benefit + points.loss
+    # By threshold, and in it by what a loss weighs: where one option is best at two points, it is between them, too.
+    # Where nothing is at stake, all options are equal: such points come last, and apart.
+    weight = np.divide(points.loss, both, out=np.full(points.n_points, 2.0), where=both > 0)
+    order = np.lexsort((weight, -attacked_above))
+    thresholds, at_stake = attacked_above[order], both[order] > 0
+    other = (thresholds[1:] != thresholds[:-1]) | (at_stake[1:] != at_stake[:-1])
+    begins = np.concatenate([[0], np.flatnonzero(other) + 1, [points.n_points]])
     with np.errstate(divide="ignore", invalid="ignore"):
-        slack = 3 * INDIFFERENCE * (1 + float(np.where(benefit > 0, loss / benefit, np.inf).max()))
-    start, kept = _thinned(options.start, options.utility, options.success, attacked_above, 10 * INDIFFERENCE, slack)
-    return Options(
-        start, options.strategies[kept], options.utility[kept], options.success[kept], options.intensity[kept]
-    )
+        ratio = np.where(points.benefit > 0, points.loss / points.benefit, np.inf)[order]
+    sums = sums_at_points(
+        options.start, options.strategies, options.utility, options.success, options.intensity, weights, begins,
+        thresholds[begins[:-1]], 3 * INDIFFERENCE * (1 + np.maximum.reduceat(ratio, begins[:-1])),
+        points.benefit[order], points.loss[order], weight[order], no_attack, INDIFFERENCE,
+    )  # fmt: skip
+    of_point = np.empty_like(sums)
+    of_point[:, order] = sums
+    utility, intensity, attacks, risk = of_point / weights.sum()
+    return PointAverages(
+        points.benefit * utility - points.loss * risk, points.gain * risk - points.cost * attacks,
+        intensity, attacks, risk,
+    )  # fmt: skip
 
 
 def best_options(
@@ -293,41 +277,6 @@ def _undominated(utility: Floats, success: Floats, same: float) -> tuple[NDArray
 
 
 @numba.njit(cache=True)
-def _thinned(
-    start: NDArray[np.int64],
-    utility: Floats,
-    success: Floats,
-    attacked_above: float,
-    margin: float,
-    slack: float,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where the options of each record begin among those kept, and the positions of these."""
-    n = len(start) - 1
-    begins, kept, found = np.zeros(n + 1, dtype=np.int64), np.empty(len(utility), dtype=np.int64), 0
-    for i in range(n):
-        option = start[i]
-        while option < start[i + 1] and success[option] > attacked_above:
-            while found > begins[i] + 1:
-                above, here = kept[found - 2], kept[found - 1]
-                span = utility[above] - utility[option]
-                share = (utility[here] + margin - utility[option]) / span if span > 0.0 else 2.0
-                line = share * success[above] + (1.0 - share) * success[option]
-                if share > 1.0 or line > success[here] - margin:
-                    break
-                found -= 1
-            kept[found] = option
-            found += 1
-            option += 1
-        safe = option
-        while option < start[i + 1] and utility[option] >= utility[safe] - slack:
-            kept[found] = option
-            found += 1
-            option += 1
-        begins[i + 1] = found
-    return begins, kept[:found].copy()
-
-
-@numba.njit(cache=True)
 def _best_option(
     start: NDArray[np.int64],
     strategies: Strategies,
@@ -342,53 +291,12 @@ def _best_option(
 ) -> NDArray[np.int64]:
     """Return the position of each record's best option, -1 if none is allowed."""
     n = len(start) - 1
-    chosen = np.full(n, -1, dtype=np.int64)
-    tie = indifference * (benefit + loss)
+    chosen, positions = np.empty(n, dtype=np.int64), np.arange(len(strategies))
     # An attack pays exactly above this success probability.
     attacked_above = cost * (1 + indifference) / gain if gain > 0 else np.inf
     for i in range(n):
-        best = -np.inf
-        for option in range(start[i], start[i + 1]):
-            value = benefit * utility[option]
-            if value < best - tie:
-                break
-            if success[option] > attacked_above:
-                if no_attack:
-                    continue
-                value -= loss * success[option]
-            ahead = value - best
-            if ahead > tie or (ahead >= -tie and strategies[option] < strategies[chosen[i]]):
-                best = value
-                chosen[i] = option
+        chosen[i] = best_of(
+            positions, start[i], start[i + 1] - 1, strategies, utility, success, attacked_above, benefit, loss,
+            no_attack, indifference,
+        )  # fmt: skip
     return chosen
-
-
-@numba.njit(cache=True)
-def _total(
-    utility: Floats,
-    success: Floats,
-    intensity: Floats,
-    chosen: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    benefit: float,
-    loss: float,
-    gain: float,
-    cost: float,
-    indifference: float,
-) -> tuple[float, float, float, float, float]:
-    """Add up payoffs, intensity, attacks and re-identifications of the chosen options."""
-    publisher, adversary, intensities, attacks, risk = 0.0, 0.0, 0.0, 0.0, 0.0
-    attacked_above = cost * (1 + indifference) / gain if gain > 0 else np.inf
-    for i in range(len(chosen)):
-        option, weight = chosen[i], weights[i]
-        if option < 0:
-            intensities += weight
-            continue
-        publisher += weight * benefit * utility[option]
-        intensities += weight * intensity[option]
-        if success[option] > attacked_above:
-            publisher -= weight * loss * success[option]
-            adversary += weight * (gain * success[option] - cost)
-            attacks += weight
-            risk += weight * success[option]
-    return publisher, adversary, intensities, attacks, risk

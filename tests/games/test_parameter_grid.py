@@ -14,7 +14,6 @@ from reidsim.games.equilibrium import evaluate
 from reidsim.games.parameter_grid import (
     Options,
     ParameterPoints,
-    _thinned_options,
     average_outcomes,
     best_options,
     fixed_options,
@@ -96,14 +95,38 @@ def test_points_of_one_threshold_are_what_each_is_alone(small, data):
                 assert getattr(together, name)[point] == getattr(expected, name)[0]
 
 
-def test_options_that_never_win_under_attack_are_left_out():
-    """By utility 1, .8, .5 and .4, all but the last attacked: the second lies below the line of its neighbours."""
-    options = Options(
-        np.array([0, 4]), np.arange(4), np.array([1.0, 0.8, 0.5, 0.4]), np.array([1.0, 0.9, 0.3, 0.1]), np.zeros(4)
-    )
-    kept = _thinned_options(options, np.array([100.0, 200.0]), np.array([50.0, 300.0]), 0.2)
-    assert kept.strategies.tolist() == [0, 2, 3]
-    assert kept.start.tolist() == [0, 3]
+@pytest.mark.parametrize("no_attack", [False, True])
+def test_many_points_of_few_thresholds_against_all_options(no_attack):
+    """Many points share a threshold of attack, in any order, some with nothing at stake or nothing to gain."""
+    rng = np.random.default_rng(7)
+    n, size, n_points = 6, 12, 300
+    utility, success = np.sort(rng.random((2, n, size)))[:, :, ::-1]
+    options = Options(np.arange(n + 1) * size, np.tile(np.arange(size), n), utility.ravel(), success.ravel(),
+                      rng.random(n * size))  # fmt: skip
+    weights = rng.integers(1, 5, n)
+    benefit, loss = rng.uniform(0, 100, n_points), rng.uniform(0, 300, n_points)
+    benefit[::50], loss[::75] = 0.0, 0.0
+    gain, cost = rng.choice([0.0, 20.0, 50.0, 200.0], n_points), 10.0
+    found = average_outcomes(options, weights, ParameterPoints(benefit, loss, gain, np.full(n_points, cost)),
+                             no_attack=no_attack)  # fmt: skip
+    attacked = gain[:, None, None] * success > cost
+    harm = np.where(attacked, success, 0.0)
+    payoff = benefit[:, None, None] * utility - loss[:, None, None] * harm
+    payoff[attacked & no_attack] = -np.inf
+    best = payoff.argmax(axis=2)
+    withheld = np.isneginf(payoff.max(axis=2))
+
+    def averaged(values, of_withheld=0.0):
+        every = np.broadcast_to(values, payoff.shape)
+        chosen = np.take_along_axis(every, best[:, :, None], axis=2)[:, :, 0]
+        return np.where(withheld, of_withheld, chosen) @ weights / weights.sum()
+
+    expected = (
+        averaged(payoff), averaged(gain[:, None, None] * harm - cost * attacked),
+        averaged(options.intensity.reshape(n, size), 1.0), averaged(attacked), averaged(harm),
+    )  # fmt: skip
+    for name, values in zip(MEASURES, expected, strict=True):
+        np.testing.assert_allclose(getattr(found, name), values, rtol=1e-12, atol=1e-10, err_msg=name)
 
 
 @given(small=small_games(same_money=True), data=st.data())

@@ -1,0 +1,193 @@
+"""The best of a record's options at one parameter point, and sums over records at thousands of points.
+
+Records are gone through one after the other. Of a record, points of the same threshold of attack share the options that
+can win, and those with neighbouring ratios of loss to benefit mostly the best of them.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.releases.strategy_space import Floats, Strategies
+
+
+@numba.njit(cache=True)
+def best_of(
+    options: NDArray[np.int64],
+    low: int,
+    high: int,
+    strategies: Strategies,
+    utility: Floats,
+    success: Floats,
+    attacked_above: float,
+    benefit: float,
+    loss: float,
+    no_attack: bool,
+    indifference: float,
+) -> int:
+    """Return which of the options from `low` to `high` is best, -1 if none is allowed."""
+    chosen, first, best = -1, -1, -np.inf
+    tie = indifference * (benefit + loss)
+    for number in range(low, high + 1):
+        option = options[number]
+        value = benefit * utility[option]
+        if value < best - tie:
+            break
+        if success[option] > attacked_above:
+            if no_attack:
+                continue
+            value -= loss * success[option]
+        ahead = value - best
+        if ahead > tie or (ahead >= -tie and strategies[option] < first):
+            best, chosen, first = value, number, strategies[option]
+    return chosen
+
+
+@numba.njit(cache=True)
+def sums_at_points(
+    start: NDArray[np.int64],
+    strategies: Strategies,
+    utility: Floats,
+    success: Floats,
+    intensity: Floats,
+    weights: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    thresholds: Floats,
+    slack: Floats,
+    benefit: Floats,
+    loss: Floats,
+    weight: Floats,
+    no_attack: bool,
+    indifference: float,
+) -> Floats:
+    """Add up utility, intensity, attacks and success probabilities of the best options, shape (4, n_points).
+
+    Points are in the order of `parameter_grid.average_outcomes`; those from ``begins[g]`` to ``begins[g + 1]`` share a
+    threshold of attack and a slack. Let d be ten times `indifference`. Of the options before the first that is not
+    attacked, one of utility u and success probability s is left out if two others of them have, at some weights that
+    sum to one, a mean utility of at least u + d and a mean success probability of at most s - d: one of the two then
+    pays more by d (benefit + loss). After the first that is not attacked, those are left out whose utility is lower by
+    more than the slack, so that they pay less by two ties or more wherever benefit is above 0. What pays less than the
+    best by three ties never has a say in which of equal options is kept, and at two ties below what comes before it the
+    search of the options has ended.
+    """
+    sums = np.zeros((4, len(benefit)))
+    kept = np.empty(max(1, np.diff(start).max()), dtype=np.int64)
+    right, best_of_right = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
+    margin = 10 * indifference
+    for i in range(len(start) - 1):
+        found, option, end = 0, start[i], start[i + 1]
+        for group in range(len(thresholds)):
+            attacked_above = thresholds[group]
+            # Thresholds fall: what is attacked at one is at the next.
+            while option < end and success[option] > attacked_above:
+                while found > 1:
+                    above, here = kept[found - 2], kept[found - 1]
+                    span = utility[above] - utility[option]
+                    share = (utility[here] + margin - utility[option]) / span if span > 0.0 else 2.0
+                    line = share * success[above] + (1.0 - share) * success[option]
+                    if share > 1.0 or line > success[here] - margin:
+                        break
+                    found -= 1
+                kept[found] = option
+                found += 1
+                option += 1
+            options, last = found, option
+            while last < end and utility[last] >= utility[option] - slack[group]:
+                kept[options] = last
+                options += 1
+                last += 1
+            # As losses weigh more, the best option moves on, so that between two points it is among those between
+            # theirs: one is looked at where two differ, about where they would tie, and those on the right wait.
+            reached = look = begin = begins[group]
+            after = begins[group + 1]
+            chosen, waiting, low, high = -1, 0, 0, options - 1
+            while True:
+                best = best_of(
+                    kept, low, high, strategies, utility, success, attacked_above,
+                    benefit[look], loss[look], no_attack, indifference,
+                )  # fmt: skip
+                if look == begin:
+                    chosen = best
+                else:
+                    right[waiting], best_of_right[waiting] = look, best
+                    waiting += 1
+                while waiting and (best_of_right[waiting - 1] == chosen or right[waiting - 1] == reached + 1):
+                    waiting -= 1
+                    reached = right[waiting]
+                    if best_of_right[waiting] != chosen:
+                        _add(
+                            sums, begin, reached, utility, success, intensity, kept, chosen, weights[i], attacked_above
+                        )
+                        begin, chosen = reached, best_of_right[waiting]
+                if waiting:
+                    low, high = chosen, best_of_right[waiting - 1]
+                    look = _tie(
+                        weight, reached, right[waiting - 1], utility, success, kept[low], kept[high], attacked_above
+                    )
+                elif reached < after - 1:
+                    look, low = after - 1, max(chosen, 0)
+                else:
+                    break
+            _add(sums, begin, after, utility, success, intensity, kept, chosen, weights[i], attacked_above)
+    return sums
+
+
+@numba.njit(cache=True)
+def _tie(
+    weight: Floats,
+    low: int,
+    high: int,
+    utility: Floats,
+    success: Floats,
+    first: int,
+    second: int,
+    attacked_above: float,
+) -> int:
+    """Return the first point, between two, at which the second of two options pays about as much as the first."""
+    more = utility[first] - utility[second]
+    risk = success[first] - (success[second] if success[second] > attacked_above else 0.0)
+    at = more / (more + risk) if more + risk > 0.0 else 0.0
+    high -= 1
+    low += 1
+    while low < high:
+        middle = (low + high) // 2
+        if weight[middle] < at:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@numba.njit(cache=True)
+def _add(
+    sums: Floats,
+    begin: int,
+    after: int,
+    utility: Floats,
+    success: Floats,
+    intensity: Floats,
+    kept: NDArray[np.int64],
+    chosen: int,
+    weight: int,
+    attacked_above: float,
+) -> None:
+    """Add what one option of a record comes to, to the sums of some points."""
+    if chosen < 0:
+        _add_to(sums[1, begin:after], float(weight))
+        return
+    option = kept[chosen]
+    _add_to(sums[0, begin:after], weight * utility[option])
+    _add_to(sums[1, begin:after], weight * intensity[option])
+    if success[option] > attacked_above:
+        _add_to(sums[2, begin:after], float(weight))
+        _add_to(sums[3, begin:after], weight * success[option])
+
+
+@numba.njit(cache=True)
+def _add_to(sums: Floats, amount: float) -> None:
+    # Without an array of sums in between.
+    for point in range(len(sums)):
+        sums[point] += amount
