@@ -6,7 +6,9 @@ Run by hand: ``python benchmarks/masking.py``. The bundled scenario is played (1
 The plain reference, written here from the paper and checked against the package on the subjects it solves, is backward
 induction with pruning for one subject: a Python loop over strategies that carries out both stages of the attack for
 each, with numpy over the genealogy, the candidates and the registry. What it infers from a set of loci is kept for the
-strategies that share the same loci. It is timed on a sample, ours whole. Times are of the processor, of one thread;
+strategies that share the same loci. It is timed on a sample, ours whole. The inference of surnames is timed alone, too:
+many sets of loci of every subject, beside the plain one. Several adversaries are played beside branch and bound, which
+finds the same strategies; the first inference of surnames is part of both. Times are of the processor, of one thread;
 compilation is shown apart (it is cached on disk).
 """
 
@@ -15,8 +17,10 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import numpy as np
 from figures import figure, grown
@@ -24,8 +28,12 @@ from memory import peak_mib
 from needs import require_file
 
 from reidsim.adversaries.multistage.attack import two_stage_attack
+from reidsim.adversaries.multistage.linkage import MultistageLinker
+from reidsim.adversaries.multistage.stages import InferSurname
 from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
+from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
+from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.masking.anytime import anytime
 from reidsim.games.masking.backward_induction import masking_backward_induction
 from reidsim.games.masking.best_first import best_first
@@ -33,7 +41,10 @@ from reidsim.games.masking.fixed_policies import MASKING_POLICIES, solve_policy
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.greedy import greedy
 from reidsim.games.masking.same_strategy import same_strategy
+from reidsim.games.masking.several_adversaries import best_against_several
+from reidsim.games.record_game import Constraint
 from reidsim.kinds.masking.study import build_masking_study
+from reidsim.linkage.surname_inference.inference import SurnameInference
 from reidsim.releases.masking import MaskingSpace, entropy
 from reidsim.scenarios.load import load_scenario
 
@@ -227,6 +238,56 @@ def solvers(game: MaskingGame, sample: int) -> None:
     figure(f"masking, exact, {n:,} subjects", cold, "plain backward induction", each * n, 3000.0)
 
 
+def inference(game: MaskingGame, n_sets: int, sample: int) -> None:
+    """Infer surnames of all subjects from random sets of half of their loci or more, beside the plain inference."""
+    stage, men = game.attack.inferences[0], game.world.resource("genealogy")
+    assert isinstance(stage, InferSurname)
+    rng = np.random.default_rng(0)
+    n_loci = len(stage.loci)
+    ranks = rng.random((game.n_records, n_sets, n_loci)).argsort(axis=2)
+    shared = ranks < rng.integers((n_loci + 1) // 2, n_loci + 1, (game.n_records, n_sets, 1))
+    alleles = game.world.targets.matrix(stage.loci)
+    made = [SurnameInference(stage.ancestry, men.matrix(stage.loci), men.column("surname")) for _ in range(3)]
+    tries = [timed(lambda each=each: each.infer(alleles, shared)) for each in made]
+    seconds, found = min(each for each, _ in tries), tries[0][1]
+    plain = PlainSubject(game)
+    pairs = [(i, k) for i in range(min(sample, game.n_records)) for k in range(min(50, n_sets))]
+    each, expected = timed(lambda: [plain.infer(alleles[i], shared[i, k]) for i, k in pairs])
+    for (i, k), (surname, confidence) in zip(pairs, expected, strict=True):
+        assert found.surnames[i, k] == surname
+        np.testing.assert_allclose(found.confidence[i, k], confidence, atol=1e-9)
+    n = game.n_records * n_sets
+    print(f"surnames alone, {n:,} sets of loci: {seconds:.3f} s = {1e6 * seconds / n:.2f} us each;", end=" ")
+    print(f"RATIO to the plain inference: {each / len(pairs) * n / seconds:,.0f}")
+    figure(f"surnames inferred, {n:,} sets of loci", seconds, "plain inference", each / len(pairs) * n)
+
+
+def two_adversaries(game: MaskingGame, thresholds: tuple[float, float], together: Together) -> TypesGame:
+    """Return the game against two who infer surnames, on people of its own: nothing inferred before is met again."""
+    world = replace(game.world)
+    types = []
+    for gain, threshold in zip((GAIN, 0.4 * GAIN), thresholds, strict=True):
+        attack = replace(game.attack, gain=gain, confidence_threshold=threshold)
+        types.append(AdversaryType(f"{gain:g}", 0.5, MultistageLinker(attack, world, game.space), attack))
+    return TypesGame(game.space, types, np.asarray(game.benefit), np.asarray(game.loss), together)
+
+
+def several(game: MaskingGame) -> None:
+    """Play two adversaries who infer surnames, with one threshold and with two, beside branch and bound."""
+    best_against_several(two_adversaries(made_up_game(10, 100, 100, 4), (0.5, 0.3), "one-of"))
+    ways = ("one threshold", (0.5, 0.5)), ("two thresholds", (0.5, 0.3))
+    for (name, thresholds), together, no_attack in product(ways, get_args(Together)[:2], (False, True)):
+        forget_inferences()
+        played = two_adversaries(game, thresholds, together)
+        seconds, ours = timed(lambda played=played, no=no_attack: best_against_several(played, no_attack=no))
+        constraint = Constraint(no_attack=no_attack)
+        bounded, plain = timed(lambda played=played, no=constraint: branch_and_bound(played, no))
+        assert (ours.strategies == plain.strategies).all()
+        label = f"two adversaries, {name}, {together}{', no attack' if no_attack else ''}, {game.n_records:,} subjects"
+        print(f"{label}: {seconds:.2f} s; RATIO to branch and bound: {bounded / seconds:.0f} (to reach 20 of 12 loci)")
+        figure(label, seconds, "branch and bound", bounded, 20.0 if game.space.size >= 1 << 14 else 0.0)
+
+
 def growth(largest: int, subjects: int) -> None:
     """Time the exact game as loci, tables and subjects grow, in made-up worlds."""
     for n_loci in (8, 10, 12, 14, 16):
@@ -283,6 +344,9 @@ def main() -> None:
     compilation()
     game = game_of_arrays(arguments.inputs) if arguments.inputs else bundled_game(arguments.targets, arguments.loci)
     solvers(game, arguments.sample)
+    inference(game, 200, arguments.sample)
+    if not arguments.inputs:
+        several(bundled_game(min(arguments.targets, 300), arguments.loci))
     if not arguments.skip_growth:
         growth(arguments.largest, arguments.subjects)
 

@@ -7,11 +7,24 @@ caller holds what it reads.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
-# What such a function calls is compiled in the same way, unless it says `OWNED`.
-BORROWED: Final[dict[str, Any]] = {"cache": True, "_nrt": False}
-"""Options of `numba.njit` for a function that neither makes nor returns arrays, nor assigns to slices."""
+import numba
 
-OWNED: Final[dict[str, Any]] = {"cache": True, "_nrt": True}
-"""Options of one that may, and is called by functions that borrow."""
+# The types of numba do not know the option.
+_njit: Any = numba.njit
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def borrowing(**options: Any) -> Callable[[_Function], _Function]:
+    """Return the decorator of a function that neither makes nor returns arrays, nor assigns to slices.
+
+    What it calls is compiled in the same way, unless it is `owning`. Options are those of `numba.njit`.
+    """
+    return cast("Callable[[_Function], _Function]", _njit(cache=True, _nrt=False, **options))
+
+
+def owning() -> Callable[[_Function], _Function]:
+    """Return the decorator of a function that may do these, and is called by functions that borrow."""
+    return cast("Callable[[_Function], _Function]", _njit(cache=True, _nrt=True))

@@ -54,7 +54,8 @@ def draw_binomial(rng: np.random.Generator, number: ArrayLike, probability: Arra
     )
     if not ((numbers >= 0) & (chances >= 0) & (chances <= 1)).all():
         raise ValueError("binomial of a negative number, or of a probability outside [0, 1]")
-    drawn = _binomials(rng.random(numbers.size), numbers.ravel(), chances.ravel())
+    # Of one number each, broadcast arrays would come as they are, which numpy is to forbid to be written to.
+    drawn = _binomials(rng.random(numbers.size), numbers.flatten(), chances.flatten())
     return np.asarray(drawn.reshape(numbers.shape))
 
 

@@ -28,7 +28,7 @@ def in_one_thread() -> Iterator[None]:
 
 def available_threads() -> int:
     """Return how many threads may share work: one for each core of the program, or as NUMBA_NUM_THREADS says."""
-    return 1 if _is_alone.get() else int(numba.config.NUMBA_NUM_THREADS)
+    return 1 if _is_alone.get() else int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
 def done_in_threads(work: Callable[[Part], Done], parts: Sequence[Part], threads: int) -> Iterator[Done]:

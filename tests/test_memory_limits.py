@@ -87,9 +87,14 @@ def test_links_in_a_results_folder_are_not_followed(batch, tmp_path, name):
 
 def test_a_changed_manifest_or_table_is_told_in_a_line(batch):
     (batch / "runs.parquet").write_bytes(b"PAR1" + bytes(50))
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="changed since the batch ended"):
         rerun_one(batch, "0/0")
     manifest = json.loads((batch / "manifest.json").read_text())
+    # Folders of versions before do not tell what tables hold.
+    del manifest["tables"]
+    (batch / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="cannot be read"):
+        rerun_one(batch, "0/0")
     (batch / "manifest.json").write_text(json.dumps({**manifest, "content": "x"}))
     with pytest.raises(InputError, match="content: not the manifest of a batch"):
         rerun_one(batch, "0/0")

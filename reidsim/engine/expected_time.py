@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +18,7 @@ from reidsim.engine.batch.studies import GivenStudy, data_key
 from reidsim.engine.batch.tasks import RunTask
 from reidsim.engine.memory import needed_memory
 from reidsim.engine.single_run import run_once
+from reidsim.engine.stopwatch import Stopwatch
 from reidsim.errors import InputError
 from reidsim.random_streams import replication_seed
 from reidsim.scenarios.load import LoadedScenario
@@ -153,21 +153,9 @@ def _play_once(part: Study[Any]) -> Seconds:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    clock = Clock()
+    clock = Stopwatch()
     work()
     return clock.seconds
-
-
-class Clock:
-    """Seconds since it was made: of the wall, or of the processor where other programs keep it busy."""
-
-    def __init__(self) -> None:
-        self._begun = time.perf_counter(), time.process_time()
-
-    @property
-    def seconds(self) -> float:
-        """The lesser of the two."""
-        return min(time.perf_counter() - self._begun[0], time.process_time() - self._begun[1])
 
 
 def expected_steps(
@@ -206,7 +194,7 @@ def expected_steps(
 
 def trials(portions: Portions, play: Callable[[Study[Any]], Seconds]) -> tuple[list[int], list[Seconds]]:
     """Return the units of work of some trials, ascending, and what each took."""
-    clock, whole = Clock(), portions.units
+    clock, whole = Stopwatch(), portions.units
     least = min(portions.least, whole)
     # What is read and compiled the first time is no part of what a run takes.
     first = play(portions.study_of(least))

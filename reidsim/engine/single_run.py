@@ -12,6 +12,7 @@ from reidsim.engine.release_file import release_file_facts
 from reidsim.engine.results import Clock, make_manifest
 from reidsim.engine.rounds import describe_rounds, play_rounds
 from reidsim.engine.run_result import RunResult, run_table
+from reidsim.engine.stopwatch import Stopwatch
 from reidsim.errors import locating
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
 from reidsim.scenarios.load import LoadedScenario
@@ -88,12 +89,12 @@ def check_once(loaded: LoadedScenario[ScenarioHead]) -> Checked:
         As `run_once` does.
     """
     loaded.makers()
-    kind, clock = kind_of(loaded.scenario), Clock()
+    kind, watch = kind_of(loaded.scenario), Stopwatch()
     study = build_within_memory(loaded)
-    clock.lap("build")
+    seconds = watch.seconds
     with locating(loaded.path):
         size = describe_rounds(study) if kind.in_rounds(loaded.scenario) else kind.describe(study)
-    return Checked(size + memory_told(study), study, clock.laps["build"])
+    return Checked(size + memory_told(study), study, seconds)
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:

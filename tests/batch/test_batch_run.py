@@ -99,7 +99,7 @@ def test_a_complete_batch_is_not_run_again(town, monkeypatch, changes):
     assert before == {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in before}
     assert len(before) == sum(path.is_file() for path in Path("out").rglob("*"))
     Path("out/runs.parquet").write_bytes(b"PAR1" + bytes(100))
-    with pytest.raises(InputError, match=r"out/runs\.parquet: cannot be read"):
+    with pytest.raises(InputError, match=r"out/runs\.parquet: changed since the batch ended"):
         reidsim.run_batch(town, overrides=changes, folder="out", resume=True)
 
 
@@ -279,6 +279,21 @@ def test_other_data_than_at_the_start_are_refused(town):
     Path("patients.csv").write_text("\n".join([*lines, lines[-1]]) + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"out: data files changed since the batch began: patients\.csv;"):
         reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
+
+
+def test_a_table_in_which_a_byte_changed_is_not_taken_for_the_result(town):
+    reidsim.run_batch(town, overrides=SWEEP, folder="out", executor="serial")
+    for table in TABLES:
+        path = Path("out", f"{table}.parquet")
+        whole = path.read_bytes()
+        for place in (4, len(whole) // 3, len(whole) - 9):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+            with pytest.raises(InputError, match=rf"{table}\.parquet: changed since the batch ended"):
+                reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
+        path.unlink()
+        with pytest.raises(InputError, match=rf"{table}\.parquet: no such file in a complete batch"):
+            reidsim.run_batch(town, overrides=SWEEP, folder="out", resume=True)
+        path.write_bytes(whole)
 
 
 def test_nothing_is_left_of_a_batch_in_which_nothing_ended(town):

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from reidsim.engine import expected_time
 from reidsim.engine.batch.design import design_of
-from reidsim.engine.expected_time import Clock, duration, expected_batch, expected_run, extrapolated, trials
+from reidsim.engine.expected_time import duration, expected_batch, expected_run, extrapolated, trials
 from reidsim.engine.run import describe_with_time, run_loaded
 from reidsim.engine.single_run import run_once
+from reidsim.engine.stopwatch import Stopwatch
 from reidsim.engine.stress.expected_time import expected_stress
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.portions import Portions
@@ -63,7 +64,7 @@ def played(monkeypatch):
         spent[0] += fixed + each * units
         return np.array([fixed + each * units])
 
-    monkeypatch.setattr(expected_time, "Clock", Told)
+    monkeypatch.setattr(expected_time, "Stopwatch", Told)
     return play, spent
 
 
@@ -171,6 +172,6 @@ def test_what_cannot_be_cut_down_is_not_tried():
 def test_a_run_takes_what_is_expected_within_a_factor_of_three(name, changes):
     loaded = load_scenario(name, changes)
     expected = describe_with_time(loaded)[1]["time"]
-    clock = Clock()
+    clock = Stopwatch()
     run_loaded(loaded)
     assert expected.low / 3 < clock.seconds < expected.high * 3

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from wan2021_oracle import distribution, infer_surname, nearest_neighbour
 
 from reidsim.errors import InputError
-from reidsim.linkage.surname_inference.comparison import compare_target, genealogy_arrays, workspace
+from reidsim.linkage.surname_inference.comparison import (
+    compare_target,
+    genealogy_arrays,
+    lower_floor,
+    workspace,
+)
 from reidsim.linkage.surname_inference.inference import SurnameInference, nearest_surname, pack_bits
 from reidsim.linkage.surname_inference.leaders import SurnamesOfTargets
 from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surname, nearest_neighbour_surnames
@@ -295,3 +300,24 @@ def test_few_loci_of_a_large_genealogy_equal_plain_loops():
         surname, confidence = infer_surname(target.tolist(), masks[0, k].tolist(), rows, rates.tolist())
         assert found.surnames[0, k] == surname
         assert found.confidence[0, k] == pytest.approx(confidence, abs=1e-12)
+
+
+@pytest.mark.parametrize("n_men", [1, 7, 8, 9, 3001])
+def test_men_are_put_down_by_falling_agreements_down_to_every_floor(n_men):
+    rng = np.random.default_rng(n_men)
+    men, target = rng.integers(0, 3, (n_men, 60)), rng.integers(0, 3, 60)
+    # The last man, whose neighbours in memory are nobody, agrees wherever the target is known.
+    men[-1] = target
+    agreements = ((men == target) & (target > 0)).sum(axis=1)
+    genealogy = genealogy_arrays(men, np.zeros(n_men, np.int64))
+    room = workspace(genealogy, 10)
+    compare_target(genealogy, target.astype(np.int32), room)
+    for floor in (int(room.floor[0]), *range(int(room.floor[0]) - 1, -1, -1)):
+        if floor < room.floor[0]:
+            lower_floor(genealogy, room, floor)
+        order = np.argsort(-agreements, kind="stable")
+        order = order[agreements[order] >= floor]
+        assert room.rows[: len(order)].tolist() == order.tolist()
+        assert room.ends.tolist() == [int((agreements >= max(floor, k)).sum()) for k in range(61)]
+        assert (room.agreeing[: len(order)] == pack_bits((men == target)[order] & (target > 0))).all()
+        assert (room.observed[: len(order)] == pack_bits((men > 0)[order] & (target > 0))).all()

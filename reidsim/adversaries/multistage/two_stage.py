@@ -13,12 +13,11 @@ import threading
 from collections import OrderedDict
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.borrowed_arrays import BORROWED
+from reidsim.borrowed_arrays import borrowing
 from reidsim.linkage.surname_inference.comparison import GenealogyArrays, Workspace, compare_target, workspace
 from reidsim.linkage.surname_inference.inference import NO_SURNAME, nearest_surname
 from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surname
@@ -223,13 +222,13 @@ def _empty_memory(arrays: TwoStageArrays) -> Memory:
     )
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def _place_of(shared: np.uint64, size: int) -> int:
     """Return the place in memory of a set of loci; all sets have places of their own where there are as many."""
     return int((shared ^ (shared // np.uint64(size)) * np.uint64(0x9E3779B1)) & np.uint64(size - 1))
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def _inferred(arrays: TwoStageArrays, memory: Memory, target: int, shared: np.uint64) -> tuple[int, float]:
     """Return the surname that the adversary infers from the loci shared, and its confidence."""
     row, place = target % len(memory.owners), _place_of(shared, memory.sets.shape[1])
@@ -253,7 +252,7 @@ def _inferred(arrays: TwoStageArrays, memory: Memory, target: int, shared: np.ui
     return int(memory.surnames[row, place]), float(memory.confidence[row, place])
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def _agreeing(arrays: TwoStageArrays, target: int, form: int, start: int, stop: int) -> int:
     """Return how many people in some places of the registry match the released demographics."""
     matches = 0
@@ -269,7 +268,7 @@ def _agreeing(arrays: TwoStageArrays, target: int, form: int, start: int, stop: 
     return matches
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def _matches(arrays: TwoStageArrays, memory: Memory, target: int, form: int, surname: int) -> int:
     """Return how many people of the registry have the surname, or none, and match the released demographics."""
     if memory.matches[form, 0] == target and memory.matches[form, 1] == surname:
@@ -280,7 +279,7 @@ def _matches(arrays: TwoStageArrays, memory: Memory, target: int, form: int, sur
     return matches
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def attacks_without_inference(arrays: TwoStageArrays, target: int, form: int) -> bool:
     """Tell whether a target is attacked by its demographics alone, and so whatever loci it shares.
 
@@ -291,7 +290,7 @@ def attacks_without_inference(arrays: TwoStageArrays, target: int, form: int) ->
     return bool(arrays.gain[target] * believed > arrays.cost[target] * (1.0 + INDIFFERENCE))
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def reply_to(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int) -> Reply:
     """Return the adversary's reply to one strategy of one target.
 

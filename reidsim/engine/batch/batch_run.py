@@ -205,11 +205,11 @@ def _stored(
     report: Progress,
 ) -> R:
     """Return the result of a batch of which every run has ended well, as its folder tells it."""
-    tables = {path.stem: read_stored(path) for path in sorted(folder.glob("*.parquet"))}
+    tables = {path.stem: read_stored(path, manifest) for path in sorted(folder.glob("*.parquet"))}
     warnings = tuple(manifest.get("warnings", ()))
-    if job.table not in tables:
-        problem = "no such file in a complete batch"
-        raise InputError(problem, source=folder / f"{job.table}.parquet", hint="run it again")
+    for name in (f"{job.table}.parquet", *manifest.get("tables", ())):
+        if not (folder / name).is_file():
+            raise InputError("no such file in a complete batch", source=folder / name, hint="run it again")
     report("running", design.n_runs, design.n_runs)
     return job.stored(Ended(loaded, design, tables, manifest, warnings, report))
 

@@ -21,6 +21,7 @@ from reidsim.engine.batch.runner import tasks_of
 from reidsim.engine.batch.tables import batch_tables
 from reidsim.engine.batch.tasks import code_version, error_line
 from reidsim.engine.folder_links import require_no_links
+from reidsim.engine.release_file import sha256_of
 from reidsim.engine.results import keep_private, scenario_hash, sync, write_json
 from reidsim.errors import InputError
 from reidsim.file_sizes import require_parquet_fits
@@ -33,6 +34,7 @@ RUNNING = "running"
 COMPLETE = "complete"
 # Parts of a manifest that are read, whoever wrote it.
 _PARTS = {"scenario": str, "scenario_file": str, "content": dict, "design": dict, "state": str}
+_RUN_AGAIN = "run the batch again, into another folder"
 # What must be the same for a batch to be gone on with, and what it is called.
 _IDENTITY = {
     "scenario_hash": "another scenario",
@@ -64,26 +66,30 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         if not isinstance(manifest.get(key), kind):
             raise InputError("not the manifest of a batch", source=path, where=key, expected="what reidsim run writes")
     files = manifest["design"].get("files", {})
-    if not isinstance(files, dict) or not all(isinstance(each, str) for each in files.values()):
-        problem, where = "not the manifest of a batch", "design.files"
-        raise InputError(problem, source=path, where=where, expected="what reidsim run writes")
+    for where, hashes in (("design.files", files), ("tables", manifest.get("tables", {}))):
+        if not isinstance(hashes, dict) or not all(isinstance(each, str) for each in hashes.values()):
+            problem = "not the manifest of a batch"
+            raise InputError(problem, source=path, where=where, expected="what reidsim run writes")
     return manifest
 
 
-def read_stored(path: Path) -> pd.DataFrame:
+def read_stored(path: Path, manifest: Mapping[str, Any]) -> pd.DataFrame:
     """Return a table of the folder of a batch.
 
     Raises
     ------
     InputError
-        If it cannot be read, or is too large for the memory that is free.
+        If it is not what the manifest tells, cannot be read, or is too large for the memory that is free.
     """
+    # Of versions before that told it, nothing is known.
+    if manifest.get("tables", {}).get(path.name) not in (None, sha256_of(path)):
+        raise InputError("changed since the batch ended", source=path, hint=_RUN_AGAIN)
     require_parquet_fits(path)
     try:
         return pd.read_parquet(path)
     except (OSError, ValueError) as error:
         problem = f"cannot be read: {error_line(error)}"
-        raise InputError(problem, source=path, hint="run the batch again, into another folder") from None
+        raise InputError(problem, source=path, hint=_RUN_AGAIN) from None
 
 
 def files_of(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -126,7 +132,7 @@ def read_runs(folder: Path) -> pd.DataFrame:
     manifest = read_manifest(folder)
     options = {name: manifest[name] for name in _OPTIONS if name in manifest}
     if manifest["state"] == COMPLETE:
-        return read_stored(folder / f"{next(iter(options), 'runs')}.parquet")
+        return read_stored(folder / f"{next(iter(options), 'runs')}.parquet", manifest)
     loaded = scenario_of(manifest)
     design = design_of(loaded)
     tasks = tasks_of(loaded, design, content_of_job(loaded, options))
@@ -203,6 +209,7 @@ def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
     try:
         unfinished = Path(tempfile.mkdtemp(prefix=".finishing-", dir=folder))
         manifest = write(unfinished)
+        manifest = {**manifest, "tables": {path.name: sha256_of(path) for path in sorted(unfinished.glob("*.parquet"))}}
         keep_private(unfinished)
         sync(unfinished)
         for path in sorted(unfinished.iterdir()):

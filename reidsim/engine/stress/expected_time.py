@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from reidsim.engine.batch.design import Design, sweep_points
-from reidsim.engine.expected_time import Clock, Expected, Seconds, expected_batch, expected_steps
+from reidsim.engine.expected_time import Expected, Seconds, expected_batch, expected_steps
+from reidsim.engine.stopwatch import Stopwatch
 from reidsim.engine.stress.checks import says_who_comes, uncertainty_of, wanted_parts
 from reidsim.engine.stress.designs import design_points, robustness_points, sensitivity_design
 from reidsim.engine.stress.outcomes import AmountEvaluator, asks_for_people, can_be_played_at_once, chosen_policies
@@ -83,12 +84,12 @@ def _expected_together(
     policies, people = chosen_policies(scenario, section.policies), asks_for_people(scenario, section)
 
     def play(part: Study[Any]) -> Seconds:
-        clock = Clock()
+        clock = Stopwatch()
         amounts = kind_of(scenario).amount_points(part)
         assert amounts is not None  # noqa: S101 - asked for where the kind has some
         evaluator = AmountEvaluator(loaded, amounts, policies, section.risk_level, people=people)
         evaluator.at(points.iloc[:1], "informed")
-        first, clock = clock.seconds, Clock()
+        first, clock = clock.seconds, Stopwatch()
         evaluator.at(points.iloc[:_TIMED_POINTS], "informed")
         return np.array([first, clock.seconds / min(_TIMED_POINTS, len(points))])
 

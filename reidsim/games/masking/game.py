@@ -18,7 +18,7 @@ from reidsim.adversaries.multistage.two_stage import Memory, Reply, TwoStageArra
 from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage, count_bits, is_two_stage
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.response import INDIFFERENCE, Adversary
-from reidsim.borrowed_arrays import BORROWED
+from reidsim.borrowed_arrays import borrowing
 from reidsim.errors import InputError
 from reidsim.games.attempts import Attempts
 from reidsim.games.equilibrium import Equilibrium, evaluate
@@ -63,7 +63,7 @@ class GameArrays(NamedTuple):
     n_bits: int
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def utility_of(game: GameArrays, target: int, strategy: int) -> float:
     """Return the utility of a strategy for a target, in [0, 1]; that of sharing everything is 1."""
     if strategy == 0:
@@ -80,14 +80,14 @@ def utility_of(game: GameArrays, target: int, strategy: int) -> float:
     return min(kept / game.total_weight, 1.0)
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def payoff_of(game: GameArrays, target: int, strategy: int, reply: Reply) -> float:
     """Return the subject's payoff of a strategy, given the adversary's reply."""
     worth = game.benefit[target] * utility_of(game, target, strategy)
     return float(worth - game.loss[target] * reply.success if reply.attacks else worth)
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def is_ahead(payoff: float, confidence: float, best: float, best_confidence: float, tie: float) -> int:
     """Compare two strategies: 1 if the first is preferred, -1 if the second is, 0 if neither.
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from reidsim.borrowed_arrays import BORROWED, OWNED
+from reidsim.borrowed_arrays import borrowing, owning
 from reidsim.linkage.surname_inference.tmrca import Bits, Floats
 
 Integers = NDArray[np.int64]
@@ -149,7 +148,7 @@ def _type_count_bits(typing_context: Any, bits: Any) -> Any:
 count_bits: Any = intrinsic(_type_count_bits)
 
 
-@numba.njit(**OWNED)
+@owning()
 def compare_target(genealogy: GenealogyArrays, target: NDArray[np.int32], room: Workspace) -> None:
     """Compare a target with everybody in the genealogy, once for all sets of shared loci.
 
@@ -174,7 +173,7 @@ def compare_target(genealogy: GenealogyArrays, target: NDArray[np.int32], room: 
     lower_floor(genealogy, room, floor)
 
 
-@numba.njit(**OWNED)
+@owning()
 def _count_agreements(
     genealogy: GenealogyArrays, target: NDArray[np.int32], shared: np.uint64, counts: NDArray[np.uint8]
 ) -> None:
@@ -196,7 +195,7 @@ def _count_agreements(
                     of_block[row] += men[row] == allele
 
 
-@numba.njit(**OWNED)
+@owning()
 def candidates_among_all(genealogy: GenealogyArrays, room: Workspace, shared: np.uint64, candidate_share: float) -> int:
     """Put down the candidates for a set of loci that asks for many men; return how many.
 
@@ -218,7 +217,7 @@ def candidates_among_all(genealogy: GenealogyArrays, room: Workspace, shared: np
     return found
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def _put(genealogy: GenealogyArrays, room: Workspace, row: int, to: int) -> None:
     """Compare a man with the target, locus by locus."""
     bits, known = np.uint64(0), np.uint64(0)
@@ -230,7 +229,7 @@ def _put(genealogy: GenealogyArrays, room: Workspace, row: int, to: int) -> None
     room.rows[to] = row
 
 
-@numba.njit(**OWNED)
+@owning()
 def lower_floor(genealogy: GenealogyArrays, room: Workspace, floor: int) -> None:
     """Add the men who agree at fewer loci than those here, and at `floor` loci or more."""
     n_loci, n = genealogy.alleles.shape
@@ -259,7 +258,7 @@ def lower_floor(genealogy: GenealogyArrays, room: Workspace, floor: int) -> None
         place[counts[row]] += 1
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def fewest_agreements(agreeing: Bits, ends: Integers, shared: np.uint64, candidate_share: float) -> int:
     """Return at how many loci of a set a man must agree to be a candidate, if nobody counts but the men given."""
     best, start = 0, 0

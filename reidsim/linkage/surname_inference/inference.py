@@ -11,7 +11,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.borrowed_arrays import BORROWED
+from reidsim.borrowed_arrays import borrowing
 from reidsim.errors import InputError
 from reidsim.linkage.number_checks import check_share, check_whole, checked_alleles
 from reidsim.linkage.surname_inference.comparison import (
@@ -75,7 +75,7 @@ class InferredSurnames:
     confidence: Floats
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def nearest_surname(
     tables: AncestryTables,
     genealogy: GenealogyArrays,
@@ -162,7 +162,7 @@ def nearest_surname(
     return surname, confidence_score(tables.unrelated_survival, weights, total, other_weights, other_total)
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def _order(distance: float, row: int | np.signedinteger, agree: np.uint64, differ: np.uint64, other: _Man) -> int:
     """Return -1 if a man comes before another, 1 if after; 0 where their distances differ by rounding at most."""
     if other[1] < 0 or distance < other[0] * (1.0 - ROUNDING):
@@ -174,7 +174,7 @@ def _order(distance: float, row: int | np.signedinteger, agree: np.uint64, diffe
     return 0
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def _is_nearer(tables: AncestryTables, cache: DistanceCache, weights: Floats, one: _Man, other: _Man) -> bool:
     """Tell which of two men is nearer by distances that are equal where rates are, or else earlier."""
     mine = exact_distance(tables, cache, one[2], one[3], weights)

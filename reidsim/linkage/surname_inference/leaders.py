@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.borrowed_arrays import BORROWED, OWNED
+from reidsim.borrowed_arrays import borrowing, owning
 from reidsim.linkage.number_checks import checked_alleles
 from reidsim.linkage.surname_inference.comparison import (
     GenealogyArrays,
@@ -104,7 +103,7 @@ class SurnamesOfTargets:
         return InferredSurnames(surnames, confidence)
 
 
-@numba.njit(**OWNED)
+@owning()
 def _keep_leaders(room: Workspace, leaders: Leaders, target: int) -> None:
     n_kept = leaders.rows.shape[1]
     floor = room.floor[0]
@@ -119,7 +118,7 @@ def _keep_leaders(room: Workspace, leaders: Leaders, target: int) -> None:
     leaders.floor[target] = floor
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def _infer_rows(
     tables: AncestryTables,
     genealogy: GenealogyArrays,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.borrowed_arrays import OWNED
+from reidsim.borrowed_arrays import owning
 from reidsim.linkage.surname_inference.comparison import GenealogyArrays, Integers
 from reidsim.linkage.surname_inference.inference import NO_SURNAME, InferredSurnames
 
@@ -55,7 +54,7 @@ def nearest_neighbour_surnames(
     return InferredSurnames(surnames, (surnames != NO_SURNAME).astype(np.float64))
 
 
-@numba.njit(**OWNED)
+@owning()
 def nearest_neighbour_surname(genealogy: GenealogyArrays, target: NDArray[np.int32], shared: np.uint64) -> int:
     """Return the same for one target and set of loci, as compiled solvers need it by the hundred thousand."""
     if shared == 0:

@@ -8,11 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.borrowed_arrays import BORROWED, OWNED
+from reidsim.borrowed_arrays import borrowing, owning
 from reidsim.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -176,7 +175,7 @@ def distance_cache(bits: int = 18) -> DistanceCache:
     return DistanceCache(patterns, patterns.view(np.float64))
 
 
-@numba.njit(**OWNED)
+@owning()
 def posterior(tables: AncestryTables, agreeing: np.uint64, differing: np.uint64, out: Floats) -> float:
     """Fill `out` with ``P(t)``, t = 0 .. horizon, and return its mean.
 
@@ -204,7 +203,7 @@ def posterior(tables: AncestryTables, agreeing: np.uint64, differing: np.uint64,
 
 
 # Sums are taken in any order, so that the processor does several of their terms at once.
-@numba.njit(**BORROWED, fastmath={"reassoc"})
+@borrowing(fastmath={"reassoc"})
 def weigh_generations(
     by_pattern: Floats, agreeing: np.uint64, differing: np.uint64, weights: Floats
 ) -> tuple[float, float]:
@@ -235,7 +234,7 @@ def weigh_generations(
     return total, moment
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def weigh_unlikely(
     tables: AncestryTables, agreeing: np.uint64, differing: np.uint64, weights: Floats
 ) -> tuple[float, float]:
@@ -244,7 +243,7 @@ def weigh_unlikely(
     return (0.0, 0.0) if moment == np.inf else (1.0, moment)
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def _quartet(agreeing: np.uint64, differing: np.uint64, quartet: int) -> np.uint64:
     """Return the row of `AncestryTables.by_pattern` for four loci."""
     shift, low = np.uint64(quartet * _LOCI_TOGETHER), np.uint64((1 << _LOCI_TOGETHER) - 1)
@@ -252,7 +251,7 @@ def _quartet(agreeing: np.uint64, differing: np.uint64, quartet: int) -> np.uint
     return np.uint64(quartet * _PATTERNS) + pattern
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def confidence_score(
     unrelated_survival: Floats, nearest: Floats, nearest_sum: float, runner_up: Floats, runner_up_sum: float
 ) -> float:
@@ -275,7 +274,7 @@ def confidence_score(
     return confidence / nearest_sum / runner_up_sum
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def slot_of(agreeing: np.uint64, differing: np.uint64, size: int) -> int:
     """Return the place of a pattern in a cache of `size` places, a power of two."""
     mixed = agreeing * np.uint64(0x9E3779B97F4A7C15) ^ differing * np.uint64(0xC2B2AE3D27D4EB4F)
@@ -283,7 +282,7 @@ def slot_of(agreeing: np.uint64, differing: np.uint64, size: int) -> int:
     return int((mixed >> np.uint64(32)) & np.uint64(size - 1))
 
 
-@numba.njit(**BORROWED)
+@borrowing()
 def exact_distance(
     tables: AncestryTables, cache: DistanceCache, agreeing: np.uint64, differing: np.uint64, weights: Floats
 ) -> float:
