@@ -8,9 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
-import pyarrow as pa
-from pyarrow import parquet
-
 from reidsim.errors import InputError
 from reidsim.memory import free_memory, require_memory
 
@@ -80,6 +77,10 @@ def require_parquet_fits(path: Path, columns: Iterable[str] | None = None) -> No
     InputError
         If rows and bytes that it promises are more, or it is a pipe, device or socket.
     """
+    # Whoever reads no Parquet file does not wait for what reads it.
+    import pyarrow as pa
+    from pyarrow import parquet
+
     require_no_device(path)
     try:
         about = parquet.read_metadata(path)
