@@ -22,7 +22,8 @@ from pyarrow import compute, parquet
 from pyarrow import csv as arrow_csv
 
 from reidsim.errors import InputError, listed, nearest
-from reidsim.file_sizes import read_within_memory, require_no_device, require_parquet_fits
+from reidsim.file_sizes import read_within_memory, require_no_device
+from reidsim.parquet_sizes import require_parquet_fits
 from reidsim.typed_files import ENDINGS, read_typed_file
 
 DELIMITERS = (",", ";", "\t", "|")

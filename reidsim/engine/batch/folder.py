@@ -24,7 +24,7 @@ from reidsim.engine.folder_links import require_no_links
 from reidsim.engine.release_file import sha256_of
 from reidsim.engine.results import keep_private, scenario_hash, sync, write_json
 from reidsim.errors import InputError
-from reidsim.file_sizes import require_parquet_fits
+from reidsim.parquet_sizes import require_parquet_fits
 from reidsim.scenarios.load import LoadedScenario, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import validated

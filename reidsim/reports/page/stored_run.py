@@ -14,8 +14,8 @@ import pyarrow as pa
 from reidsim.engine.folder_links import require_no_links
 from reidsim.engine.results import measures_told
 from reidsim.errors import InputError, locating
-from reidsim.file_sizes import require_parquet_fits
 from reidsim.measures import Measure, measures_among
+from reidsim.parquet_sizes import require_parquet_fits
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy
