@@ -854,7 +854,10 @@ def test_intervals_are_told_of_only_where_there_are_some(town, reidsim_):
     )
     told = "economics.gain is not stated: it is economics.loss of each point"
     assert f"┘ other measures in statistics.parquet {told} Results in" in alone
-    assert "┘ means, with the half-width of their 95% interval; other measures in statistics.parquet" in repeated
+    assert (
+        "┘ means, with the half-width of their 95% interval where it fits; other measures in statistics.parquet"
+        in repeated
+    )
 
 
 def test_a_genealogy_file_is_a_population(tmp_path, monkeypatch, reidsim_):

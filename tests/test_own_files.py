@@ -18,6 +18,7 @@ import pytest
 
 from reidsim.cli import main
 from reidsim.drafts.draft import draft_scenario
+from reidsim.engine.run import describe
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.release import read_release
@@ -430,5 +431,4 @@ def test_checking_a_scenario_counts_no_groups(folder, monkeypatch, reidsim_):
         raise AssertionError("group sizes were made")
 
     monkeypatch.setattr("reidsim.linkage.group_sizes.GroupSizes.__init__", made)
-    out, _ = reidsim_("check", "stays/stays.toml")
-    assert out.startswith("stays is ready: 500 records")
+    assert describe(load_scenario("stays/stays.toml")).startswith("stays is ready: 500 records")

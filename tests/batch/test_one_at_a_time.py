@@ -249,7 +249,7 @@ def test_people_and_records_are_read_once_for_points_that_share_them(kind, point
     for point in points:
         work(task(point, loaded.scenario.seed))
     assert len(calls) == built
-    assert len(work._studies.kept) <= 2
+    assert len(work.studies.kept) <= 2
 
 
 @pytest.mark.deep

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reidsim.engine.single_run import describe_once, run_once
+from reidsim.engine.single_run import check_once, run_once
 from reidsim.errors import InputError
 from reidsim.games.full_domain import best_splits
 from reidsim.games.measures import MEASURES, REIDENTIFIED
@@ -335,11 +335,11 @@ def test_a_results_folder_with_figures(result, tmp_path):
 
 
 def test_check_says_how_large_the_game_is(folder, monkeypatch):
-    text = describe_once(load_scenario(folder / "ward.toml"))
+    text = check_once(load_scenario(folder / "ward.toml")).told
     assert text.startswith("40 records in ")
     assert "16 strategies, 90 people, about " in text
     monkeypatch.setattr(tables_kind, "_MANY_NODES", 15)
-    assert 'publisher.search = "anytime" has a budget' in describe_once(load_scenario(folder / "ward.toml"))
+    assert 'publisher.search = "anytime" has a budget' in check_once(load_scenario(folder / "ward.toml")).told
 
 
 def test_without_figures_there_are_the_tables_of_the_policies(folder):

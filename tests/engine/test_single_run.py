@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reidsim
-from reidsim.engine.single_run import describe_once, run_once
+from reidsim.engine.single_run import check_once, run_once
 from reidsim.errors import InputError
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.scenarios.kind import Kind
@@ -52,7 +52,7 @@ def test_runs_of_a_release_begin_with_the_scenario_and_end_with_state_and_seed()
     assert result.runs.columns[-2:].tolist() == ["state", "seed"]
 
 
-@pytest.mark.parametrize("do", [run_once, describe_once])
+@pytest.mark.parametrize("do", [run_once, check_once])
 def test_what_cannot_be_imported_is_told_before_anything_is_read(do, monkeypatch):
     monkeypatch.setattr(TABLES, "build", lambda loaded: pytest.fail("read files"))
     loaded = load_scenario(TOWN, {"publisher.policies": ["basic", "nowhere_to_be_found:Policy"]}, allow_code=True)

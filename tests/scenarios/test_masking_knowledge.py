@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import reidsim
-from reidsim.engine.single_run import describe_once
+from reidsim.engine.single_run import check_once
 from reidsim.errors import InputError
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.scenarios.load import load_scenario
@@ -134,7 +134,7 @@ def test_the_result_tells_how_it_was_found(folder):
     assert result.manifest["policies"]["masking"]["proved_optimal"]
     assert any("1 of 4 targets are not in resource 'town'" in warning for warning in result.warnings)
     loaded = load_scenario(folder / "game.toml")
-    assert "up to 4 knowledge sets per subject, linked on age, town" in describe_once(loaded)
+    assert "up to 4 knowledge sets per subject, linked on age, town" in check_once(loaded).told
 
 
 def test_an_attribute_that_always_is_shared_need_not_be_looked_up(folder):
