@@ -431,4 +431,4 @@ def test_checking_a_scenario_counts_no_groups(folder, monkeypatch, reidsim_):
         raise AssertionError("group sizes were made")
 
     monkeypatch.setattr("reidsim.linkage.group_sizes.GroupSizes.__init__", made)
-    assert describe(load_scenario("stays/stays.toml")).startswith("stays is ready: 500 records")
+    assert describe(load_scenario("stays/stays.toml")).startswith("500 records")
