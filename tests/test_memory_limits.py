@@ -252,6 +252,15 @@ def test_a_lattice_that_takes_long_is_told(tmp_path):
     assert "may take long" not in describe(load_scenario(path))
 
 
+def test_sixty_attributes_of_a_small_file_take_little_more_than_the_program(tmp_path):
+    path = write_wide(tmp_path, 50, 20)
+    assert re.search(r"strategies, 50 people, about (29\d|30\d) MB of memory$", describe(load_scenario(path)))
+    # Where all of them are visited, tables fill what may be kept.
+    listed = write_many_levels(tmp_path, 9, 4)
+    told = describe(load_scenario(listed, {"publisher.solver": "backward-induction"}))
+    assert re.search(r"about (29\d|3\d\d) MB of memory$", told)
+
+
 def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
     path = write_many_levels(tmp_path, 5, 4)
     costs = {"economics.cost": 10, "economics.loss": 1000}
@@ -313,7 +322,22 @@ def write_few_levels(folder, rows, values):
     return write_tables(folder, rows, values, widths=(20,))
 
 
+def write_wide(folder, rows, values):
+    """Write tables of 60 attributes, in which one value in many is another."""
+    names = [f"a{number}" for number in range(60)]
+    cells = np.random.default_rng(1).integers(0, values, (rows, len(names))) == 0
+    pd.DataFrame(cells.astype(int), columns=names).to_csv(folder / "people.csv", index=False)
+    sections = [f'[attributes.{name}]\nhierarchy = {{ rule = "suppress" }}\n' for name in names]
+    path = folder / "wide.toml"
+    path.write_text(
+        '[release]\npath = "people.csv"\n[economics]\nbenefit = 100\nloss = 60\ncost = 10\n'
+        f'[adversary]\nrisk = "prosecutor"\n[publisher]\nsolver = "branch-and-bound"\n{"".join(sections)}'
+    )
+    return path
+
+
 WRITE = {
+    "wide": write_wide,
     "tables": write_tables,
     "few-levels": write_few_levels,
     "assessment": write_assessment,
@@ -402,6 +426,8 @@ def test_sharing_and_applying_take_about_the_memory_that_is_said(tmp_path):
         ("assessment", 1_000_000, 60, "run", {}),
         ("masking", 1_000_000, 10, "run", {}),
         ("masking", 300_000, 60, "run", {}),
+        ("wide", 100_000, 5_000, "run", {}),
+        ("wide", 50_000, 2, "run", {"publisher.policies": ["no-protection"]}),
     ],
 )
 def test_runs_take_about_the_memory_that_is_said(tmp_path, kind, rows, values, use, overrides):

@@ -21,6 +21,8 @@ from reidsim.populations.population import Counts, Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Rows
 
+# Bytes of tables that are kept: never more than the most, and no fewer than the least or a thousand of the population.
+_MOST_KEPT, _LEAST_KEPT, _MANY_TABLES = 256 * 2**20, 32 * 2**20, 1_000
 # A key space this many times larger than the table is still merged by direct addressing rather than by sorting.
 _DIRECT_ADDRESSING_FACTOR = 8
 
@@ -65,8 +67,9 @@ class GroupSizes:
         Must have every attribute of the lattice, with the same categories. Of `PeopleOfRows`, a group's size is the
         number of different people who have a row in it.
     lattice : GeneralizationLattice
-    memory_limit : int
-        Bytes that kept tables may take together (256 MiB by default). Besides them, one table is in the making.
+    memory_limit : int, optional
+        Bytes that kept tables may take together; `most_kept` of those who can be looked up, if not given. Besides them,
+        one table is in the making.
     holds_records : bool
         Whether every record's person is in the population.
     """
@@ -79,16 +82,16 @@ class GroupSizes:
         population: Population,
         lattice: GeneralizationLattice,
         *,
-        memory_limit: int = 256 * 2**20,
+        memory_limit: int | None = None,
         holds_records: bool = True,
     ) -> None:
         self._smallest = 1 if holds_records else 0
         self._lattice = lattice
         self._row_sets = distinct_people(population.marginal(lattice.domain.names))
-        self._memory_limit = memory_limit
         self._kept: OrderedDict[int, NodeTable] = OrderedDict()
         self._kept_bytes = 0
         self._base = _base_table(population, lattice)
+        self._memory_limit = most_kept(self._base.nbytes) if memory_limit is None else memory_limit
         self.total = population.total
 
     @property
@@ -150,6 +153,11 @@ class GroupSizes:
         while self._kept_bytes > self._memory_limit and len(self._kept) > 1:
             _, dropped = self._kept.popitem(last=False)
             self._kept_bytes -= dropped.nbytes
+
+
+def most_kept(base: int) -> int:
+    """Return how many bytes of tables are kept together, by the bytes of that of the population."""
+    return min(_MOST_KEPT, max(_LEAST_KEPT, _MANY_TABLES * base))
 
 
 def _base_table(population: Population, lattice: GeneralizationLattice) -> NodeTable:
