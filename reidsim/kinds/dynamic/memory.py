@@ -6,8 +6,8 @@ from reidsim.kinds.dynamic.policies import PK
 from reidsim.kinds.dynamic.study import DynamicStudy
 from reidsim.linkage.group_sizes import most_kept
 
-# Bytes: of a case and policy, a value of a row, a level of a row, a value of a person in a cell; a value of a simulated record, and
-# what is sorted of it.
+# Bytes: of a case and policy, a value of a row, a level of a row, a value of a person in a cell; a value of a simulated
+# record, and what is sorted of it.
 _OF_OUTCOME, _OF_VALUE, _OF_LEVEL, _OF_CELL, _OF_SIMULATED = 300, 40, 8, 60, 120
 
 
