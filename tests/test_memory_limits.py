@@ -26,6 +26,7 @@ from reidsim.engine.run import describe
 from reidsim.engine.score import score_loaded
 from reidsim.engine.switch.run import switch_loaded
 from reidsim.errors import InputError
+from reidsim.kinds.tables import released_rows
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared import records as shared_records
@@ -379,15 +380,27 @@ def test_sharing_and_applying_that_need_more_than_is_free_are_refused(tmp_path, 
     assert not Path("again.csv").exists()
 
 
+def test_a_released_file_that_needs_more_than_is_free_is_refused(monkeypatch):
+    loaded, file = load_scenario(TOWN / "town.toml"), TOWN / "patients.csv"
+    assert score_loaded(loaded, file).file == "patients.csv"
+    monkeypatch.setattr(released_rows, "free_memory", lambda: 1_000)
+    expected = r"patients\.csv: too large for memory: about [\d.]+ kB are needed; expected at most the 1\.0 kB"
+    with pytest.raises(InputError, match=expected):
+        score_loaded(loaded, file)
+
+
 _PEAK_OF_COMMAND = r"""
 import re, sys
 from reidsim import memory
 from reidsim.cli import main
+from reidsim.engine import memory as of_study
+from reidsim.kinds.tables import released_rows
 from reidsim.reports.shared import records, rulebook
 told = []
 def note(needed, *given, **named):
     told.append(needed)
-records.require_memory = rulebook.require_memory = note
+for module in (records, rulebook, of_study, released_rows):
+    module.require_memory = note
 try:
     main()
 finally:
@@ -398,12 +411,13 @@ finally:
 
 @pytest.mark.deep
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="tells the peak of a process")
-def test_sharing_and_applying_take_about_the_memory_that_is_said(tmp_path):
+def test_sharing_applying_and_scoring_take_about_the_memory_that_is_said(tmp_path):
     path = write_few_levels(tmp_path, 250_000, 30)
     reidsim.run(path, overrides={"publisher.policies": ["no-attack"]}).save(tmp_path / "out")
     for arguments in (
         ("share", "out", "-o", "shared.csv", "--accept-risk", "--rulebook", "rules.csv"),
         ("apply", "rules.csv", "people.csv", "-o", "applied.csv"),
+        ("score", "people.csv", "--scenario", path.name, "-o", "scored", "--set", "publisher.policies=['no-attack']"),
     ):
         command = [sys.executable, "-c", _PEAK_OF_COMMAND, *arguments]
         shown = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, text=True).stdout

@@ -21,6 +21,8 @@ _OF_GROUP, _OF_GROUPED = 16, 4
 _OF_OPPONENTS, _OF_THINNED, _MOST_THINNED = 800, 9, 256
 # Of each strategy of those cells whose strategies are compared at once.
 _OF_COMPARED, _MOST_COMPARED = 80, 10**6
+# Of each row of a released file, and of each value in it.
+_OF_RELEASED, _OF_RELEASED_VALUE = 300, 17
 # Of each cell on the way through the lattice of a whole table.
 _OF_STEP = 24
 # More nodes than these are not looked at one by one; a search that leaves out nodes is taken to visit so many. Rules
@@ -55,6 +57,18 @@ def needed_memory(study: TablesStudy, use: Use = "run") -> int:
         return by_record + by_cell + _OF_STEP * cells * sum(lattice.shape)
     # Of everybody, and of those who take part in a round and in the next.
     return by_record + by_cell + _rolled_up(study, use, cells) * (3 if use == "rounds" else 1)
+
+
+def released_memory(shape: tuple[int, int]) -> int:
+    """Return about how many bytes it takes at its peak to play a released file, besides the study.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Rows and columns of the file.
+    """
+    rows, columns = shape
+    return rows * (_OF_RELEASED + _OF_RELEASED_VALUE * columns)
 
 
 def _rolled_up(study: TablesStudy, use: Use, cells: int) -> int:
