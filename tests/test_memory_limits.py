@@ -246,6 +246,18 @@ def test_a_huge_lattice_is_searched_where_few_generalizations_can_be_best(tmp_pa
     assert switched.switches.empty
 
 
+def test_a_hundred_million_people_are_counted_or_refused(tmp_path):
+    shutil.copytree(TOWN, tmp_path, dirs_exist_ok=True)
+    people = tmp_path / "people" / "people.csv"
+    counted = pd.read_csv(people)
+    counted.assign(people=counted["people"] * 3_100_000).to_csv(people, index=False)
+    assert re.search(r" 102,300,000 people, about 290 MB of memory$", describe(load_scenario(tmp_path / "town.toml")))
+    summary = reidsim.run(tmp_path / "town.toml", overrides={"economics.cost": 0}).summary
+    assert 0 < summary.loc["basic", "risk"] < 1 / 3_100_000
+    with pytest.raises(InputError, match=r"wan2021\.toml: too large for memory: about 5\d\d GB are needed"):
+        describe(load_scenario("wan2021", {"targets.size": 10**8}))
+
+
 def test_a_lattice_that_takes_long_is_told(tmp_path):
     path = write_many_levels(tmp_path, 9, 4)
     told = describe(load_scenario(path, {"publisher.solver": "backward-induction"}))
