@@ -33,7 +33,7 @@ from reidsim.validation import Section
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 ROOT = typer.main.get_command(app)
 PAGES = reference_pages(ROOT, EXIT_CODES)
-assert len(PAGES) == 7 + len(schemas())  # one for each game
+assert len(PAGES) == 8 + len(schemas())  # one for each game
 RECIPES = at_least(11, [*inner_sections(Recipe), SocialMediaRecipe])
 
 
