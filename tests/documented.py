@@ -11,13 +11,13 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def tables_described(text):
-    """Return the names that a page says of each table, by table: those of the item of a list that starts with it."""
+    """Return the names in the item of a list that starts with a table, by table; those with dots are keys."""
     found = {}
     for item in re.findall(r"^- (?:`\w+\.parquet`(?:, )?)+.*(?:\n  .*)*", text, re.MULTILINE):
         names = re.findall(r"`([\w.]+)`", item)
         tables = [name.removesuffix(".parquet") for name in names if name.endswith(".parquet")]
         assert not found.keys() & set(tables)
-        found |= dict.fromkeys(tables, {name for name in names if not name.endswith(".parquet")})
+        found |= dict.fromkeys(tables, {name for name in names if "." not in name})
     return found
 
 
