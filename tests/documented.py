@@ -6,7 +6,6 @@ from typing import get_args
 
 from reidsim.validation import Section
 
-
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
@@ -17,7 +16,7 @@ def tables_described(text):
         names = re.findall(r"`([\w.]+)`", item)
         tables = [name.removesuffix(".parquet") for name in names if name.endswith(".parquet")]
         assert not found.keys() & set(tables)
-        found |= dict.fromkeys(tables, {name for name in names if "." not in name})
+        found |= {table: {name for name in names if "." not in name} for table in tables}
     return found
 
 

@@ -64,8 +64,8 @@ class Opponents:
         repeated = [planner for planner in planners if planners.count(planner) > 1]
         if repeated:
             raise InputError(
-                "two of your own adversaries have the same name", source=GAME, where="argument 'adversaries'", found=repeated[0],
-                expected="Own(..., name=...) with names of their own",
+                "two of your own adversaries have the same name", source=GAME, where="argument 'adversaries'",
+                found=repeated[0], expected="Own(..., name=...) with names of their own",
             )  # fmt: skip
         return cls(by_name, {str(name): float(share) for name, share in shares.items()})
 

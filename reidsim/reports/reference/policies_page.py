@@ -9,15 +9,16 @@ from reidsim.scenarios.registry import kind_named, kind_names
 
 POLICIES = "policies.md"
 _TEXT = (
-    "How releases are chosen: what scenarios name in `policies`, and figures call by the names in parentheses. A *rule* "
-    "chooses the same whoever attacks; the others reply to the adversary whom the decision-maker believes in."
+    "How releases are chosen: what scenarios name in `policies`, and figures call by the names in parentheses. A "
+    "*rule* chooses the same whoever attacks; the others reply to the adversary whom the decision-maker believes in."
 )
 
 
 def policies_page() -> str:
     """Return the text of the page."""
-    kinds = [(name, kind_named(name)) for name in kind_names()]
-    return "\n".join([f"# Policies\n\n{wrapped(_TEXT)}\n", *(_section(name, kind) for name, kind in kinds if kind.policies)])
+    kinds = {name: kind_named(name) for name in kind_names()}
+    sections = [_section(name, kind) for name, kind in kinds.items() if kind.policies]
+    return "\n".join([f"# Policies\n\n{wrapped(_TEXT)}\n", *sections])
 
 
 def _section(name: str, kind: Kind) -> str:
