@@ -262,14 +262,16 @@ def _against_threshold(cohorts: pd.DataFrame, name: Callable[[str], str]) -> str
 def _as_it_grows(cohorts: pd.DataFrame, name: Callable[[str], str]) -> str:
     """Say from which size on everybody's risk is accepted, in 95 % of the simulated cohorts of each size."""
     whole = cohorts[cohorts["attribute"] == "everybody"]
-    told = []
+    told: dict[str, list[str]] = {}
     for knowledge, table in whole.groupby("knowledge", sort=False):
         risks = table.groupby("records")["percentile_risk"].quantile(0.95)
         above = risks.index[risks > table["threshold"].iloc[0]]
         accepted = risks.index if above.empty else risks.index[risks.index > above[-1]]
-        told.append(f"{f'from {accepted[0]:,} on' if len(accepted) else 'at no size'} with {name(str(knowledge))}")
+        when = f"from {accepted[0]:,} people on" if len(accepted) else "at no size"
+        told.setdefault(when, []).append(name(str(knowledge)))
+    parts = "; ".join(f"{when} with {' and '.join(names)}" for when, names in told.items())
     sizes = cohorts["records"]
-    return f" Of sizes from {sizes.min():,} to {sizes.max():,} people, simulated, it is accepted {', '.join(told)}."
+    return f" From {sizes.min():,} to {sizes.max():,} people, other sizes simulated, it is accepted {parts}."
 
 
 def _kept(payoffs: pd.Series[float], policy: str, best: str, payoff: Measure) -> str:

@@ -213,7 +213,4 @@ def growth_warnings(study: RiskStudy) -> tuple[str, ...]:
     section = study.scenario.threshold
     if section is None or section.newcomers != "members" or max(section.sizes, default=0) <= study.sizes[0]:
         return ()
-    return (
-        "cohorts larger than the release repeat its people, so that nobody in them has values that are new: "
-        'their risk is understated; see threshold.newcomers = "population"',
-    )
+    return ("larger cohorts repeat members, which understates their risk (threshold.newcomers)",)
