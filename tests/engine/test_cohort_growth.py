@@ -161,7 +161,7 @@ def test_a_cohort_grown_to_the_whole_population_is_the_population(folder):
     assert of_everybody(result, 20)["persons"].tolist() == [20, 20, 20]
     assert not result.warnings
     again = reidsim.run(folder / "cohort.toml", overrides={"threshold.newcomers": "members"})
-    assert any("understated" in warning for warning in again.warnings)
+    assert any("understates" in warning for warning in again.warnings)
     assert (of_everybody(again, 60)["mean_risk"] <= 4 / 60 + 1e-12).all()
 
 
