@@ -1,11 +1,11 @@
 """Concern for relatives where everybody is related alike: when only nobody or everybody are equilibria, and when not.
 
 With k others in, the gain of joining is own(k) + v_i + concern * r * p * relatives(k), where each pair matches with
-probability p and has relatedness r. A set of k people is an equilibrium if no member loses (k - 1 others are in) and nobody
-outside gains (k others are in), so members are those whose services are worth most. Where two matches identify, as in
-Table 1 of Guo et al. 2023, relatives(k) has the sign of b - (n - 1 - k) c p for k > 0: it changes once, upwards. So of any
-two neighbouring numbers of others, one makes members lose or outsiders gain, if the concern outweighs what they gain
-themselves: no set but nobody and everybody is an equilibrium.
+probability p and has relatedness r. A set of k people is an equilibrium if no member loses (k - 1 others are in) and
+nobody outside gains (k others are in), so members are those whose services are worth most. Where two matches identify,
+as in Table 1 of Guo et al. 2023, relatives(k) has the sign of b - (n - 1 - k) c p for k > 0: it changes once, upwards.
+So of any two neighbouring numbers of others, one makes members lose or outsiders gain, if the concern outweighs what
+they gain themselves: no set but nobody and everybody is an equilibrium.
 """
 
 import math
