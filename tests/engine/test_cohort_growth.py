@@ -169,17 +169,43 @@ TREE = {"30s": ["30", "31", "32"], "40s": ["40", "41"], "50s": ["50", "51"], "60
 TREE |= {"any": ["30s", "40s", "50s", "60s"]}
 
 
-def test_newcomers_are_generalized_as_members_are(folder):
-    (folder / "decades.csv").write_text("age\n30s\n30s\n30s\n40s\n60\n", encoding="utf-8")
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        # Nobody of the file is in the fifties, so newcomers are as widely grouped as others allow.
+        ("30s 30s 30s 40s 60", {"30s": 14, "40s": 32, "50s": 2, "60": 12}),
+        ("30 30 40s 40s 60", {"30": 9, "31": 1, "32": 4, "40s": 32, "50s": 2, "60": 12}),
+        ("30 30 32 40 60", COUNTS),
+    ],
+)
+def test_newcomers_are_generalized_as_members_are(folder, records, expected):
+    (folder / "decades.csv").write_text("\n".join(["age", *records.split()]), encoding="utf-8")
     changes = {"release.path": str(folder / "decades.csv"), "trees": {"age": {"groups": TREE}}}
+    table = reidsim.run(folder / "cohort.toml", overrides=changes).analysis.cohorts
+    groups = table[(table["records"] == 60) & (table["knowledge"] == "register") & (table["attribute"] == "age")]
+    found = groups[groups["draw"] == 1]
+    assert dict(zip(found["value"], found["persons"], strict=True)) == expected
+
+
+def test_what_is_known_of_newcomers_depends_on_their_true_values(folder):
+    (folder / "decades.csv").write_text("age\n30s\n30s\n30s\n40s\n60s\n", encoding="utf-8")
+    profiles = '[[sources.profile]]\nwhen = { age = ["30"] }\ngroups = [{ attributes = ["age"] }]\n'
+    profiles += '[[sources.profile]]\npresence = 0\ngroups = [{ attributes = ["age"] }]\n'
+    text = RECIPE.replace("everything", "groups") + profiles
+    (folder / "thirty.toml").write_text(text, encoding="utf-8")
+    changes = {
+        "release.path": str(folder / "decades.csv"), "release.persons": str(folder / "cohort.csv"),
+        "trees": {"age": {"groups": TREE}}, "knowledge.register": str(folder / "thirty.toml"),
+    }  # fmt: skip
     result = reidsim.run(folder / "cohort.toml", overrides=changes)
-    table = result.analysis.cohorts
-    sizes = table[(table["records"] == 60) & (table["knowledge"] == "register") & (table["draw"] == 1)]
-    found = dict(zip(sizes["value"], sizes["persons"], strict=True))
-    # Nobody of the file is in the fifties, so newcomers are as widely grouped as others allow.
-    assert found == {"everybody": 60, "30s": 14, "40s": 32, "50s": 2, "60": 12}
-    truth = reidsim.run(folder / "cohort.toml", overrides={**changes, "release.persons": str(folder / "cohort.csv")})
-    np.testing.assert_allclose(of_everybody(truth, 60)["mean_risk"], of_everybody(result, 60)["mean_risk"])
+    # Nine are thirty, among fourteen who are shown in their thirties; of others nothing is known.
+    expected = (9 / 14 + 51 / 60) / 60
+    np.testing.assert_allclose(of_everybody(result, 60)["mean_risk"], expected)
+
+
+def test_a_cohort_of_its_own_size_alone_is_not_simulated(folder):
+    result = reidsim.run(folder / "cohort.toml", overrides={"threshold.sizes": [5]})
+    assert not result.analysis.cohorts["simulated"].any()
 
 
 @pytest.mark.parametrize(
