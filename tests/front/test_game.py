@@ -399,7 +399,7 @@ def test_amounts_of_one_of_several_are_swept():
 
 def test_own_adversaries_are_among_several(tmp_path, monkeypatch):
     several = {"theirs": Own(OneShotAgain, 60, 12), "mine": OneShotAgain(25, 5), "plain": reidsim.OneShot(60, 12)}
-    with pytest.raises(reidsim.InputError, match="argument 'adversaries': two of your own adversaries have the same name"):
+    with pytest.raises(reidsim.InputError, match="'adversaries': two of your own adversaries have the same name"):
         against_several(several)
     several["mine"] = Own(OneShotAgain(25, 5), name="mine")
     game = against_several(several)
