@@ -197,7 +197,7 @@ def average_outcomes(
     )  # fmt: skip
     of_point = np.empty_like(sums)
     of_point[:, order] = sums
-    utility, intensity, attacks, risk = of_point / weights.sum()
+    utility, intensity, risk, attacks = of_point / weights.sum()
     return PointAverages(
         points.benefit * utility - points.loss * risk, points.gain * risk - points.cost * attacks,
         intensity, attacks, risk,
