@@ -81,6 +81,11 @@ def test_records_in_threads_give_the_same_bytes(monkeypatch, memory):
     assert all(found[0][name].tobytes() == found[1][name].tobytes() for name in constraints)
     assert (found[0]["both"] >= minimum).sum() > n / 3
     assert {thread for number, thread in busy if number == 3}.isdisjoint({threading.get_ident()})
+    rows = np.array([7, 3, 150])
+    for records, part in game.parts(game.space.size)[1:]:
+        whole, alone = game.outcome(5, rows + records.start), part.outcome(5, rows)
+        assert (alone.publisher_payoff == whole.publisher_payoff).all()
+        assert (alone.response.success == whole.response.success).all()
 
 
 def test_parts_are_done_once_each_and_in_as_many_threads():
