@@ -3,10 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from threading import Lock
 
 import numpy as np
 
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.threads import done_in_threads
+
+# Strategies computed before threads wait for each other: whoever is interrupted waits for no more.
+_STRATEGIES_AT_ONCE = 16
+
+
+class _Held:
+    """The best strategies so far of some records, under each constraint."""
+
+    def __init__(self, game: RecordGame, constraints: Mapping[str, Constraint]) -> None:
+        n = game.n_records
+        self._game, self._constraints, self._tie = game, constraints, game.tie()
+        self._best = {name: np.full(n, -np.inf) for name in constraints}
+        self.strategies = {name: np.full(n, WITHHELD, dtype=np.int64) for name in constraints}
+
+    def play(self, strategy: int) -> None:
+        """Take a strategy where it is better."""
+        outcome = self._game.outcome(strategy)
+        for name, constraint in self._constraints.items():
+            best = self._best[name]
+            better = outcome.publisher_payoff > best + self._tie
+            if constraint.no_attack or constraint.minimum is not None:
+                better &= constraint.allows(self._game.space, strategy, outcome.response.invited)
+            best[better] = outcome.publisher_payoff[better]
+            self.strategies[name][better] = strategy
 
 
 def backward_induction(
@@ -34,18 +60,23 @@ def backward_induction(
         Exact; a record whose constraint no strategy satisfies is withheld.
     """
     n, size = game.n_records, game.space.size
-    best = {name: np.full(n, -np.inf) for name in constraints}
-    strategies = {name: np.full(n, WITHHELD, dtype=np.int64) for name in constraints}
-    tie = game.tie()
-    for strategy in range(size):
-        outcome = game.outcome(strategy)
-        for name, constraint in constraints.items():
-            better = outcome.publisher_payoff > best[name] + tie
-            if constraint.no_attack or constraint.minimum is not None:
-                better &= constraint.allows(game.space, strategy, outcome.response.invited)
-            best[name][better] = outcome.publisher_payoff[better]
-            strategies[name][better] = strategy
+    parts = game.parts(size)
+    held = [_Held(part, {name: each.of(rows) for name, each in constraints.items()}) for rows, part in parts]
+    at_once = _STRATEGIES_AT_ONCE if len(held) > 1 else 1
+    for begin in range(0, size, at_once):
+        several = range(begin, min(begin + at_once, size))
+        # Of two threads one links ahead while the other plays, so that neither waits for what both need.
+        ahead = {strategy: Lock() for strategy in several[1:]} if len(held) > 1 else {}
+
+        def play(each: _Held, several: range = several, ahead: Mapping[int, Lock] = ahead) -> None:
+            for strategy in several:
+                if strategy + 1 in ahead and ahead[strategy + 1].acquire(blocking=False):
+                    game.linker.link(strategy + 1, np.empty(0, dtype=np.intp))
+                each.play(strategy)
+
+        list(done_in_threads(play, held, len(held)))
         if progress is not None:
-            progress(strategy + 1, size)
+            progress(several.stop, size)
     evaluated = np.full(n, size, dtype=np.int64)
+    strategies = {name: np.concatenate([each.strategies[name] for each in held]) for name in constraints}
     return {name: Choice(strategies[name], "backward-induction", evaluated, exact=True) for name in constraints}
