@@ -154,6 +154,7 @@ def _learn_and_decide(
     """
     met_by_cell = risk + 0.5 * hears * (rate - risk)
     met, weight = np.empty(_BLOCK), np.full(_BLOCK, learning_rate * hears)
+    movers = np.empty(_BLOCK, dtype=np.uint64)
     joined, moved = 0, 0
     for begin in range(0, len(cell), _BLOCK):
         end = min(begin + _BLOCK, len(cell))
@@ -179,11 +180,17 @@ def _learn_and_decide(
         _tell_worth(harm[begin:end], expected, reward, after)
         moved_here = 0
         for i in range(len(before)):
-            joined += after[i] & (before[i] ^ np.uint8(1))
             moved_here += after[i] ^ before[i]
         if moved_here:
-            for i in range(len(of)):
-                counts[of[i]] += np.int64(after[i]) - np.int64(before[i])
+            place = 0
+            for i in range(len(before)):
+                # Each is overwritten unless it moved.
+                movers[place] = i
+                place += after[i] ^ before[i]
+            for i in movers[:moved_here]:
+                change = np.int64(after[i]) - np.int64(before[i])
+                joined += change > 0
+                counts[np.uint64(of[i])] += change
         moved += moved_here
     return joined, moved - joined
 
