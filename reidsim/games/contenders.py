@@ -14,6 +14,7 @@ import numpy as np
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.simple_behaviours import NeverAttacks
 from reidsim.games.adversary_types import TypesGame
+from reidsim.games.memory import RememberingAdversary, RememberingLinker
 from reidsim.games.record_game import Constraint, Linker, RecordGame
 from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
@@ -33,10 +34,11 @@ class Contenders:
 
     R(g) being the probability that somebody succeeds if every type comes and attacks. Why nothing is lost: whatever its
     amounts and beliefs, a one-shot adversary attacks once or not at all, and succeeds with probability 1 / group size,
-    which depends on linkage alone; so r(g) <= R(g), whether one of the types comes, any number or the worst. With that
-    g, h pays b u(h) < b u(g) - L R(g) - tie <= U(g) - tie at most: it is neither the best nor equal to the best up to
-    `RecordGame.tie`, and `backward_induction` keeps the first of those that are. A strategy that the minimum forbids is
-    never that g. Utility does not rise downwards: all below a strategy that is left out are left out.
+    which depends on linkage alone, by what was released before as well if it remembers. So r(g) <= R(g), whether one of
+    the types comes, any number or the worst. With that g, h pays b u(h) < b u(g) - L R(g) - tie <= U(g) - tie at most:
+    it is neither the best nor equal to the best up to `RecordGame.tie`, and `backward_induction` keeps the first of
+    those that are. A strategy that the minimum forbids is never that g. Utility does not rise downwards: all below a
+    strategy that is left out are left out.
 
     Parameters
     ----------
@@ -72,12 +74,25 @@ class Contenders:
             linkers is not None
             and game.space is self.space
             and len(linkers) == len(self.linkers)
-            and all(one is other for one, other in zip(linkers, self.linkers, strict=True))
+            and all(_link_alike(one, other) for one, other in zip(linkers, self.linkers, strict=True))
             and _same(game.benefit, self.benefit)
             and _same(game.loss, self.loss)
             and not constraint.no_attack
             and _same(constraint.minimum, self.minimum)
         )
+
+
+def _link_alike(first: Linker, second: Linker) -> bool:
+    """Tell whether two linkers are one, or link by one past; the latter are made anew whenever they are asked for."""
+    if not isinstance(first, RememberingLinker) or not isinstance(second, RememberingLinker):
+        return first is second
+    return (
+        len(first.linkers) == len(second.linkers)
+        and all(one is other for one, other in zip(first.linkers, second.linkers, strict=True))
+        and first.which is second.which
+        and first.cells is second.cells
+        and first.past is second.past
+    )
 
 
 def _same(first: np.ndarray | None, second: np.ndarray | None) -> bool:
@@ -92,6 +107,8 @@ def _linkers(game: RecordGame) -> tuple[Linker, ...] | None:
     linkers = []
     for each in types:
         adversary = each.adversary
+        if isinstance(adversary, RememberingAdversary):
+            adversary = adversary.adversary
         if isinstance(adversary, NeverAttacks):
             continue
         if not isinstance(adversary, OneShotAdversary) or not isinstance(adversary.risk, UniformGuess):

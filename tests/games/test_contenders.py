@@ -14,6 +14,7 @@ from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.contenders import Contenders
+from reidsim.games.memory import RememberingAdversary, RememberingLinker
 from reidsim.games.record_game import Constraint, PopulationLinker
 
 PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
@@ -23,11 +24,22 @@ CROWD = game_of([PAIRS], [(0,)] * 40 + [(1,)] * 20 + [(3,)] * 40, [(0,)], benefi
 
 @st.composite
 def rounds(draw):
-    """Two games on the same links: as many types, with other amounts and weights, who meet the publisher otherwise."""
+    """Two games on the same links: as many types, with other amounts and weights, who meet the publisher otherwise.
+
+    In some they remember what was released before, and link by that, too.
+    """
     small = draw(small_games(max_attributes=3, max_strategies=24, max_records=3))
     lattice, n = small.lattice(), small.n_records
     people = [draw(st.sampled_from([small.people, small.people[: len(small.people) // 2 + 1]])) for _ in range(2)]
     linkers = [replace(small, people=each).linker(lattice) for each in people[: draw(st.integers(1, 2))]]
+
+    past = draw(st.none() | st.lists(st.integers(-1, lattice.size - 1), min_size=n, max_size=n).map(np.array))
+    rows, which = np.arange(n), np.zeros(n, dtype=np.intp)
+
+    def remembering(linker, adversary):
+        if past is None:
+            return linker, adversary
+        return RememberingLinker((linker,), which, rows, past, lattice.meet), RememberingAdversary(adversary)
 
     def game():
         shares = [draw(st.integers(1, 4)) for _ in linkers]
@@ -35,8 +47,9 @@ def rounds(draw):
             AdversaryType(
                 str(number),
                 share / sum(shares),
-                linker,
-                OneShotAdversary(np.array([draw(amounts) for _ in range(n)]), draw(amounts) / 100),
+                *remembering(
+                    linker, OneShotAdversary(np.array([draw(amounts) for _ in range(n)]), draw(amounts) / 100)
+                ),
             )
             for number, (share, linker) in enumerate(zip(shares, linkers, strict=True))
         ]
