@@ -52,7 +52,7 @@ class Opponents:
         if weights is not None and set(weights) != set(adversaries):
             raise InputError(
                 "not a weight for each adversary", source=GAME, where="argument 'weights'", found=listed(weights),
-                expected=f"one for each of {listed(adversaries)}" if adversaries else "it with adversaries",
+                expected=f"one for each of {listed(adversaries)}" if adversaries else "none without adversaries",
             )  # fmt: skip
         if not adversaries:
             return cls({None: _adversary(adversary, "argument 'adversary'")}, {})
@@ -64,8 +64,8 @@ class Opponents:
         repeated = [planner for planner in planners if planners.count(planner) > 1]
         if repeated:
             raise InputError(
-                "two of the user's own of one name", source=GAME, where="argument 'adversaries'", found=repeated[0],
-                expected="Own(..., name=...) with names of their own",
+                "two of your own adversaries have the same name", source=GAME, where="argument 'adversaries'",
+                found=repeated[0], expected="Own(..., name=...) with names of their own",
             )  # fmt: skip
         return cls(by_name, {str(name): float(share) for name, share in shares.items()})
 

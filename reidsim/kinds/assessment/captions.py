@@ -6,7 +6,7 @@ CAPTIONS = {
     "risk-reductions": "How far partial knowledge lowers risks against the worst case, by number of records",
     "capability-reductions": "How far partial knowledge lowers the overall risk, over capabilities of the adversary",
     "cohort-groups": "Risk of each group of people against the accepted risk",
-    "cohort-growth": "Risk against the accepted risk while the cohort grows; a lower bound where it is simulated",
+    "cohort-growth": "Risk against the accepted risk while the cohort grows: mean and interval of the draws",
     "cohorts": "Risk of each group of people against the accepted risk, by size of the cohort",
     "reductions": "How far partial knowledge lowers risks against the worst case, in percent",
     "settings": "Overall risk over settings of the adversary's capabilities",
