@@ -192,8 +192,10 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
         f"  {vectorised * 1000:.1f} ms: {decided / vectorised:.0f} times, {(created + decided) / vectorised:.0f} with"
     )
     print("  making them (to reach: 100);")
-    print(f"  copying as many bytes ({moved_bytes(model) / n:.0f} per subject) takes {least * 1000:.2f} ms: "
-          f"one call takes {vectorised / least:.1f} times")
+    print(
+        f"  copying as many bytes ({moved_bytes(model) / n:.0f} per subject) takes {least * 1000:.2f} ms: "
+        f"one call takes {vectorised / least:.1f} times"
+    )
     print(f"  that floor, which is {decided / least:.0f} times as fast as plain mesa")  # fmt: skip
     figure(f"{name}: whether to take part", vectorised, "plain mesa", decided, 100.0)
     few = _PlainModel(sample)

@@ -188,9 +188,11 @@ def _learn_and_decide(
                 movers[place] = i
                 place += after[i] ^ before[i]
             for i in movers[:moved_here]:
-                change = np.int64(after[i]) - np.int64(before[i])
-                joined += change > 0
-                counts[np.uint64(of[i])] += change
+                if after[i] != 0:
+                    joined += 1
+                    counts[np.uint64(of[i])] += 1
+                else:
+                    counts[np.uint64(of[i])] -= 1
         moved += moved_here
     return joined, moved - joined
 
