@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -45,6 +45,10 @@ class OneShotAdversary:
             if not lowest >= 0:
                 raise InputError(f"{name} of the adversary is negative", found=float(lowest), expected="0 or more")
 
+    def of(self, rows: slice) -> OneShotAdversary:
+        """Return the adversary of some of the records."""
+        return replace(self, gain=_of_rows(self.gain, rows), cost=_of_rows(self.cost, rows))
+
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
         """Return what an attempt at each record would be worth; see `Weighing`."""
         success = self.risk.success_probability(linkage.group_sizes)
@@ -68,5 +72,5 @@ class OneShotAdversary:
         )
 
 
-def _of_rows(amount: float | Floats, rows: Rows | None) -> float | Floats:
+def _of_rows(amount: float | Floats, rows: Rows | slice | None) -> float | Floats:
     return amount if rows is None or np.ndim(amount) == 0 else np.asarray(amount)[rows]

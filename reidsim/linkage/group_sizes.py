@@ -8,7 +8,9 @@ been made are kept within a memory limit and made again from the nearest one kep
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
+from threading import RLock
 from typing import ClassVar
 
 import numpy as np
@@ -23,6 +25,8 @@ from reidsim.releases.strategy_space import Rows
 
 # A key space this many times larger than the table is still merged by direct addressing rather than by sorting.
 _DIRECT_ADDRESSING_FACTOR = 8
+# Held while a table is made: what one thread needs another may be making.
+_MAKING = RLock()
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ class GroupSizes:
         """Records whose cell holds nobody in the population, shape (n_records,)."""
         return np.asarray(self._base.counts[self._base.group_of] <= 0)
 
-    def at(self, strategy: int, rows: Rows | None = None) -> Counts:
+    def at(self, strategy: int, rows: Rows | slice | None = None) -> Counts:
         """Return the group size of each record (or of `rows`) when shared as `strategy`, shape (n,)."""
         table = self.table(strategy)
         group_of = table.group_of if rows is None else table.group_of[rows]
@@ -106,9 +110,15 @@ class GroupSizes:
         """Return the population table at a node, rolled up from the smallest one at hand."""
         if strategy == 0:
             return self._base
-        if strategy in self._kept:
-            self._kept.move_to_end(strategy)
-            return self._kept[strategy]
+        if (kept := self._kept.get(strategy)) is not None:
+            # Another thread may have dropped it in the meantime.
+            with suppress(KeyError):
+                self._kept.move_to_end(strategy)
+            return kept
+        with _MAKING:
+            return self._kept.get(strategy) or self._made(strategy)
+
+    def _made(self, strategy: int) -> NodeTable:
         below = [s for s in self._lattice.predecessors(strategy) if s == 0 or s in self._kept]
         if below:
             source = min(below, key=lambda s: len(self.table(s).keys))
