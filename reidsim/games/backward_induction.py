@@ -7,7 +7,9 @@ from threading import Lock
 
 import numpy as np
 
+from reidsim.games.contenders import Contenders
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.releases.strategy_space import Rows
 from reidsim.threads import done_in_threads
 
 # Strategies computed before threads wait for each other: whoever is interrupted waits for no more.
@@ -23,22 +25,24 @@ class _Held:
         self._best = {name: np.full(n, -np.inf) for name in constraints}
         self.strategies = {name: np.full(n, WITHHELD, dtype=np.int64) for name in constraints}
 
-    def play(self, strategy: int) -> None:
-        """Take a strategy where it is better."""
-        outcome = self._game.outcome(strategy)
+    def play(self, strategy: int, rows: Rows | None = None) -> None:
+        """Take a strategy where it is better, of all records or those of `rows`."""
+        outcome, here = self._game.outcome(strategy, rows), slice(None) if rows is None else rows
         for name, constraint in self._constraints.items():
             best = self._best[name]
-            better = outcome.publisher_payoff > best + self._tie
+            better = outcome.publisher_payoff > best[here] + self._tie[here]
             if constraint.no_attack or constraint.minimum is not None:
-                better &= constraint.allows(self._game.space, strategy, outcome.response.invited)
-            best[better] = outcome.publisher_payoff[better]
-            self.strategies[name][better] = strategy
+                better &= constraint.allows(self._game.space, strategy, outcome.response.invited, rows)
+            won = better if rows is None else rows[better]
+            best[won] = outcome.publisher_payoff[better]
+            self.strategies[name][won] = strategy
 
 
 def backward_induction(
     game: RecordGame,
     constraints: Mapping[str, Constraint],
     *,
+    contenders: Contenders | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Choice]:
     """Find the best strategy of every record under each of several constraints, in one pass over the space.
@@ -51,15 +55,34 @@ def backward_induction(
     ----------
     game : RecordGame
     constraints : mapping of str to Constraint
+    contenders : Contenders, optional
+        Of this game and each of the constraints: no others are worked out again.
     progress : callable, optional
-        Called with strategies done and in all.
+        Called with strategies done and in all; not where contenders are given, which take an instant.
 
     Returns
     -------
     dict of str to Choice
-        Exact; a record whose constraint no strategy satisfies is withheld.
+        Exact; a record whose constraint no strategy satisfies is withheld. `evaluated` counts all strategies, as those
+        that are no contenders were compared before.
     """
     n, size = game.n_records, game.space.size
+    if contenders is None or contenders.strategies is None:
+        held = _of_all_strategies(game, constraints, progress)
+    else:
+        held = [_Held(game, constraints)]
+        for strategy, rows in contenders.strategies:
+            held[0].play(strategy, rows)
+    evaluated = np.full(n, size, dtype=np.int64)
+    strategies = {name: np.concatenate([each.strategies[name] for each in held]) for name in constraints}
+    return {name: Choice(strategies[name], "backward-induction", evaluated, exact=True) for name in constraints}
+
+
+def _of_all_strategies(
+    game: RecordGame, constraints: Mapping[str, Constraint], progress: Callable[[int, int], None] | None
+) -> list[_Held]:
+    """Return the best of all strategies, in parts of the records that are played in threads."""
+    size = game.space.size
     parts = game.parts(size)
     held = [_Held(part, {name: each.of(rows) for name, each in constraints.items()}) for rows, part in parts]
     at_once = _STRATEGIES_AT_ONCE if len(held) > 1 else 1
@@ -77,6 +100,4 @@ def backward_induction(
         list(done_in_threads(play, held, len(held)))
         if progress is not None:
             progress(several.stop, size)
-    evaluated = np.full(n, size, dtype=np.int64)
-    strategies = {name: np.concatenate([each.strategies[name] for each in held]) for name in constraints}
-    return {name: Choice(strategies[name], "backward-induction", evaluated, exact=True) for name in constraints}
+    return held
