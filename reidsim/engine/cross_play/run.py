@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
 from reidsim.deprecation import formerly
 from reidsim.engine.batch import Executor
-from reidsim.engine.batch.batch_run import run_job
+from reidsim.engine.batch.batch_run import Keeping, run_job
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.executors.choice import executor_named
 from reidsim.engine.batch.job import Ended, Job
@@ -19,7 +19,7 @@ from reidsim.engine.cross_play.once import CrossPlayWork, table_of, tables_of
 from reidsim.engine.cross_play.options import CrossPlayOptions
 from reidsim.engine.cross_play.result import CrossPlayResult, replies_among, with_equilibria
 from reidsim.engine.memory import build_within_memory
-from reidsim.engine.results import Clock, Illustrator, make_manifest
+from reidsim.engine.results import Clock, make_manifest
 from reidsim.errors import InputError
 from reidsim.games.double_oracle import Sum
 from reidsim.progress import watched
@@ -141,28 +141,14 @@ def has_several_plays(scenario: ScenarioHead) -> bool:
 def cross_play_loaded(
     loaded: LoadedScenario[ScenarioHead],
     options: CrossPlayOptions | None = None,
-    *,
     executor: Executor | None = None,
-    folder: Path | None = None,
-    resume: bool = False,
-    rerun_failed: bool = False,
-    progress: Progress | None = None,
-    illustrate: Illustrator | None = None,
+    **keeping: Unpack[Keeping],
 ) -> CrossPlayResult:
     """Play every defender against every adversary of a scenario that has been read; see `cross_play`."""
     options, loaded = options or CrossPlayOptions(), whoever_comes(loaded)
     if not has_several_plays(loaded.scenario):
-        return _once(loaded, options, progress or (lambda task, done, total: None))
-    return run_job(
-        CrossPlayJob(options),
-        loaded,
-        executor,
-        folder=folder,
-        resume=resume,
-        rerun_failed=rerun_failed,
-        progress=progress,
-        illustrate=illustrate,
-    )
+        return _once(loaded, options, keeping.get("progress") or (lambda task, done, total: None))
+    return run_job(CrossPlayJob(options), loaded, executor, **keeping)
 
 
 def _once(loaded: LoadedScenario[ScenarioHead], options: CrossPlayOptions, report: Progress) -> CrossPlayResult:
