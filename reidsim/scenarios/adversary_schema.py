@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, nearest, require_distinct
 from reidsim.scenarios.amounts import Money
 from reidsim.scenarios.equipment_schema import EquipmentSection, refuse_knowledge_held
 from reidsim.scenarios.rationality_schema import RationalitySection
@@ -215,9 +215,7 @@ class AdversarySection(PlannerSection):
             if given:
                 raise InputError("not of an adversary who looks people up in lists", where=key, expected="no `holds`")
         holds = self.holds or ()
-        repeated = [name for name in holds if holds.count(name) > 1]
-        if repeated:
-            raise InputError("list named twice", where="holds", found=repeated[0])
+        require_distinct("list named twice", holds, where="holds")
 
     @property
     def looks_up(self) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.attempt import Attempt
 from reidsim.adversaries.multistage.stages import Identify, Inference, InferSurname, Stage
 from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response
-from reidsim.errors import InputError, require_among
+from reidsim.errors import InputError, require_among, require_distinct
 from reidsim.linkage.number_checks import check_share
 from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.releases.strategy_space import Floats, Rows
@@ -139,9 +139,7 @@ class MultistageAttack:
             kinds = [type(stage).__name__ for stage in self.stages]
             raise InputError("stages out of order", found=kinds, expected="inferences, then Identify once, at the end")
         inferred = [stage.infers for stage in self.inferences]
-        repeated = [name for name in inferred if inferred.count(name) > 1]
-        if repeated:
-            raise InputError("attribute inferred by two stages", found=repeated[0])
+        require_distinct("attribute inferred by two stages", inferred)
 
     @property
     def inferences(self) -> tuple[Inference, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, nearest, refuse_rows
 from reidsim.kinds.tables.release import columns_of_release
 from reidsim.kinds.tables.released_file import ReleasedFile
 from reidsim.kinds.tables.study import TablesStudy
@@ -89,21 +89,14 @@ def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: 
     places = pd.Series(np.arange(len(records)), index=pd.MultiIndex.from_arrays([records, _occurrence(records)]))
     wanted = pd.MultiIndex.from_arrays([rows, _occurrence(rows)])
     found = places.reindex(wanted).to_numpy()
-    unknown = np.isnan(found)
-    if unknown.any():
-        row = int(unknown.argmax())
-        expected = "a key of the release, as often as there at most"
-        raise InputError(
-            "no such record", where=f"row {row + 1}, column {key!r}", found=rows.iloc[row], expected=expected
-        )
+    expected = "a key of the release, as often as there at most"
+    refuse_rows(np.isnan(found), "no such record", column=key, found=rows, expected=expected)
     of_key, in_release = rows.value_counts(), records.value_counts()
     fewer = of_key.index[(of_key < in_release.reindex(of_key.index)).to_numpy()]
-    if len(fewer):
-        row = int((rows == fewer[0]).to_numpy().argmax())
-        raise InputError(
-            "fewer rows of a key than the release has records", where=f"row {row + 1}, column {key!r}", found=fewer[0],
-            expected=f"all of its {in_release[fewer[0]]} rows or none, or a key that distinguishes its records",
-        )  # fmt: skip
+    refuse_rows(
+        rows.isin(fewer[:1]), "fewer rows of a key than the release has records", column=key, found=rows,
+        expected=lambda row: f"all of its {in_release[fewer[0]]} rows or none, or a key that distinguishes its records",
+    )  # fmt: skip
     return found.astype(np.intp)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from reidsim.audit.identifiers import why_identifying
 from reidsim.drafts.values import is_free_text
 from reidsim.engine.release_file import find_release_file, sha256_of
-from reidsim.errors import InputError, listed, locating
+from reidsim.errors import InputError, listed, locating, require_distinct
 from reidsim.memory import free_memory, require_memory
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
@@ -177,9 +177,7 @@ def source_records(run: StoredRun, *, data: Path | None = None, allow_code: bool
     with locating(run.folder):
         columns = kind.shared_columns(scenario)
     named = list(columns.column_of.values())
-    repeated = [column for column in named if named.count(column) > 1]
-    if repeated:
-        raise InputError("two attributes of one column", source=run.folder, found=repeated[0])
+    require_distinct("two attributes of one column", named, source=run.folder)
     frame = kind.read_records(scenario, path)
     require_columns(frame, named, path)
     return SourceRecords(run, kind, scenario, columns, path, source_hash, frame)
