@@ -10,7 +10,7 @@ import pandas as pd
 from reidsim.adversaries.attempt import Attempt
 from reidsim.adversaries.precision_fit import PrecisionFit, fitted_precision
 from reidsim.adversaries.rationality import ProspectTheory
-from reidsim.errors import InputError, refuse_rows
+from reidsim.errors import locating, refuse_rows
 from reidsim.tables import numbers, read_table, require_columns, text_table
 
 _COLUMNS = ("attacked", "success", "gain", "cost")
@@ -65,7 +65,5 @@ def fit_precision(attacks: pd.DataFrame | str | Path, *, prospect: ProspectTheor
         refuse_rows(wrong, "value not allowed", source=source, column=column, found=table[column], expected=expected)
     attempt = Attempt(success, success, gain, cost)
     worth = attempt.worth if prospect is None else prospect.worth(success, gain, cost)
-    try:
+    with locating(source):
         return fitted_precision(worth, attacked.to_numpy(dtype=np.bool_))
-    except InputError as error:
-        raise error.located(source) from None

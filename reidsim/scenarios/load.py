@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from reidsim.bundled import BUNDLED, resolve
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.overrides import merged, override, validated_after
 from reidsim.scenarios.adversary_schema import names_object
 from reidsim.scenarios.former_keys import FORMER_GAMES, refuse_former
@@ -118,10 +118,8 @@ class LoadedScenario(Generic[S_co]):
         for part in self.own_parts:
             if part.name in self.given:
                 continue
-            try:
+            with locating(self.path):
                 refuse_code(part.group, part.name, where=part.where, allow_code=self.allow_code)
-            except InputError as error:
-                raise error.located(self.path) from None
 
     def makers(self) -> dict[str, dict[str, str]]:
         """Import all of its own parts; return the module, package and version that made each, by name.
@@ -133,11 +131,9 @@ class LoadedScenario(Generic[S_co]):
         """
         made = {}
         for part in self.own_parts:
-            try:
+            with locating(self.path):
                 given = part.name in self.given
                 found = self.given[part.name] if given else self.part(part.group, part.name, part.where)
-            except InputError as error:
-                raise error.located(self.path) from None
             made[part.name] = made_by(found)
         return made
 
@@ -277,13 +273,11 @@ def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = 
     """
     game = content.get("game", DEFAULT_KIND)
     refuse_former(content, str(game), path)
-    try:
+    with locating(path):
         if not (isinstance(game, str) and names_object(game)):
             return kind_named(game)
         part = load_part("kinds", game, where="game", folder=path.parent, allow_code=allow_code)
         return made_kind(part, game)
-    except InputError as error:
-        raise error.located(path) from None
 
 
 def _reloaded(

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, nearest, require_among
+from reidsim.errors import InputError, listed, locating, nearest, require_among
 from reidsim.linkage.number_checks import check_whole
 
 Integers = NDArray[np.int64]
@@ -54,10 +54,8 @@ class PersonTable:
         for column, values in given.items():
             if np.ndim(values) != 1:
                 raise InputError("column is not a list", source=self.name, where=column, found=np.shape(values))
-            try:
+            with locating(self.name):
                 checked[column] = check_whole(column, values)
-            except InputError as error:
-                raise error.located(self.name) from None
         lengths = {column: len(values) for column, values in (*checked.items(), *self.missing.items())}
         if len(set(lengths.values())) > 1:
             raise InputError("columns differ in length", source=self.name, found=lengths)

@@ -10,7 +10,7 @@ from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
 from reidsim.engine.cross_play.once import Table, table_of
 from reidsim.engine.cross_play.options import CrossPlayOptions
-from reidsim.errors import InputError, not_among
+from reidsim.errors import locating, not_among
 from reidsim.games.cross_play import Opponent
 from reidsim.games.defenders.defender import outcome_of, paid_in
 from reidsim.games.equilibrium import Equilibrium
@@ -50,10 +50,8 @@ class OpponentWork:
         comes = values.pop(WHO_COMES)
         loaded = at_point(self.loaded, values, task.seed)
         draw = task.replication if has_numbered_replications(loaded.scenario) else 0
-        try:
+        with locating(loaded.path):
             return self._play(table_of(self._studies.get(loaded), CrossPlayOptions(), draw), comes)
-        except InputError as error:
-            raise error.located(loaded.path) from None
 
     def _play(self, table: Table, comes: str) -> tuple[Tables, tuple[str, ...]]:
         kind, study = kind_of(table.study.scenario), table.study

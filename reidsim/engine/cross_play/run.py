@@ -20,7 +20,7 @@ from reidsim.engine.cross_play.options import CrossPlayOptions
 from reidsim.engine.cross_play.result import CrossPlayResult, replies_among, with_equilibria
 from reidsim.engine.memory import build_within_memory
 from reidsim.engine.results import Clock, make_manifest
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.games.double_oracle import Sum
 from reidsim.progress import watched
 from reidsim.scenarios.load import LoadedScenario, load_scenario
@@ -157,15 +157,13 @@ def _once(loaded: LoadedScenario[ScenarioHead], options: CrossPlayOptions, repor
     report(f"reading {loaded.name}", 0, 1)
     loaded.makers()
     kind = kind_of(loaded.scenario)
-    try:
+    with locating(loaded.path):
         # Before people are read, so that games in which nobody decides are told at once.
         kind.policies_of(loaded.scenario)
         table = table_of(build_within_memory(loaded, "cross-play"), options)
         clock.lap("build")
         play = table.play(report)
         replies = table.replies(play, options, report)
-    except InputError as error:
-        raise error.located(loaded.path) from None
     clock.lap("play")
     facts = {"cross_play": options.facts, "own_adversary": table.opponents.own, **kind.facts(table.study)}
     manifest = make_manifest(loaded, clock.laps, facts)

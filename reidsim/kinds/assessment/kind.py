@@ -15,7 +15,6 @@ from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
 from reidsim.measures import Measure
 from reidsim.scenarios.asked import Stored
-from reidsim.scenarios.faces import Figures, Shown
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import counted_units
@@ -32,6 +31,7 @@ class AssessmentKind(Kind):
     schema = RiskScenario
     measures = MEASURES
     captions = CAPTIONS
+    drawn_by = "reidsim.kinds.assessment.figures.risks"
     decides = ""
 
     def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
@@ -61,12 +61,6 @@ class AssessmentKind(Kind):
     def asked(self, run: Stored) -> Iterator[Sentence]:
         """Yield what a run was asked."""
         return sentences(run)
-
-    def figures(self, result: Shown) -> Figures:
-        """Return the figures of risks."""
-        from reidsim.kinds.assessment.figures.risks import run_figures
-
-        return run_figures(result)
 
 
 ASSESSMENT = AssessmentKind()

@@ -28,7 +28,6 @@ from reidsim.kinds.dynamic.schema import PERIOD, DynamicScenario
 from reidsim.kinds.dynamic.study import DynamicStudy, build_study
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.asked import Stored
-from reidsim.scenarios.faces import Figures, Shown
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.record_sharing import SharedColumns
@@ -46,6 +45,7 @@ class DynamicKind(Kind):
     policies = POLICIES
     measures = MEASURES
     captions = CAPTIONS
+    drawn_by = "reidsim.kinds.dynamic.figures"
     amount_keys = MONEY_KEYS
 
     def build(self, loaded: LoadedScenario[Any]) -> DynamicStudy:
@@ -140,12 +140,6 @@ class DynamicKind(Kind):
     def asked(self, run: Stored) -> Iterator[Sentence]:
         """Yield what a run was asked."""
         return sentences(run)
-
-    def figures(self, result: Shown) -> Figures:
-        """Return the figures over periods."""
-        from reidsim.kinds.dynamic.figures import run_figures
-
-        return run_figures(result)
 
 
 DYNAMIC = DynamicKind()

@@ -41,7 +41,7 @@ from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.asked import Stored
-from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, Slider
+from reidsim.scenarios.faces import Control, Slider
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponent_types import LEFT_OUT, ideas_of_several, types_of_setting
@@ -65,6 +65,7 @@ class MaskingKind(Kind):
     schema = MaskingScenario
     measures = MEASURES
     captions = CAPTIONS
+    drawn_by = "reidsim.kinds.masking.figures.runs"
     policies = POLICIES
     decides = "subject"
     numbers_draws = True
@@ -235,18 +236,6 @@ class MaskingKind(Kind):
     def asked(self, run: Stored) -> Iterator[Sentence]:
         """Yield what a run was asked."""
         return sentences(run)
-
-    def figures(self, result: Shown) -> Figures:
-        """Return the figures of the papers that the run has the tables for."""
-        from reidsim.kinds.masking.figures.runs import run_figures
-
-        return run_figures(result)
-
-    def sweep_figures(self, result: ShownSweep) -> Figures:
-        """Return the figures of the papers along what changes."""
-        from reidsim.kinds.masking.figures.runs import sweep_figures
-
-        return sweep_figures(result)
 
     def controls(self, scenario: MaskingScenario) -> Iterator[Control]:
         """Yield amounts, and the confidence in what is inferred from which on it is used."""

@@ -20,7 +20,7 @@ from reidsim.kinds.participation.policies import POLICIES
 from reidsim.kinds.participation.schema import ParticipationScenario
 from reidsim.kinds.participation.study import ParticipationStudy, build_participation_study
 from reidsim.scenarios.asked import Stored, section
-from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, Slider, amount_slider
+from reidsim.scenarios.faces import Control, Slider, amount_slider
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, World, record_table
@@ -38,6 +38,7 @@ class ParticipationKind(Kind):
     schema = ParticipationScenario
     measures = MEASURES
     captions = CAPTIONS
+    drawn_by = "reidsim.kinds.participation.figures"
     policies = POLICIES
     decides = "subject"
     amount_keys = ("subjects.benefit", "subjects.services", "subjects.harm")
@@ -130,18 +131,6 @@ class ParticipationKind(Kind):
         )
         if subjects.get("concern"):
             yield (f"Relatives' payoffs count, by relatedness and times {number_text(subjects['concern'])}.",)
-
-    def figures(self, result: Shown) -> Figures:
-        """Return the figures of equilibria."""
-        from reidsim.kinds.participation.figures import run_figures
-
-        return run_figures(result)
-
-    def sweep_figures(self, result: ShownSweep) -> Figures:
-        """Return participation along what changes."""
-        from reidsim.kinds.participation.figures import sweep_figures
-
-        return sweep_figures(result)
 
     def controls(self, scenario: ParticipationScenario) -> Iterator[Control]:
         """Yield what joining is worth, and the concern for relatives."""

@@ -51,7 +51,7 @@ from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.faces import Choice as ControlChoice
-from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, amount_slider
+from reidsim.scenarios.faces import Control, amount_slider
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
@@ -76,6 +76,7 @@ class TablesKind(Kind):
     schema = TablesScenario
     measures = MEASURES
     captions = CAPTIONS
+    drawn_by = "reidsim.kinds.tables.figures.runs"
     policies = POLICIES
     decides = "publisher"
     amount_keys = MONEY_KEYS
@@ -327,18 +328,6 @@ class TablesKind(Kind):
     def asked(self, run: Stored) -> Iterator[Sentence]:
         """Yield what a run was asked."""
         return sentences(run)
-
-    def figures(self, result: Shown) -> Figures:
-        """Return the figures of the papers that the run has the tables for."""
-        from reidsim.kinds.tables.figures.runs import run_figures
-
-        return run_figures(result)
-
-    def sweep_figures(self, result: ShownSweep) -> Figures:
-        """Return the figures of the papers along what changes."""
-        from reidsim.kinds.tables.figures.sweeps import sweep_figures
-
-        return sweep_figures(result)
 
     def controls(self, scenario: TablesScenario) -> Iterator[Control]:
         """Yield amounts, and of records against one adversary who knows everything, how it plans."""

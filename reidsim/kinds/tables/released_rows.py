@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError, listed, nearest, refuse_rows
+from reidsim.errors import InputError, listed, locating, nearest, refuse_rows
 from reidsim.kinds.tables.release import columns_of_release
 from reidsim.kinds.tables.released_file import ReleasedFile
 from reidsim.kinds.tables.study import TablesStudy
@@ -65,11 +65,9 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> Rel
         hint = nearest(next(iter(named.values())), map(str, frame.columns))
         raise InputError("no quasi-identifier", source=path, found=listed(frame.columns), expected=expected, hint=hint)
     labels = pd.DataFrame({name: frame[column] for name, column in columns.items()})
-    try:
+    with locating(path):
         record = _records_of(study, frame, key, path)
         file = ReleasedFile.read(study, labels, record, columns)
-    except InputError as error:
-        raise error.located(path) from None
     return ReleasedRows(file, tuple(name for name in named if name not in columns))
 
 

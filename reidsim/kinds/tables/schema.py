@@ -20,6 +20,7 @@ from reidsim.scenarios.adversary_schema import (
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.figures_schema import FiguresSection
 from reidsim.scenarios.policy import AnonymityK, with_each_k
+from reidsim.scenarios.publisher_schema import PoliciesSection
 from reidsim.scenarios.resource_schema import ListBeliefsSection, drawn_lists_of
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 from reidsim.validation import Section
@@ -54,7 +55,7 @@ class TablesBeliefsSection(ListBeliefsSection):
     )
 
 
-class PublisherSection(Section):
+class PublisherSection(PoliciesSection):
     """How the publisher decides."""
 
     unit: Literal["record", "table"] = Field(

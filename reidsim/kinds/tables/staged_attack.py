@@ -15,7 +15,7 @@ from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.on_lattice import LatticeAttackLinker
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.bundled import BUNDLED, data_file, resolve
-from reidsim.errors import InputError, refuse_rows
+from reidsim.errors import InputError, locating, refuse_rows
 from reidsim.kinds.tables.release import columns_of_release
 from reidsim.linkage.row_groups import RowGroups
 from reidsim.populations.catalogue import as_individuals, make
@@ -138,7 +138,7 @@ def _finer(cell_of_record: NDArray[np.intp], told: pd.DataFrame) -> tuple[Intege
 
 
 def _staged(recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, told: pd.DataFrame) -> StagedAttack:
-    try:
+    with locating(path):
         stages = tuple(stage_of(section, path.parent) for section in recipe.stages)
         attack = MultistageAttack(stages, 0.0, 0.0, recipe.confidence_threshold)
         attack.check_attributes(lattice.domain.names)
@@ -150,8 +150,6 @@ def _staged(recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, to
         listed = np.asarray(groups.find([world.targets.column(name) for name in on], world.n_targets) >= 0)
         world = MultistageWorld(world.targets, world.resources, listed)
         return StagedAttack(attack, LatticeAttackLinker(attack, world, lattice))
-    except InputError as error:
-        raise error.located(path) from None
 
 
 def _world(recipe: AttackRecipe, folder: Path, lattice: GeneralizationLattice, told: pd.DataFrame) -> MultistageWorld:
