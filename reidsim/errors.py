@@ -114,6 +114,24 @@ def locating(source: str | Path | None = None, where: str | None = None) -> Iter
         raise error.located(source, where) from None
 
 
+@contextmanager
+def reading(source: str | Path) -> Iterator[None]:
+    """Let what the system refuses be an error of a file or folder that cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", source=source) from None
+
+
+@contextmanager
+def writing(source: str | Path) -> Iterator[None]:
+    """Let what the system refuses be an error of a file or folder that cannot be written, or of what is in it."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", source=error.filename or source) from None
+
+
 def nearest(name: str, valid: Iterable[str]) -> str | None:
     """Return a "did you mean" hint for a misspelt name, or None when nothing is close."""
     by_lower = {candidate.lower(): candidate for candidate in valid}

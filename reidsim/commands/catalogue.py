@@ -13,7 +13,7 @@ import typer
 
 from reidsim.bundled import bundled_names, resolve
 from reidsim.commands.arguments import STANDARD_OUTPUT, waiting
-from reidsim.errors import InputError, nearest
+from reidsim.errors import InputError, nearest, writing
 from reidsim.validation import read_text, read_toml
 
 # Folders of what comes along, and what their files are. A name in several is that of the first.
@@ -109,7 +109,5 @@ def reproduce(
     if output is None or output == STANDARD_OUTPUT:
         typer.echo(page, nl=False)
     else:
-        try:
+        with writing(output):
             output.write_text(page, encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", source=output) from None

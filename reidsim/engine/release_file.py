@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reidsim.bundled import BUNDLED, data_file
-from reidsim.errors import InputError
+from reidsim.errors import InputError, reading
 from reidsim.file_sizes import require_no_device
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
@@ -63,11 +63,8 @@ def sha256_of(path: Path) -> str:
         If it cannot be read.
     """
     require_no_device(path)
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", source=path) from None
+    with reading(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _shown(path: Path) -> str:

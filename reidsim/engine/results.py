@@ -11,7 +11,8 @@ import shutil
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from importlib import import_module
 from importlib.metadata import version
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.errors import InputError, writing
 from reidsim.measures import Measure
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import is_of_package, kind_of, kind_of_content
@@ -56,20 +57,34 @@ def write_results(folder: Path, write: Callable[[Path], None]) -> None:
         If the folder is taken or cannot be written.
     """
     require_free(folder)
-    try:
+    with writing_results(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    except OSError as error:
-        raise write_failure(folder, error) from None
+        with unfinished_beside(folder) as unfinished:
+            write(unfinished)
+            sync(unfinished)
+            keep_private(unfinished)
+            unfinished.replace(folder)
+
+
+@contextmanager
+def unfinished_beside(folder: Path) -> Iterator[Path]:
+    """Yield a hidden folder beside another, which is gone in the end unless it has another name by then."""
+    unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        write(unfinished)
-        sync(unfinished)
-        keep_private(unfinished)
-        unfinished.replace(folder)
-    except OSError as error:
-        raise write_failure(folder, error) from None
+        yield unfinished
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+@contextmanager
+def writing_results(folder: Path) -> Iterator[None]:
+    """Let what the system refuses be an error of results that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise InputError("the disk is full; nothing was written", source=folder) from None
+        raise InputError(f"results cannot be written: {error.strerror or error}", source=folder) from None
 
 
 def keep_private(folder: Path) -> None:
@@ -85,10 +100,8 @@ def open_to_group(folder: Path) -> None:
     InputError
         If the system does not allow it.
     """
-    try:
+    with writing_results(folder):
         _set_permissions(folder, of_folders=0o750, of_files=0o640)
-    except OSError as error:
-        raise write_failure(folder, error) from None
 
 
 def _set_permissions(folder: Path, *, of_folders: int, of_files: int) -> None:
@@ -106,10 +119,8 @@ def require_free(folder: Path) -> None:
         If it is a file, a folder that holds something, or ``-``.
     """
     require_no_standard_output(folder)
-    try:
+    with writing_results(folder):
         _require_free(folder)
-    except OSError as error:
-        raise write_failure(folder, error) from None
 
 
 def require_no_standard_output(path: Path) -> None:
@@ -144,12 +155,10 @@ def make_folder(folder: Path) -> None:
     InputError
         If it cannot be made.
     """
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         if not any(folder.iterdir()):
             keep_private(folder)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", source=folder) from None
 
 
 def next_free_folder(parent: Path, name: str) -> Path:
@@ -282,10 +291,3 @@ def sync(folder: Path) -> None:
         if path.is_file():
             with path.open("rb") as file:
                 os.fsync(file.fileno())
-
-
-def write_failure(folder: Path, error: OSError) -> InputError:
-    """Return what to tell if results cannot be written."""
-    if error.errno == errno.ENOSPC:
-        return InputError("the disk is full; nothing was written", source=folder)
-    return InputError(f"results cannot be written: {error.strerror or error}", source=folder)

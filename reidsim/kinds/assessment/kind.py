@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from reidsim.kinds.assessment.asked import sentences
 from reidsim.kinds.assessment.assessing import assess_study, describe_risk
-from reidsim.kinds.assessment.captions import CAPTIONS
 from reidsim.kinds.assessment.measures import MEASURES, MEASURES_OF_PEOPLE
 from reidsim.kinds.assessment.memory import needed_memory
 from reidsim.kinds.assessment.portions import portions
@@ -20,6 +20,7 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.study import Played, Progress
+from reidsim.validation import read_toml
 from reidsim.wording import Sentence
 
 
@@ -30,7 +31,7 @@ class AssessmentKind(Kind):
     words = "nobody decides: the risks of a release that is given are assessed"
     schema = RiskScenario
     measures = MEASURES
-    captions = CAPTIONS
+    captions = read_toml(Path(__file__).with_name("captions.toml"))
     drawn_by = "reidsim.kinds.assessment.figures.risks"
     decides = ""
 

@@ -17,7 +17,6 @@ from reidsim.games.cross_play import MOST_FORMS
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.kinds.masking.asked import sentences
-from reidsim.kinds.masking.captions import CAPTIONS
 from reidsim.kinds.masking.measures import MEASURES
 from reidsim.kinds.masking.memory import needed_memory
 from reidsim.kinds.masking.opponents import opponents_of_subjects
@@ -51,6 +50,7 @@ from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
 from reidsim.tables import read_table
+from reidsim.validation import read_toml
 from reidsim.wording import Sentence, counted
 
 # Sections that only games are made from: what tables are drawn from is the same whatever they say.
@@ -64,7 +64,7 @@ class MaskingKind(Kind):
     words = "data subjects decide which attributes of their record are shared, generalized or masked"
     schema = MaskingScenario
     measures = MEASURES
-    captions = CAPTIONS
+    captions = read_toml(Path(__file__).with_name("captions.toml"))
     drawn_by = "reidsim.kinds.masking.figures.runs"
     policies = POLICIES
     decides = "subject"

@@ -14,7 +14,6 @@ from reidsim.agents.profile import Setting
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.kinds.tables.asked import sentences
 from reidsim.kinds.tables.build import build_study, data_content
-from reidsim.kinds.tables.captions import CAPTIONS
 from reidsim.kinds.tables.consistency import lists_every_form, walks_whole_lattice
 from reidsim.kinds.tables.direction_measures import direction_measures, direction_warnings
 from reidsim.kinds.tables.dropped_columns import DroppedColumns
@@ -62,6 +61,7 @@ from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
+from reidsim.validation import read_toml
 from reidsim.wording import Sentence, counted
 
 # Beyond it, walking a lattice takes minutes on tables of some ten thousand records, and more if each is solved.
@@ -75,7 +75,7 @@ class TablesKind(Kind):
     words = "a publisher decides how each record of a table is generalized, or all of them"
     schema = TablesScenario
     measures = MEASURES
-    captions = CAPTIONS
+    captions = read_toml(Path(__file__).with_name("captions.toml"))
     drawn_by = "reidsim.kinds.tables.figures.runs"
     policies = POLICIES
     decides = "publisher"
