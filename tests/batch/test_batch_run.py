@@ -23,6 +23,7 @@ from reidsim.engine.batch.folder import finish
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.rerun import rerun_one
 from reidsim.engine.batch.tasks import RunOutcome
+from reidsim.engine.release_file import sha256_of
 from reidsim.engine.run import describe
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
@@ -241,6 +242,12 @@ def test_one_run_repeated_alone(town):
         assert repeated.verdict == "The same numbers as in the folder."
     changed = stored.assign(utility=stored["utility"] / 2)
     changed.to_parquet("out/runs.parquet")
+    with pytest.raises(InputError, match=r"out/runs\.parquet: changed since the batch ended"):
+        rerun_one(Path("out"), row["run"])
+    # As if another version had computed them: the manifest tells of these numbers.
+    manifest = json.loads(Path("out/manifest.json").read_text())
+    manifest["tables"]["runs.parquet"] = sha256_of(Path("out/runs.parquet"))
+    Path("out/manifest.json").write_text(json.dumps(manifest))
     assert rerun_one(Path("out"), row["run"]).verdict == "Other numbers than in the folder."
     for key in ("0/99", "8/0", "nonsense", ""):
         with pytest.raises(InputError, match=r"no such run|more than one run"):

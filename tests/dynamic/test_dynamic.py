@@ -367,7 +367,7 @@ def test_a_run_has_its_tables_figures_and_report(scenario):
     assert {"levels", "cumulative-payoff", "exposed", "payoffs", "risks"} <= drawn
     text = Path("out/report.html").read_text()
     assert "released over 3 periods" in text
-    assert "payoff of all periods so far, by policy" in text
+    assert "cumulative payoff, by policy" in text
     shared = command.invoke(app, ["share", "out", "--policy", "no-attack", "-o", "shared.csv"])
     assert shared.exit_code == 0, shared.output
     assert len(Path("shared.csv").read_text().splitlines()) == len(CASES) + 1

@@ -95,7 +95,7 @@ def test_a_page_of_some_says_which_and_does_not_take_the_place_of_more(tmp_path,
     monkeypatch.setattr("reidsim.reports.gallery.page._exhibit", lambda name, pictures, progress: f"## {name}\n")
     page = make_gallery(tmp_path, ["market", "wan2015", "market"])
     text = page.read_text(encoding="utf-8")
-    assert "The bundled scenarios `market` and `wan2015`, with a figure" in text
+    assert "The bundled scenarios `market` and `wan2015`, each with a finding" in text
     assert f"\nreidsim gallery market wan2015 -o {tmp_path}\n" in text
     assert "Every bundled" not in text
     assert list(parts_of(page)) == ["market", "wan2015"]
