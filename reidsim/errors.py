@@ -226,7 +226,7 @@ def refuse_rows(
     if not wrong.any():
         return
     row = int(wrong.argmax())
-    value = None if found is None else getattr(found, "iloc", found)[row]
+    value: Any = None if found is None else getattr(found, "iloc", found)[row]
     raise InputError(
         problem,
         source=source,

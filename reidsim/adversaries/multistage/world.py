@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,11 +65,7 @@ class PersonTable:
         lacking = {column: where for column, where in self.missing.items() if where.any()}
         object.__setattr__(self, "missing", MappingProxyType(lacking))
 
-    def __reduce__(
-        self,
-    ) -> tuple[
-        type[PersonTable], tuple[str, dict[str, Integers], Integers | None, dict[str, NDArray[np.bool_]]]
-    ]:  # fmt: skip
+    def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle as it was made: what protects the columns from changes cannot be pickled."""
         return type(self), (self.name, dict(self.columns), self.counts, dict(self.missing))
 
@@ -177,12 +174,7 @@ class MultistageWorld:
                 )
         object.__setattr__(self, "resources", MappingProxyType(dict(self.resources)))
 
-    def __reduce__(
-        self,
-    ) -> tuple[
-        type[MultistageWorld],
-        tuple[PersonTable, dict[str, PersonTable], NDArray[np.bool_] | None, dict[str, ListedTargets], bool],
-    ]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle as it was made; see `PersonTable`."""
         return type(self), (self.targets, dict(self.resources), self.registered, dict(self.lists), self.by_coverage)
 

@@ -104,6 +104,11 @@ def has_numbered_replications(scenario: ScenarioHead) -> bool:
     return kind_of(scenario).numbers_draws and getattr(scenario, "agents", None) is None
 
 
+def draw_of(scenario: ScenarioHead, replication: int) -> int:
+    """Return which draw of its study a run of cross-play is about; 0 where replications are not numbered."""
+    return replication if has_numbered_replications(scenario) else 0
+
+
 def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
     """Return the points of a scenario's sweep crossed with those drawn from its uncertain parameters.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.engine.batch.design import Design, at_point, has_numbered_replications
+from reidsim.engine.batch.design import Design, at_point, draw_of
 from reidsim.engine.batch.one_run import columns_of_table
 from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
@@ -128,18 +128,11 @@ class CrossPlayWork:
     options: CrossPlayOptions
     _studies: Studies = field(default_factory=lambda: Studies("cross-play"), init=False, repr=False, compare=False)
 
-    def __reduce__(
-        self,
-    ) -> tuple[type[CrossPlayWork], tuple[LoadedScenario[ScenarioHead], Design, CrossPlayOptions]]:
-        """Leave the studies behind when it is sent to another process."""
-        return CrossPlayWork, (self.loaded, self.design, self.options)
-
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
         """Do the run of a task; return its tables and warnings."""
         loaded = at_point(self.loaded, task.values, task.seed)
-        draw = task.replication if has_numbered_replications(loaded.scenario) else 0
         with locating(loaded.path):
-            table = table_of(self._studies.get(loaded), self.options, draw)
+            table = table_of(self._studies.get(loaded), self.options, draw_of(loaded.scenario, task.replication))
             play = table.play(_silent)
             replies = table.replies(play, self.options, _silent)
         tables, left_out = {"runs": columns_of_table(play.table)}, (*table.left_out, *play.left_out)
@@ -164,7 +157,7 @@ class CrossPlayWork:
         loaded = at_point(self.loaded, task.values, task.seed)
         with locating(loaded.path):
             study = self._studies.get(loaded)
-            table_of(study, self.options, task.replication if has_numbered_replications(loaded.scenario) else 0)
+            table_of(study, self.options, draw_of(loaded.scenario, task.replication))
         return study.fingerprint
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from reidsim.engine.batch.design import at_point, has_numbered_replications
+from reidsim.engine.batch.design import at_point, draw_of
 from reidsim.engine.batch.one_run import run_tables
 from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
@@ -40,16 +40,12 @@ class OpponentWork:
     informed: bool
     _studies: Studies = field(default_factory=Studies, init=False, repr=False, compare=False)
 
-    def __reduce__(self) -> tuple[type[OpponentWork], tuple[LoadedScenario[ScenarioHead], tuple[str, ...], bool]]:
-        """Leave the studies behind when it is sent to another process."""
-        return OpponentWork, (self.loaded, self.policies, self.informed)
-
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
         """Do the run of a task; return its tables and warnings."""
         values = dict(task.values)
         comes = values.pop(WHO_COMES)
         loaded = at_point(self.loaded, values, task.seed)
-        draw = task.replication if has_numbered_replications(loaded.scenario) else 0
+        draw = draw_of(loaded.scenario, task.replication)
         with locating(loaded.path):
             return self._play(table_of(self._studies.get(loaded), CrossPlayOptions(), draw), comes)
 
