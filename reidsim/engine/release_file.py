@@ -76,3 +76,18 @@ def _shown(path: Path) -> str:
     except ValueError:
         # On another drive there is no relative path.
         return str(path.resolve())
+
+
+def require_hash(path: Path, told: str, problem: str, *, hint: str | None = None) -> None:
+    """Refuse a file whose SHA-256 is another than was told.
+
+    Raises
+    ------
+    InputError
+        With the begin of both, or if the file cannot be read.
+    """
+    found = sha256_of(path)
+    if found != told:
+        raise InputError(
+            problem, source=path, found=f"SHA-256 {found[:12]}...", expected=f"{str(told)[:12]}...", hint=hint
+        )

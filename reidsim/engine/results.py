@@ -27,6 +27,7 @@ from reidsim.measures import Measure
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import is_of_package, kind_of, kind_of_content
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.validation import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -253,22 +254,17 @@ class Result(ABC):
 
 def scenario_hash(content: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a scenario as plain data, whatever the order of its keys."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True, default=_plain).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=plain).encode()).hexdigest()
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write plain data as indented JSON."""
-    path.write_text(json.dumps(content, indent=2, default=_plain) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(content, indent=2, default=plain) + "\n", encoding="utf-8")
 
 
 def write_parquet(path: Path, table: pd.DataFrame) -> None:
     """Write a table as Parquet, without the writer's index, in parts that can be read one by one."""
     table.to_parquet(path, index=False, row_group_size=_ROWS_PER_PART)
-
-
-def _plain(value: object) -> object:
-    """Return what JSON does not know as something that it does: numbers of numpy as numbers, the rest as text."""
-    return value.item() if hasattr(value, "item") else str(value)
 
 
 class Clock:

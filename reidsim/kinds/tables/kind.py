@@ -44,7 +44,6 @@ from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.sharing import read_records, shared_columns, true_values
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.switching import largest_group, takes_best
-from reidsim.measures import Measure
 from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.asked import Stored
@@ -54,7 +53,7 @@ from reidsim.scenarios.faces import Control, amount_slider
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
-from reidsim.scenarios.people import HOUSEHOLD, counted_units
+from reidsim.scenarios.people import HOUSEHOLD
 from reidsim.scenarios.policy import with_each_k
 from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.record_sharing import SharedColumns
@@ -75,6 +74,7 @@ class TablesKind(Kind):
     words = "a publisher decides how each record of a table is generalized, or all of them"
     schema = TablesScenario
     measures = MEASURES
+    measures_of_people = MEASURES_OF_PEOPLE
     captions = read_toml(Path(__file__).with_name("captions.toml"))
     drawn_by = "reidsim.kinds.tables.figures.runs"
     policies = POLICIES
@@ -84,10 +84,6 @@ class TablesKind(Kind):
     def policy(self, name: str) -> TablesPolicy:
         """Return a policy by its name."""
         return policy_named(name)
-
-    def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
-        """Return the measures in words of records, or of people where these are counted."""
-        return MEASURES_OF_PEOPLE if counted_units(content)[0] == "person" else self.measures
 
     def release_file(self, scenario: TablesScenario) -> str | None:
         """Return the file of the records."""

@@ -116,6 +116,14 @@ class StoredRun:
         return number if isinstance(number, int) else self.n_records
 
     @property
+    def attributes(self) -> list[str]:
+        """The attributes that the scenario names, or those of its subjects."""
+        given, subjects = self.content.get("attributes"), self.content.get("subjects")
+        if not isinstance(given, Mapping | list | tuple):
+            given = subjects.get("attributes", ()) if isinstance(subjects, Mapping) else ()
+        return list(map(str, given))
+
+    @property
     def rounds(self) -> int:
         """The number of rounds of agents, or of releases; 1 for a game that is played once."""
         waves = self.manifest.get("waves")
