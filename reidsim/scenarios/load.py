@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from reidsim.bundled import BUNDLED, resolve
 from reidsim.errors import InputError, locating
-from reidsim.overrides import merged, override, validated_after
+from reidsim.overrides import merged, override, validated_after, value_if_any
 from reidsim.scenarios.adversary_schema import names_object
 from reidsim.scenarios.former_keys import FORMER_GAMES, refuse_former
 from reidsim.scenarios.given import validated_with
@@ -291,17 +291,9 @@ def _reloaded(
 def _from_working_folder(key: str, value: object, content: dict[str, Any], overrides: Mapping[str, object]) -> object:
     """Make relative paths absolute, those in a section too: an override means the folder in which it is given."""
     *sections, _ = key.split(".")
-    given = overrides.get(".".join([*sections, "key"]))
-    return _anchored_below(value, Path(), key, _at(content, [*sections, "key"]) if given is None else given)
-
-
-def _at(content: Any, parts: list[str]) -> Any:
-    """Return what plain data hold at a key path, None if there is nothing."""
-    for part in parts:
-        entries = dict(enumerate(content)) if isinstance(content, list) else content
-        place = int(part) if isinstance(content, list) and part.isdecimal() else part
-        content = entries.get(place) if isinstance(entries, dict) else None
-    return content
+    named = ".".join([*sections, "key"])
+    given = overrides.get(named)
+    return _anchored_below(value, Path(), key, value_if_any(content, named) if given is None else given)
 
 
 def _absolute(key: str, value: object, folder: Path) -> object:

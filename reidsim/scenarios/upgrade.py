@@ -17,7 +17,7 @@ from typing import Any
 from reidsim.bundled import resolve
 from reidsim.errors import InputError
 from reidsim.scenarios.asked import section
-from reidsim.scenarios.former_keys import FORMER_GAMES, FORMER_KEYS, FormerKey, former_keys
+from reidsim.scenarios.former_keys import FORMER_GAMES, FORMER_KEYS, FormerKey, former_keys, holds
 from reidsim.scenarios.load import load_scenario, scenario_content
 from reidsim.scenarios.registry import DEFAULT_KIND
 from reidsim.scenarios.toml_statements import (
@@ -360,7 +360,7 @@ class _Editor:
             for part in reversed(statement.path):
                 content = {part: content}
         at = ".".join(statement.path)
-        return [former for former in self._former if former.key.startswith(f"{at}.") and _holds(content, former.key)]
+        return [former for former in self._former if former.key.startswith(f"{at}.") and holds(content, former.key)]
 
     def _rename(self, statement: Statement, former: FormerKey) -> None:
         now, was = _parts(former.now), _parts(former.key)
@@ -390,11 +390,3 @@ def _commented(line: str) -> str:
 
 def _parts(key: str) -> KeyPath:
     return tuple(key.split("."))
-
-
-def _holds(content: Any, key: str) -> bool:
-    for part in key.split("."):
-        if not isinstance(content, dict) or part not in content:
-            return False
-        content = content[part]
-    return True
