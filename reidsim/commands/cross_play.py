@@ -117,9 +117,7 @@ def cross_play(
             illustrate=illustrate,
         )
         if not several:
-            stop_if_interrupted()
-            progress("drawing and writing", 0, 1)
-            result.save(folder, illustrate=illustrate)
+            arguments.draw_and_write(result, folder, progress)
     arguments.print_tables(cross_play_tables(result, measure))
     arguments.print_verdict(result)
     arguments.print_tables((*equilibrium_tables(result), *double_oracle_tables(result)))

@@ -55,7 +55,6 @@ def stress(
     with telling_kept(runs, how_to_go_on), arguments.waiting(f"reading {scenario}") as progress:
         from reidsim.engine.batch.executors.choice import executor_named
         from reidsim.engine.stress.run import stress_loaded, with_method
-        from reidsim.reports.illustration import illustrate
         from reidsim.reports.stress_tables import stress_tables
 
         stop_if_interrupted()
@@ -63,9 +62,7 @@ def stress(
         named = executor_named(executor or "auto", workers=workers, scheduler=scheduler, timeout=timeout)
         folder = arguments.results_folder(output, f"{loaded.name}-stress")
         result = stress_loaded(loaded, executor=named, progress=progress, runs=runs)
-        stop_if_interrupted()
-        progress("drawing and writing", 0, 1)
-        result.save(folder, illustrate=illustrate)
+        arguments.draw_and_write(result, folder, progress)
     arguments.print_tables(stress_tables(result, loaded.name))
     arguments.print_verdict(result)
     arguments.print_warnings(result.warnings)
