@@ -32,6 +32,9 @@ from reidsim.validation import plain
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from reidsim.scenarios.kind import Kind
+    from reidsim.scenarios.study import Progress
+
 # Draws the figures of a result into a folder; returns the files' names.
 Illustrator = Callable[[Any, Path], list[str]]
 _RECORDED_VERSIONS = ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydantic")
@@ -279,6 +282,20 @@ class Clock:
         now = time.perf_counter()
         self.laps[name] = now - self._last
         self._last = now
+
+
+def begun(loaded: LoadedScenario[ScenarioHead], progress: Progress | None) -> tuple[Kind, Clock, Progress]:
+    """Return the kind of a scenario that is going to be played, a clock, and what reports progress, if anything does.
+
+    Raises
+    ------
+    InputError
+        If what the scenario names cannot be imported: that is told before anything is read.
+    """
+    loaded.makers()
+    report: Progress = progress or (lambda task, done, total: None)
+    report(f"reading {loaded.name}", 0, 1)
+    return kind_of(loaded.scenario), Clock(), report
 
 
 def sync(folder: Path) -> None:

@@ -19,13 +19,12 @@ from reidsim.engine.cross_play.once import CrossPlayWork, table_of, tables_of
 from reidsim.engine.cross_play.options import CrossPlayOptions
 from reidsim.engine.cross_play.result import CrossPlayResult, replies_among, with_equilibria
 from reidsim.engine.memory import build_within_memory
-from reidsim.engine.results import Clock, make_manifest
+from reidsim.engine.results import begun, make_manifest
 from reidsim.errors import InputError, locating
 from reidsim.games.double_oracle import Sum
 from reidsim.progress import watched
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.named_adversaries import WHO_COMES, who_may_come, whoever_comes
-from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
@@ -147,16 +146,15 @@ def cross_play_loaded(
     """Play every defender against every adversary of a scenario that has been read; see `cross_play`."""
     options, loaded = options or CrossPlayOptions(), whoever_comes(loaded)
     if not has_several_plays(loaded.scenario):
-        return _once(loaded, options, keeping.get("progress") or (lambda task, done, total: None))
+        return _once(loaded, options, keeping.get("progress"))
     return run_job(CrossPlayJob(options), loaded, executor, **keeping)
 
 
-def _once(loaded: LoadedScenario[ScenarioHead], options: CrossPlayOptions, report: Progress) -> CrossPlayResult:
+def _once(
+    loaded: LoadedScenario[ScenarioHead], options: CrossPlayOptions, progress: Progress | None
+) -> CrossPlayResult:
     """Play at the scenario's own values; what cannot be played is an error of the call, not of a run."""
-    clock = Clock()
-    report(f"reading {loaded.name}", 0, 1)
-    loaded.makers()
-    kind = kind_of(loaded.scenario)
+    kind, clock, report = begun(loaded, progress)
     with locating(loaded.path):
         # Before people are read, so that games in which nobody decides are told at once.
         kind.policies_of(loaded.scenario)

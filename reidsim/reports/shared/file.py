@@ -196,7 +196,7 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
 
 def _last_round(run: StoredRun) -> dict[str, Any] | None:
     """Say which round of agents has the forms that are shared; None for a game that is played once."""
-    if not _has_agents(run):
+    if run.content.get("agents") is None:
         return None
     drawn = run.content["agents"].get("mode") == "sampling"
     return {"number": int(_rounds(run)["round"].max()), "outcomes": "drawn" if drawn else "expected"}
@@ -218,10 +218,6 @@ def _expected(run: StoredRun, policy: str) -> dict[str, Any]:
         definition = f"{measure.definition}{drawn}"
         measures[column] = {"value": value if math.isfinite(value) else None, "definition": definition}
     return measures
-
-
-def _has_agents(run: StoredRun) -> bool:
-    return run.content.get("agents") is not None
 
 
 def _rounds(run: StoredRun) -> pd.DataFrame:
