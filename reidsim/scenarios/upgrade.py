@@ -24,12 +24,11 @@ from reidsim.scenarios.toml_statements import (
     KeyPath,
     Statement,
     comment_of,
-    literal,
-    quoted,
     sections_of,
     statements_of,
     written_path,
 )
+from reidsim.toml_text import inline_toml, toml_key
 from reidsim.validation import read_toml
 
 _FULL_DOMAIN = "full-domain"
@@ -95,8 +94,8 @@ def _play_rounds_as_before(editor: _Editor, merged: dict[str, Any]) -> None:
         return
     # Types that were said to attack once linked on what is shared alone.
     inferred = [stage.get("infers", "surname") for stage in stages[:-1]]
-    on, resource = stages[-1].get("on"), literal(stages[-1].get("resource"))
-    shared = literal([name for name in on if name not in inferred] if isinstance(on, list) else [])
+    on, resource = stages[-1].get("on"), inline_toml(stages[-1].get("resource", ""))
+    shared = inline_toml([name for name in on if name not in inferred] if isinstance(on, list) else [])
     for name in types:
         if section(types, name).get("planner") == "one-shot":
             line = f'stages = [{{ stage = "identify", resource = {resource}, on = {shared} }}]'
@@ -275,7 +274,7 @@ class _Editor:
         """Write a key, or the keys that its value holds, below a header of their own."""
         path = (*_parts(former.now), *statement.path[former.key.count(".") + 1 :])
         for place, keys in sections_of(path, statement.value):
-            below = [Statement([f"{key} = {literal(value)}{self.end}"], (*place, key), (key,), value=value)
+            below = [Statement([f"{key} = {inline_toml(value)}{self.end}"], (*place, key), (key,), value=value)
                      for key, value in keys.items()]  # fmt: skip
             self._insert_below(self._header(place), below)
         statement.lines, statement.dropped = [], True
@@ -290,7 +289,7 @@ class _Editor:
         """Return the header of a section, added at the end if there is none."""
         header = next((e for e in self.statements if e.is_header and not e.dropped and e.path == section), None)
         if header is None:
-            written = ".".join(map(quoted, section))
+            written = ".".join(map(toml_key, section))
             self._end_line(self.statements[-1])
             header = Statement([f"[{written}]{self.end}"], section, section, is_header=True)
             self.statements += [Statement([self.end]), header]

@@ -19,10 +19,10 @@ from reidsim.figures.saving import save_figure
 from reidsim.reports.gallery.exhibits import EXHIBITS, Exhibit
 from reidsim.reports.illustration import figures_of
 from reidsim.reports.page.captions import figure_caption
-from reidsim.reports.page.toml_text import inline_toml
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of, kind_of_content
 from reidsim.scenarios.study import Progress
+from reidsim.toml_text import inline_toml
 
 _WIDTH = 120
 _SPACES = re.compile(r"(\"(?:[^\"\\]|\\.)*\")|\s+")

@@ -39,7 +39,7 @@ from reidsim.reports.page.release_audit import audit_blocks
 from reidsim.reports.page.repeat import command_of, named_files, repeating_command
 from reidsim.reports.page.risk_distribution import risk_blocks
 from reidsim.reports.page.stored_run import StoredRun, open_results
-from reidsim.reports.page.toml_text import toml_text
+from reidsim.toml_text import toml_text
 from reidsim.wording import Code, Inline, number_text
 
 Format = Literal["html", "markdown"]
