@@ -311,7 +311,9 @@ _RUNS = (
         "epidemic.cases": 200, "epidemic.periods": 40, "release.table": "cumulative", "publisher.simulations": 20,
         "publisher.policies": ["no-protection", "pk", "basic"],
     }),
-    Case("cohort-threshold", "run", "cohort-threshold", {"release.sizes": [300, 1000]}),
+    Case("cohort-threshold", "run", "cohort-threshold", {
+        "release.sizes": [1000], "threshold.sizes": [300, 3000], "threshold.draws": 2,
+    }),
     Case("xia2021-pitman", "run", "xia2021", {
         "release.sizes": [500],
         "release.samples": 1,

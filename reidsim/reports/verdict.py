@@ -241,7 +241,8 @@ def told_by(result: Result, name: Callable[[str], str] = str) -> str:
 
 
 def _against_threshold(cohorts: pd.DataFrame, name: Callable[[str], str]) -> str:
-    """Say whether the people's risk lies below the accepted one, in the largest cohort that is not simulated."""
+    """Say whether the people's risk lies below the accepted one: in the largest real cohort, then as it grows."""
+    grown = _as_it_grows(cohorts, name) if cohorts["simulated"].any() else ""
     cohorts = cohorts[~cohorts["simulated"]]
     accepted, share, size = cohorts["threshold"].iloc[0], cohorts["percentile"].iloc[0], cohorts["records"].max()
     told = []
@@ -253,7 +254,24 @@ def _against_threshold(cohorts: pd.DataFrame, name: Callable[[str], str]) -> str
         some = f", {joint} for {', '.join(above)}" if above else ""
         of_groups = ", as for every group" if whole > accepted and len(above) == len(groups) > 0 else some
         told.append(f"at most {whole:.4f} with {name(str(knowledge))}, {verdict} it{of_groups}")
-    return f"The accepted risk is {accepted:g}. For {share:.0%} of {size:,} people the risk is {'; '.join(told)}."
+    return (
+        f"The accepted risk is {accepted:g}. For {share:.0%} of {size:,} people the risk is {'; '.join(told)}.{grown}"
+    )
+
+
+def _as_it_grows(cohorts: pd.DataFrame, name: Callable[[str], str]) -> str:
+    """Say from which size on everybody's risk is accepted, in 95 % of the simulated cohorts of each size."""
+    whole = cohorts[cohorts["attribute"] == "everybody"]
+    told: dict[str, list[str]] = {}
+    for knowledge, table in whole.groupby("knowledge", sort=False):
+        risks = table.groupby("records")["percentile_risk"].quantile(0.95)
+        above = risks.index[risks > table["threshold"].iloc[0]]
+        accepted = risks.index if above.empty else risks.index[risks.index > above[-1]]
+        when = f"from {accepted[0]:,} people on" if len(accepted) else "at no size"
+        told.setdefault(when, []).append(name(str(knowledge)))
+    parts = "; ".join(f"{when} with {' and '.join(names)}" for when, names in told.items())
+    sizes = cohorts["records"]
+    return f" From {sizes.min():,} to {sizes.max():,} people, other sizes simulated, it is accepted {parts}."
 
 
 def _kept(payoffs: pd.Series[float], policy: str, best: str, payoff: Measure) -> str:

@@ -190,5 +190,6 @@ def test_an_assessment_says_whether_the_accepted_risk_is_met_in_the_largest_coho
     told = assessment_verdict(runs, cohorts=cohorts)
     assert told.endswith(
         "The accepted risk is 0.09. For 95% of 20 people the risk is at most 0.0800 with voters, below it, but above "
-        "it for M (0.1000); at most 0.2000 with gossip, above it, as for every group."
+        "it for M (0.1000); at most 0.2000 with gossip, above it, as for every group. From 10 to 99 people, other "
+        "sizes simulated, it is accepted from 20 people on with voters; at no size with gossip."
     )

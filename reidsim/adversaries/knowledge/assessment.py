@@ -97,6 +97,7 @@ def assess(
     trials: int = 1000,
     rng: np.random.Generator | None = None,
     person: NDArray[np.intp] | None = None,
+    people: NDArray[np.int64] | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
     """Work out the risks of every person behind some released records (Xia et al. 2021).
@@ -123,6 +124,8 @@ def assess(
     person : ndarray of int, shape (n,), optional
         Whose each record is, in numbers from 0 on, where people have several: then different people who match are
         counted, and the risks are those by each of the records. Each is somebody else's, if not given.
+    people : ndarray of int64, shape (n,), optional
+        Persons whom each row stands for, alike in all; one, if not given. Not where people have several records.
     progress : callable, optional
         Called with knowledge sets done and in all.
 
@@ -152,9 +155,9 @@ def assess(
     given = asked if released is None else [*asked, *(released[:, position] for position in relevant)]
     # Persons alike in all that matters share a question; records alike, which may be of different persons, a row.
     first, cell = distinct_rows(asked, n)
-    loads = np.bincount(cell).astype(np.int64)
+    loads = np.bincount(cell, weights=people).astype(np.int64)
     record, record_of = distinct_rows(given, n)
-    counts = np.bincount(record_of).astype(np.int64)
+    counts = np.bincount(record_of, weights=people).astype(np.int64)
     rows = persons if released is None else released
     row_sets = None
     if person is not None:
@@ -176,7 +179,7 @@ def assess(
     else:
         chances, estimates = uniqueness_by_set(rows[record], counts, sets, uniqueness, record_of, row_sets)
         risks = risks_of(elements, kinds[first], sets, chances, loads=loads, progress=progress)
-    weights = np.ones(n) if person is None else 1 / np.bincount(person)[person]
+    weights = (np.ones(n) if people is None else people) if person is None else 1 / np.bincount(person)[person]
     shares = np.bincount(kinds, weights=weights, minlength=len(sets.probability)) / max(weights.sum(), 1)
     return Assessment(
         risks=_of_persons(risks, cell, None if sets.drawn is None else trials),

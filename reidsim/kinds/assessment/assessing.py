@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.assessment import Assessment, assess
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.sets import count_sets
 from reidsim.errors import locating
-from reidsim.kinds.assessment.cohorts import cohort_table, grown_cohorts
+from reidsim.kinds.assessment.cohorts import cohort_table
+from reidsim.kinds.assessment.growth import grown_cohorts, growth_warnings
 from reidsim.kinds.assessment.measures import JOURNALIST_HIGH, JOURNALIST_LOW, RISKS, RISKS_OF_PERSONS
 from reidsim.kinds.assessment.release import Release
 from reidsim.kinds.assessment.risk_tables import (
@@ -23,6 +26,7 @@ from reidsim.kinds.assessment.risk_tables import (
     set_table,
     settings_table,
     source_table,
+    threshold_risks,
 )
 from reidsim.kinds.assessment.study import RiskStudy
 from reidsim.measures import columns_of
@@ -100,7 +104,7 @@ def assess_study(study: RiskStudy, report: Progress) -> Played:
         "data_hash": study.fingerprint,
         "knowledge": methods,
     }
-    warnings = _warnings(methods, analysis.knowledge_sets)
+    warnings = (*_warnings(methods, analysis.knowledge_sets), *growth_warnings(study))
     measures = columns_of(RISKS) + [HOUSEHOLD] * (HOUSEHOLD in runs)
     return Played(runs, records, analysis, facts, warnings, ("records", "knowledge"), tuple(measures))
 
@@ -111,8 +115,9 @@ def assess_release(
     knowledge: Mapping[str, Knowledge],
     sample: int,
     report: Progress | None = None,
+    people: NDArray[np.int64] | None = None,
 ) -> dict[str, Assessment]:
-    """Return the risks of everybody in a release, by adversary."""
+    """Return the risks of everybody in a release, by adversary; of `people` alike in each row, if given."""
     section = study.scenario.expectation
     found = {}
     for name, known in knowledge.items():
@@ -127,6 +132,7 @@ def assess_release(
                 trials=section.trials,
                 rng=study.stream(f"knowledge {name}", release.n_records, sample),
                 person=release.person,
+                people=people,
                 progress=None if report is None else partial(report, f"assessing {name}"),
             )
     return found
@@ -147,13 +153,12 @@ def _tables_of(
     yield "reductions", reduction_table(of_people).assign(replication=sample, records=size)
     threshold = study.scenario.threshold
     if threshold is not None:
-        yield "cohorts", cohort_table(threshold, of_people).assign(replication=sample, records=size, simulated=False)
-        for cohort, known in grown_cohorts(study, threshold, knowledge):
-            people = record_table(study, cohort, assess_release(study, cohort, known, sample))
-            yield (
-                "cohorts",
-                cohort_table(threshold, people).assign(replication=sample, records=cohort.n_records, simulated=True),
-            )
+        table = cohort_table(threshold, of_people)
+        yield "cohorts", table.assign(replication=sample, draw=0, records=size, simulated=False)
+        for draw, cohort in grown_cohorts(study, threshold, release, knowledge):
+            risks = assess_release(study, cohort.release, cohort.knowledge, draw, people=cohort.people)
+            table = cohort_table(threshold, threshold_risks(study, threshold, cohort.release, risks, cohort.people))
+            yield "cohorts", table.assign(replication=sample, draw=draw, records=cohort.size, simulated=True)
     settings = study.scenario.figures.settings
     if settings is not None and size == (settings.records or study.sizes[0]):
         rng = study.stream("outcomes", size, sample)

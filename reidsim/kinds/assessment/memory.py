@@ -7,6 +7,7 @@ from reidsim.kinds.assessment.study import RiskStudy
 # Bytes, fitted to the peaks of whole runs of up to a million records; see `docs/limits.md`. Of a record, of a value
 # of it, and of the table of its risks for each adversary.
 _OF_RECORD, _OF_VALUE, _OF_RISKS = 120, 10, 255
+_OF_SIMULATED = 100
 _OF_PERSON_OF_POPULATION, _OF_VALUE_OF_POPULATION = 60, 40
 
 
@@ -18,10 +19,10 @@ def needed_memory(study: RiskStudy) -> int:
     study : RiskStudy
     """
     attributes, adversaries = len(study.domain.names), len(study.scenario.knowledge) + 1
-    # The table of persons has those of a release of each size.
-    threshold = study.scenario.threshold
+    threshold, records = study.scenario.threshold, sum(study.sizes)
+    # Of simulated cohorts, one after the other, only the risks that are compared are held.
     simulated = max(threshold.sizes, default=0) if threshold is not None else 0
-    records = sum(study.sizes) + simulated
     people = 0 if study.population is None else len(study.population.cells)
     of_people = people * (_OF_VALUE_OF_POPULATION * attributes + _OF_PERSON_OF_POPULATION)
-    return of_people + records * (_OF_RECORD + _OF_VALUE * attributes + _OF_RISKS * adversaries)
+    of_records = records * (_OF_RECORD + _OF_VALUE * attributes + _OF_RISKS * adversaries)
+    return of_people + of_records + simulated * _OF_SIMULATED * adversaries

@@ -13,7 +13,7 @@ from reidsim.adversaries.knowledge.assessment import Assessment, RiskName
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.network import Network
 from reidsim.kinds.assessment.release import Release
-from reidsim.kinds.assessment.schema import WORST_CASE, SettingsSection
+from reidsim.kinds.assessment.schema import WORST_CASE, SettingsSection, ThresholdSection
 from reidsim.kinds.assessment.study import RiskStudy
 from reidsim.linkage.people import largest_in_groups
 from reidsim.random_counts import draw_binomial
@@ -57,6 +57,24 @@ def record_table(study: RiskStudy, release: Release, found: Mapping[str, Assessm
             }
         )
         parts.append(pd.concat([rows, released], axis=1))
+    return pd.concat(parts, ignore_index=True)
+
+
+def threshold_risks(
+    study: RiskStudy,
+    section: ThresholdSection,
+    release: Release,
+    found: Mapping[str, Assessment],
+    people: NDArray[np.int64],
+) -> pd.DataFrame:
+    """Return a row per person and adversary, `people` of each record: the risk that is checked, and the groups."""
+    groups, asked = _released(release)[list(section.groups)], risks_asked(study)[section.risk]
+    parts = []
+    for name, assessment in found.items():
+        risk = assessment.risks.overall(asked) if isinstance(asked, Network) else getattr(assessment.risks, asked)
+        parts.append(
+            groups.assign(**{section.risk: risk, "knowledge": name}).take(np.repeat(np.arange(len(people)), people))
+        )
     return pd.concat(parts, ignore_index=True)
 
 

@@ -188,7 +188,15 @@ class ThresholdSection(Section):
     )
     groups: tuple[str, ...] = Field(default=(), description="attributes by whose values people are compared")
     sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field(
-        default=(), description="of a file: sizes of smaller and larger cohorts that are simulated from it"
+        default=(), description="sizes of smaller and larger cohorts that are simulated from the release"
+    )
+    draws: Annotated[int, Field(ge=1)] = Field(default=20, description="times that the growth is simulated")
+    newcomers: Literal["members", "population"] = Field(
+        default="members",
+        description="who joins larger cohorts: members drawn again, or other people of the population",
+    )
+    like_members: tuple[str, ...] = Field(
+        default=(), description="attributes of which newcomers from the population have the members' shares"
     )
 
 
@@ -257,15 +265,25 @@ class RiskScenario(ScenarioHead):
                 expected="either it or release.weight" if sized else
                 f"population_size with method {self.uniqueness.method!r}, or release.weight",
             )  # fmt: skip
-        if self.threshold is not None and self.threshold.sizes:
-            release = self.release
-            if release.path is None or (release.person or release.weight or release.household) is not None:
-                raise InputError(
-                    "cohorts are simulated from a file of one record per person, without weights",
-                    where="threshold.sizes",
-                    found=list(self.threshold.sizes),
-                    expected="release.path alone; of a population, release.sizes are the cohorts",
-                )
+        if self.threshold is not None:
+            self._check_growth(self.threshold)
         if self.trees and self.release.path is None:
             raise InputError("value trees are those of a file", where="trees", expected="release.path")
         return self
+
+    def _check_growth(self, threshold: ThresholdSection) -> None:
+        release, from_people = self.release, threshold.newcomers == "population"
+        if threshold.like_members and not from_people:
+            raise InputError(
+                "members drawn again are like members in everything", where="threshold.like_members",
+                found=list(threshold.like_members), expected='newcomers = "population"',
+            )  # fmt: skip
+        if from_people and self.population is None:
+            raise InputError("section missing", where="population", expected="a recipe, since newcomers are its people")
+        several = len(release.sizes) > 1 or release.samples > 1
+        if threshold.sizes and (several or (release.person or release.weight or release.household) is not None):
+            raise InputError(
+                "cohorts are simulated from one release of one record per person, without weights",
+                where="threshold.sizes", found=list(threshold.sizes),
+                expected="release.path alone, or one of release.sizes and one sample",
+            )  # fmt: skip

@@ -94,7 +94,8 @@ class RiskStudy(Study[RiskScenario]):
         """Return what each adversary may know about the persons of a release, the worst case first."""
         found = {WORST_CASE: everything(release.domain.names, release.n_records)}
         folder, section = self.loaded.folder, self.scenario.release
-        file = section.persons or section.path
+        # Whoever joins a cohort is in no row of the file.
+        file = str(section.persons or section.path) if release is self.file else None
         records = None if file is None else RecordsFile(folder / file, section.columns)
         persons = release.codes if release.persons is None else release.persons
         for name, recipe in self.scenario.knowledge.items():
@@ -162,6 +163,8 @@ def build_risk_study(loaded: LoadedScenario[RiskScenario]) -> RiskStudy:
             raise InputError("name of a column of the results", where="release.attributes", found=taken[0])
         groups = () if scenario.threshold is None else scenario.threshold.groups
         require_among("no such attribute", groups, study.domain.names, where="threshold.groups")
+        alike = () if scenario.threshold is None else scenario.threshold.like_members
+        require_among("no such attribute", alike, study.domain.names, where="threshold.like_members")
     return study
 
 

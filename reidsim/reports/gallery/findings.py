@@ -50,17 +50,18 @@ def xia2021(result: Result) -> Numbers:
 
 
 def cohort_threshold(result: Result) -> Numbers:
-    """Tell the risk that most people do not exceed, of everybody and by group, in the largest cohort."""
+    """Tell the risk that most people do not exceed: of everybody and by group, and while the cohort grows."""
     table = result.analysis.cohorts
-    risks = table[table["knowledge"] == "registered-tier"].set_index(["records", "value"])["percentile_risk"]
-    small, large = table["records"].min(), table["records"].max()
-    accepted = table["threshold"].iloc[0]
+    risks = table[table["knowledge"] == "registered-tier"].groupby(["records", "value"])["percentile_risk"].mean()
+    small, real, large = table["records"].min(), result.runs["records"].max(), table["records"].max()
     return {
-        "records": large,
-        "risk": risks[large],
+        "records": real,
+        "risk": risks[real],
         "small": small,
         "small_risk": risks[small]["everybody"],
-        "accepted": accepted,
+        "large": large,
+        "large_risk": risks[large]["everybody"],
+        "accepted": table["threshold"].iloc[0],
     }
 
 

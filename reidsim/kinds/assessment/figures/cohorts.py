@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from reidsim.figures.inputs import checked, only_value, refuse_repeated
 from reidsim.figures.spacing import scale_axis
@@ -15,6 +16,8 @@ from reidsim.figures.style import given_name, label_axes, legend_below, new_figu
 from reidsim.kinds.assessment.cohorts import EVERYBODY
 from reidsim.palette import BLACK, GREY, SKY_BLUE, VERMILION
 
+# Ends of the interval of the draws.
+_DRAWS_WITHIN = (0.05, 0.95)
 _KEYS = ("records", "knowledge", "attribute", "value")
 
 
@@ -25,11 +28,19 @@ def cohort_figures(cohorts: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
         yield "cohort-growth", cohort_growth(cohorts)
 
 
-def _means(cohorts: pd.DataFrame) -> pd.DataFrame:
-    numbers = ("records", "replication", "percentile_risk", "threshold", "percentile")
+def _checked(cohorts: pd.DataFrame) -> pd.DataFrame:
+    numbers = ("records", "replication", "draw", "percentile_risk", "threshold", "percentile")
     table = checked(cohorts, "cohorts", text=("knowledge", "attribute", "value"), numbers=numbers)
-    refuse_repeated(table, (*_KEYS, "replication"), "cohorts")
-    return table.groupby(list(_KEYS), sort=False)[["percentile_risk", "threshold", "percentile"]].mean().reset_index()
+    refuse_repeated(table, (*_KEYS, "replication", "draw"), "cohorts")
+    return table
+
+
+def _means(table: pd.DataFrame) -> pd.DataFrame:
+    """Return means over samples and draws, with the ends of the interval of the draws."""
+    risks = table.groupby(list(_KEYS), sort=False)["percentile_risk"]
+    low, high = (risks.quantile(end) for end in _DRAWS_WITHIN)
+    means = table.groupby(list(_KEYS), sort=False)[["percentile_risk", "threshold", "percentile"]].mean()
+    return means.assign(low=low, high=high).reset_index()
 
 
 def _risk_label(means: pd.DataFrame) -> str:
@@ -42,8 +53,8 @@ def cohort_groups(cohorts: pd.DataFrame) -> Figure:
     Parameters
     ----------
     cohorts : DataFrame
-        One row per size, sample, adversary and group, with columns ``records``, ``replication``, ``knowledge``,
-        ``attribute``, ``value``, ``percentile_risk``, ``threshold``, ``percentile`` and ``simulated``.
+        One row per size, sample, adversary and group, with columns ``records``, ``replication``, ``draw``,
+        ``knowledge``, ``attribute``, ``value``, ``percentile_risk``, ``threshold``, ``percentile`` and ``simulated``.
 
     Returns
     -------
@@ -56,7 +67,7 @@ def cohort_groups(cohorts: pd.DataFrame) -> Figure:
     InputError
         If the table is empty, lacks a column, or has two rows for the same point.
     """
-    means = _means(cohorts[~cohorts["simulated"]])
+    means = _means(_checked(cohorts[~cohorts["simulated"]]))
     means = means[means["records"] == means["records"].max()]
     names = list(means["knowledge"].unique())
     groups = list(dict.fromkeys(zip(means["attribute"], means["value"], strict=True)))
@@ -90,14 +101,14 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
     -------
     Figure
         One panel per adversary: everybody as a black line, groups as light ones, the accepted risk dashed; averaged
-        over samples.
+        over samples and draws, with bands from the 5th to the 95th percentile of these.
 
     Raises
     ------
     InputError
         If the table is empty, lacks a column, or has two rows for the same point.
     """
-    means = _means(cohorts)
+    means = _means(_checked(cohorts))
     names = list(means["knowledge"].unique())
     figure, grid = new_figure(1, len(names), panel=(3.6, 3.2), sharey=True)
     for name, axes in zip(names, grid[0], strict=True):
@@ -109,8 +120,13 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
                 line["records"], line["percentile_risk"], color=BLACK if whole else SKY_BLUE, zorder=3 if whole else 2,
                 marker="o" if whole else None, markersize=4, linewidth=1.5 if whole else 0.8,
             )  # fmt: skip
+            axes.fill_between(
+                line["records"], line["low"], line["high"], color=GREY if whole else SKY_BLUE, alpha=0.4, linewidth=0,
+                zorder=2 if whole else 1,
+            )  # fmt: skip
         axes.axhline(rows["threshold"].iloc[0], color=GREY, linestyle="--", linewidth=1)
         scale_axis(axes, "x", np.sort(rows["records"].unique()).astype(np.float64))
+        axes.tick_params(axis="x", rotation=30)
         label_axes(
             axes,
             title=sentence(given_name(name)),
@@ -123,6 +139,8 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
             Line2D([], [], color=BLACK, marker="o", markersize=4, label="everybody"),
             Line2D([], [], color=SKY_BLUE, linewidth=0.8, label="a group"),
             _accepted(means),
+            *[Patch(color=GREY, alpha=0.4, linewidth=0, label="9 of 10 draws")]
+            * bool((means["low"] < means["high"]).any()),
         ],
     )
     return figure

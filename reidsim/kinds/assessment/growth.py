@@ -1,0 +1,216 @@
+"""Growth of a cohort: smaller cohorts drawn from it, and larger ones that newcomers have joined (Xia et al. 2023)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.errors import InputError, locating
+from reidsim.kinds.assessment.release import Release
+from reidsim.kinds.assessment.schema import ThresholdSection
+from reidsim.kinds.assessment.study import RiskStudy
+from reidsim.linkage.equivalence import distinct_rows
+from reidsim.linkage.value_tree import ValueTree
+from reidsim.populations.domain import Codes
+from reidsim.random_counts import draw_multivariate_hypergeometric
+
+Positions = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Cohort:
+    """People of a simulated cohort, those who are alike in one row.
+
+    Parameters
+    ----------
+    release : Release
+    knowledge : dict of str to Knowledge
+        What each adversary may know about them.
+    people : ndarray of int64, shape (n_rows,)
+        Of each row.
+    """
+
+    release: Release
+    knowledge: dict[str, Knowledge]
+    people: NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        """Number of people."""
+        return int(self.people.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Who may be in a cohort as it grows.
+
+    Parameters
+    ----------
+    release : Release
+        A row for each kind of people: of the same values and the same released ones.
+    knowledge : dict of str to Knowledge
+        What each adversary may know about them.
+    members : ndarray of int, shape (n_members,)
+        The kind of each.
+    others : ndarray of int64, shape (n_kinds,), optional
+        People of the population, besides the members; None where members are drawn again.
+    stratum : ndarray of int, shape (n_kinds,)
+        Newcomers from the population have the members' shares of strata.
+    """
+
+    release: Release
+    knowledge: dict[str, Knowledge]
+    members: Positions
+    others: NDArray[np.int64] | None
+    stratum: Positions
+
+    def order(self, rng: np.random.Generator, size: int) -> Positions:
+        """Return kinds of people in the order in which they join, `size` and at least all members.
+
+        Members come first, in random order: the first people of an order are a random sample of the members, and
+        cohorts of several sizes contain each other. Newcomers are drawn from the population without replacement, or
+        from the members with it.
+        """
+        kept = rng.permutation(self.members)
+        likened = self.members[rng.integers(len(kept), size=max(size - len(kept), 0))]
+        joined = likened if self.others is None else self._of_strata(rng, self.others, self.stratum[likened])
+        return np.concatenate([kept, joined])
+
+    def cohort(self, order: Positions) -> Cohort:
+        """Return the cohort of people of some kinds."""
+        kinds, people = np.unique(order, return_counts=True)
+        release = replace(
+            self.release, codes=self.release.codes[kinds],
+            persons=None if self.release.persons is None else self.release.persons[kinds],
+        )  # fmt: skip
+        return Cohort(release, _about(self.knowledge, kinds), people)
+
+    def _of_strata(self, rng: np.random.Generator, others: NDArray[np.int64], wanted: Positions) -> Positions:
+        """Return the kind of each newcomer, of the stratum wanted."""
+        drawn = np.empty(len(wanted), dtype=np.intp)
+        by_stratum, places = np.argsort(self.stratum, kind="stable"), np.argsort(wanted, kind="stable")
+        present, start, number = np.unique(wanted[places], return_index=True, return_counts=True)
+        ends = np.searchsorted(self.stratum[by_stratum], [present, present + 1])
+        for first, last, begin, many in zip(*ends.tolist(), start.tolist(), number.tolist(), strict=True):
+            kinds = by_stratum[first:last]
+            there = int(others[kinds].sum())
+            if many > there:
+                raise InputError(
+                    "more newcomers than there are people like them", where="threshold.sizes",
+                    found=f"{many:,} who are like members in threshold.like_members", expected=f"at most {there:,}",
+                )  # fmt: skip
+            counts = draw_multivariate_hypergeometric(rng, others[kinds], many)
+            drawn[places[begin : begin + many]] = rng.permutation(np.repeat(kinds, counts))
+        return drawn
+
+
+def grown_cohorts(
+    study: RiskStudy, section: ThresholdSection, release: Release, knowledge: Mapping[str, Knowledge]
+) -> Iterator[tuple[int, Cohort]]:
+    """Yield simulated cohorts of the sizes asked for, each with the number of its draw."""
+    sizes = sorted(set(section.sizes) - {release.n_records})
+    if not sizes:
+        return
+    with locating(study.loaded.path):
+        pool = pool_of(study, section, release, knowledge)
+    for draw in range(section.draws):
+        with locating(study.loaded.path):
+            order = pool.order(study.stream("cohort", release.n_records, draw), sizes[-1])
+        for size in sizes:
+            yield draw, pool.cohort(order[:size])
+
+
+def pool_of(study: RiskStudy, section: ThresholdSection, release: Release, knowledge: Mapping[str, Knowledge]) -> Pool:
+    """Return who may be in a cohort as it grows.
+
+    Members are taken out of the population: of each kind of people as many as are members, all if members are more.
+
+    Raises
+    ------
+    InputError
+        If the population has too few others, or it cannot be told how newcomers' values would be generalized.
+    """
+    n, largest, names = release.n_records, max(section.sizes), release.domain.names
+    shown, own = release.codes, release.codes if release.persons is None else release.persons
+    counts = np.ones(n, dtype=np.int64)
+    grows = section.newcomers == "population" and largest > n
+    if grows:
+        population = study.population
+        assert population is not None  # noqa: S101 - held by the schema, said for the type checker
+        columns = [
+            _as_released(population.cells[:, i], shown[:, i], release.trees.get(name), name)
+            for i, name in enumerate(names)
+        ]
+        joining = np.column_stack(columns)
+        # Whose true values are not told are what their records tell, newcomers like members.
+        own = np.concatenate([own, joining if release.persons is None else population.cells])
+        shown = np.concatenate([shown, joining])
+        counts = np.concatenate([-counts, population.counts.astype(np.int64)])
+    first, kind = distinct_rows([*own.T, *shown.T], len(own))
+    kinds = replace(release, codes=shown[first], persons=None if release.persons is None else own[first])
+    others, stratum = None, np.zeros(len(first), dtype=np.intp)
+    if grows:
+        others = np.zeros(len(first), dtype=np.int64)
+        np.add.at(others, kind, counts)
+        others = np.maximum(others, 0)
+        if n + others.sum() < largest:
+            raise InputError(
+                "a cohort larger than the population", where="threshold.sizes", found=largest,
+                expected=f"at most {n + others.sum():,}",
+            )  # fmt: skip
+        alike = [kinds.codes[:, names.index(name)] for name in section.like_members]
+        stratum = distinct_rows(alike, len(first))[1].astype(np.intp)
+    known = study.knowledge(kinds) if grows else _about(knowledge, first)
+    return Pool(kinds, known, kind[:n].astype(np.intp), others, stratum)
+
+
+def _about(knowledge: Mapping[str, Knowledge], persons: Positions) -> dict[str, Knowledge]:
+    """Return what each adversary may know about some of the persons."""
+    return {
+        name: replace(
+            whole,
+            sources=tuple(
+                replace(source, profile_of_person=source.profile_of_person[persons]) for source in whole.sources
+            ),
+        )
+        for name, whole in knowledge.items()
+    }
+
+
+def _as_released(values: Codes, members: Codes, tree: ValueTree | None, name: str) -> Codes:
+    """Return newcomers' values generalized as the members' are.
+
+    Members show groups none of which includes another, so each value has one group at most. Values that nobody shows
+    get the widest group that includes none of those shown, or stay as they are where no value is generalized.
+    """
+    if tree is None:
+        return values
+    used = np.unique(members)
+    above = np.unique(tree.chain[used])
+    strictly_above = np.setdiff1d(np.unique(tree.parent[above[above >= 0]]), [-1])
+    mixed = np.intersect1d(used, strictly_above)
+    if len(mixed):
+        raise InputError(
+            "newcomers cannot be generalized as members are, whose groups include each other",
+            where=f"threshold.newcomers, column {name!r}", found=tree.labels[mixed[0]],
+            expected='groups that do not overlap, or newcomers = "members"',
+        )  # fmt: skip
+    if (used < tree.attribute.size).all():
+        return values
+    node_of = np.arange(tree.attribute.size, dtype=np.int32)
+    for value in range(tree.attribute.size):
+        chain = tree.chain[value]
+        node_of[value] = next(node for node in chain.tolist() if node in used or node not in strictly_above)
+    return node_of[values]
+
+
+def growth_warnings(study: RiskStudy) -> tuple[str, ...]:
+    """Say that cohorts in which members are repeated are at less risk than real ones."""
+    section = study.scenario.threshold
+    if section is None or section.newcomers != "members" or max(section.sizes, default=0) <= study.sizes[0]:
+        return ()
+    return ("larger cohorts repeat members, which understates their risk (threshold.newcomers)",)
