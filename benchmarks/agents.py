@@ -8,6 +8,9 @@ Run by hand: ``python benchmarks/agents.py``.
 - Memory of a round beyond the records and the solver's own, in bytes per data subject.
 - The round against a plain mesa model in which every data subject is an agent that decides in Python: whether to take
   part (all subjects), and in which release to choose its record given all group sizes (a sample, extrapolated).
+- A round in which the strategies that may win have to be found first, and each of several rounds of people who come and
+  go, with adversaries who remember what was released before, against the same. The bare solver works out all of them.
+- Deciding whether to take part against copying as many bytes as it reads and writes, which nothing can be faster than.
 """
 
 from __future__ import annotations
@@ -38,6 +41,8 @@ from reidsim.populations.population import Population
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.load import load_scenario
 
+# Played where rounds differ in who takes part and in what was released before.
+ROUNDS = 4
 RULE = ParticipationRule(reward=5.0, harm=4000.0, expected_risk=0.0003)
 
 
@@ -94,6 +99,23 @@ def solve(study: TablesStudy) -> None:
         evaluate(game, branch_and_bound(game))
     else:
         evaluate(game, backward_induction(game, {"basic": Constraint()})["basic"])
+
+
+def moved_bytes(model: ReidentificationModel) -> int:
+    """Return how many bytes are read or written at least when all subjects learn and decide."""
+    columns = model.columns
+    assert columns.harm is not None  # as subjects decide
+    assert columns.expected_risk is not None
+    per_subject = columns.cell.nbytes + 2 * columns.participates.nbytes
+    per_subject += columns.harm.nbytes + 2 * columns.expected_risk.nbytes
+    # The risk of each cell is read, and so is how many of it take part, which is written again.
+    return per_subject + 3 * model.participants.nbytes
+
+
+def copying_time(n_bytes: int, repeats: int) -> float:
+    """Return how long it takes to read one half of some bytes and write the other."""
+    source, target = np.ones(n_bytes // 16), np.ones(n_bytes // 16)
+    return best_time(lambda: np.copyto(target, source), repeats)
 
 
 class _PlainSubject(mesa.Agent):  # type: ignore[misc]
@@ -155,19 +177,26 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
         f"  memory beyond the solver's own {max(memory - own, 0) / n:.0f} bytes per subject, with subjects who decide"
     )
     print(f"  {max(full - own, 0) / n:.0f} (to reach: at most 200); the solver's own {own / n:.0f}")
+    model = ReidentificationModel(deciding, "basic").run()
+    # Before there are a million agents of the plain model, which collecting garbage would drag through the caches.
+    vectorised = best_time(lambda: model.subjects.apply(model._subjects_learn), max(repeats, 9))
+    least = copying_time(moved_bytes(model), max(repeats, 9))
     begun = time.process_time()
     plain = _PlainModel(n)
     created = time.process_time() - begun
     decided = best_time(lambda: plain.agents.do("decide"), 1)
-    model = ReidentificationModel(deciding, "basic").run()
-    vectorised = best_time(lambda: model.subjects.apply(model._subjects_learn), repeats)
     print(
         f"  whether to take part: plain mesa {decided:.3f} s (and {created:.1f} s to make the agents), one call for all"
     )
     print(
         f"  {vectorised * 1000:.1f} ms: {decided / vectorised:.0f} times, {(created + decided) / vectorised:.0f} with"
     )
-    print("  making them (to reach: 100)")
+    print("  making them (to reach: 100);")
+    print(
+        f"  copying as many bytes ({moved_bytes(model) / n:.0f} per subject) takes {least * 1000:.2f} ms: "
+        f"one call takes {vectorised / least:.1f} times"
+    )
+    print(f"  that floor, which is {decided / least:.0f} times as fast as plain mesa")  # fmt: skip
     figure(f"{name}: whether to take part", vectorised, "plain mesa", decided, 100.0)
     few = _PlainModel(sample)
     cells = setting.cell_of_subject[:sample]
@@ -178,8 +207,16 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
     ]
     chosen = best_time(lambda: few.agents.do("choose"), 1) * n / sample
     figure(f"{name}: which release to choose, whole round", ours, "plain mesa", chosen, 100.0)
+    first = best_time(lambda: (study.contenders.clear(), play(setting)), repeats)
+    remembering = replace(setting_of(study, AgentsSection(rounds=ROUNDS)), participation=RULE)
+    play(remembering)
+    each = best_time(lambda: play(remembering), repeats) / ROUNDS
     print(f"  which release to choose: plain mesa {chosen:.1f} s (extrapolated), a whole round {ours:.3f} s: "
           f"{chosen / ours:.0f} times (to reach: 100)")  # fmt: skip
+    print(
+        f"  if it has to find the strategies that may win, {first:.3f} s: {chosen / first:.0f} times; each of {ROUNDS}"
+    )
+    print(f"  rounds of people who come and go and adversaries who remember, {each:.3f} s: {chosen / each:.0f} times")
 
 
 def main() -> None:

@@ -12,16 +12,27 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numba
+import numpy as np
 from figures import figure
 
 from reidsim.adversaries.multistage.two_stage import forget_inferences
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.games import backward_induction as induction
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.greedy import greedy
+from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
 from reidsim.kinds.masking.study import MaskingStudy
+from reidsim.linkage.equivalence import distinct_rows
+from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.populations.domain import Attribute
+from reidsim.populations.population import Population
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.threads import done_in_threads
@@ -30,43 +41,103 @@ SOLVERS = {"best-first": best_first, "greedy": greedy}
 
 
 class BusySeconds:
-    """Counts seconds of the processor by thread, in the place of `done_in_threads`."""
+    """Counts seconds of the processor by thread beside the one it is made in, in the place of `done_in_threads`.
+
+    Where there are no more parts than threads they count by their place, as each call starts threads anew.
+    """
 
     def __init__(self) -> None:
         self.by_thread: Counter[int] = Counter()
+        self._own = threading.get_ident()
 
     def __call__(self, work: Callable[[Any], Any], parts: Sequence[Any], threads: int) -> Iterator[Any]:
         """Do the parts of some work."""
 
-        def timed(part: Any) -> Any:
-            begun = time.thread_time()
-            done = work(part)
-            self.by_thread[threading.get_ident()] += time.thread_time() - begun
+        def timed(place: int) -> Any:
+            begun, thread = time.thread_time(), threading.get_ident()
+            done = work(parts[place])
+            if thread != self._own:
+                self.by_thread[place if len(parts) <= threads else thread] += time.thread_time() - begun
             return done
 
-        return done_in_threads(timed, parts, threads)
+        return done_in_threads(timed, range(len(parts)), threads)
+
+    def critical(self, work: Callable[[], Any]) -> tuple[float, float, Any]:
+        """Do some work; return seconds of the wall, those of its longest thread and what it came to."""
+        begun, own = time.perf_counter(), time.thread_time()
+        done = work()
+        wall, own = time.perf_counter() - begun, time.thread_time() - own
+        return wall, own + max(self.by_thread.values(), default=0.0), done
 
 
-def solved(study: MaskingStudy, name: str, threads: int) -> tuple[float, float, bytes]:
-    """Solve the game anew; return seconds of the wall, those of the busiest thread, and the strategies."""
+def masked(study: MaskingStudy, name: str, threads: int) -> tuple[float, float, bytes]:
+    """Solve a masking game anew; return seconds of the wall, those of the longest thread, and the strategies."""
     numba.config.NUMBA_NUM_THREADS = threads
     busy = masking_game.done_in_threads = BusySeconds()
     forget_inferences()
     study._drawn.clear()
     game, _ = study.games(0)
     _ = game.arrays, game.attack_arrays, game.memory
-    begun, own = time.perf_counter(), time.thread_time()
-    choice = SOLVERS[name](game)
-    game.evaluate(choice)
-    wall, own = time.perf_counter() - begun, time.thread_time() - own
-    own -= busy.by_thread.pop(threading.get_ident(), 0.0) if threads > 1 else own
-    return wall, own + max(busy.by_thread.values()), choice.strategies.tobytes()
+
+    def solve() -> bytes:
+        choice = SOLVERS[name](game)
+        game.evaluate(choice)
+        return choice.strategies.tobytes()
+
+    return busy.critical(solve)
+
+
+def large_file(records: int) -> tuple[Population, GeneralizationLattice]:
+    """Return people and the lattice of their records: 96, 300, 4, 4 and 2 values, each halved from level to level."""
+    rng = np.random.default_rng(1)
+    sizes = (96, 300, 4, 4, 2)
+    codes = np.stack([rng.choice(size, records, p=rng.dirichlet(np.ones(size))) for size in sizes], 1).astype(np.int32)
+    hierarchies = tuple(
+        Hierarchy.from_labels(
+            Attribute(f"q{number}", tuple(map(str, range(size)))),
+            [[str(value >> shift) for value in range(size)] for shift in (2, 4, 6, 9)[: 4 if size > 4 else 1]],
+        )
+        for number, size in enumerate(sizes)
+    )
+    first, _ = distinct_rows(list(codes.T), len(codes))
+    lattice = GeneralizationLattice(hierarchies, codes[first])
+    return Population.from_records(lattice.domain, codes), lattice
+
+
+def induced(people: Population, lattice: GeneralizationLattice, threads: int) -> tuple[float, float, bytes]:
+    """Solve the record-level game anew; see `masked`."""
+    numba.config.NUMBA_NUM_THREADS = threads
+    busy = induction.done_in_threads = BusySeconds()
+    amounts = (np.full(lattice.n_records, amount) for amount in (1200.0, 300.0))
+    game = RecordGame(lattice, PopulationLinker(GroupSizes(people, lattice)), OneShotAdversary(300.0, 4.0), *amounts)
+    constraints = {"basic": Constraint(), "no-attack": Constraint(no_attack=True)}
+    _ = lattice.record_losses
+
+    def solve() -> bytes:
+        found = induction.backward_induction(game, constraints)
+        return b"".join(choice.strategies.tobytes() for choice in found.values())
+
+    return busy.critical(solve)
+
+
+def compared(work: str, solve: Callable[[int], tuple[float, float, bytes]], threads: int, repeats: int) -> None:
+    """Print the times of some work in several threads and in one."""
+    solve(1)
+    runs = [[solve(number) for _ in range(repeats)] for number in (1, threads)]
+    if len({strategies for each in runs for *_, strategies in each}) > 1:
+        raise SystemExit(f"{work}: other strategies in {threads} threads")
+    (one, alone), (several, busiest) = ([min(column) for column in list(zip(*each, strict=True))[:2]] for each in runs)
+    work = f"{work}, {threads} threads"
+    row = figure(work, several, "one thread", one, 1.7)
+    print(f"{work}: {several:.2f} s, one thread {one:.2f} s: {row['ratio']:.2f} times as fast")
+    print(f"  longest thread {busiest:.2f} s of the processor, alone {alone:.2f} s: {alone / busiest:.2f} times")
 
 
 def main() -> None:
     """Print both times of each solver."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--targets", type=int, default=10_000, help="subjects")
+    parser.add_argument("--records", type=int, default=1_000_000, help="of the file, for the record-level game")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
@@ -74,17 +145,11 @@ def main() -> None:
     loaded = load_scenario("wan2021", sizes)
     study = kind_of(loaded.scenario).build(loaded)
     for name in SOLVERS:
-        solved(study, name, 1)
-        runs = [[solved(study, name, threads) for _ in range(given.repeats)] for threads in (1, given.threads)]
-        if len({strategies for each in runs for *_, strategies in each}) > 1:
-            raise SystemExit(f"{name}: other strategies in {given.threads} threads")
-        (one, alone), (several, busiest) = (
-            [min(column) for column in list(zip(*each, strict=True))[:2]] for each in runs
-        )
-        work = f"masking, {name}, {given.targets:,} subjects, {given.threads} threads"
-        row = figure(work, several, "one thread", one, 1.7)
-        print(f"{work}: {several:.2f} s, one thread {one:.2f} s: {row['ratio']:.2f} times as fast")
-        print(f"  busiest thread {busiest:.2f} s of the processor, alone {alone:.2f} s: {alone / busiest:.2f} times")
+        solve = partial(masked, study, name)
+        compared(f"masking, {name}, {given.targets:,} subjects", solve, given.threads, given.repeats)
+    people, lattice = large_file(given.records)
+    work = f"backward induction, {given.records:,} records in {lattice.n_records:,} cells"
+    compared(work, partial(induced, people, lattice), given.threads, given.repeats)
 
 
 if __name__ == "__main__":

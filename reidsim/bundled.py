@@ -11,9 +11,17 @@ import shlex
 from pathlib import Path
 
 from reidsim.errors import InputError, listed, nearest
+from reidsim.validation import read_toml
 
 # Before the path of a file that comes with reidsim.
 BUNDLED = "bundled:"
+
+# Folders of what is bundled, and what their files are. A name in several is that of the first.
+BUNDLED_FOLDERS = {
+    "scenarios": "scenarios",
+    "populations": "populations",
+    "populations/knowledge": "background knowledge",
+}
 
 # Endings of files that hold records, not a scenario.
 _TABLES = (
@@ -44,6 +52,17 @@ def data_file(text: str, folder: Path, among: str) -> Path:
 def bundled_names(folder: str) -> list[str]:
     """Return the names of the bundled TOML files of a folder, without their ending."""
     return sorted(path.stem for path in bundled_folder(folder).glob("*.toml"))
+
+
+def bundled_titles() -> dict[str, dict[str, str]]:
+    """Return what is bundled: by kind of file, the titles by name."""
+    titles: dict[str, dict[str, str]] = {heading: {} for heading in (*BUNDLED_FOLDERS.values(), "social media")}
+    for folder, kind in BUNDLED_FOLDERS.items():
+        for name in bundled_names(folder):
+            content = read_toml(resolve(name, folder, folder))
+            heading = "social media" if content.get("kind") == "social-media" else kind
+            titles[heading][name] = content.get("title", "")
+    return titles
 
 
 def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | None = None) -> Path:

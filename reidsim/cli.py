@@ -1,4 +1,4 @@
-"""The command line. Errors go to standard error in one line; exit code 2 means that something given was wrong."""
+"""The command line. Errors go to standard error in one line; exit code 2 means that something given is wrong."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ _GROUPS: dict[str, dict[Callable[..., None], str]] = {
     },
     "Results": {
         report: "Write the report of a run, as one page",
-        share: "Write the records as a policy of a run shares them",
+        share: "Write the records as a policy releases them",
         apply: "Share new records by the rulebook of a release",
         rerun: "Repeat one run of a batch alone",
     },
     "Studies": {
-        stress: "Show what uncertain parameters mean for the decision",
+        stress: "Test how uncertain parameters change the decision",
         switch: "Find the amount at which another policy pays most",
-        attributes: "Compute what each quasi-identifier costs and brings",
+        attributes: "Compute what risk and payoff each column adds",
         cross_play: "Play every defender against every adversary",
         score: "Compare a released file with a scenario's policies",
         reproduce: "Compare the papers' printed numbers with ours",

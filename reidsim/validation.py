@@ -46,6 +46,9 @@ Model = TypeVar("Model", bound=BaseModel)
 _MOST_BYTES = 32 << 20
 # Sections within sections that a file may have, and dots before names in one line, which take their square in time.
 _DEEPEST, _MOST_DOTS = 50, 5_000
+# Keys and sections on lines of their own that a file may have; each takes some microseconds to be read and checked.
+_MOST_KEYS = 100_000
+_KEY_OF_LINE = re.compile(r"^[ \t]*(?:([\w.\"'-][\w.\"' \t-]*)=|\[+([^\[\],=\n]+)\]+[ \t]*$)", re.MULTILINE)
 _DOT_OF_KEY = re.compile(r"\.[ \t]*[\"']?[A-Za-z_-]")
 
 
@@ -91,12 +94,18 @@ def read_toml(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If it cannot be read, is not TOML or is nested too deep; names the file and, for syntax, the line.
+        If it cannot be read, is not TOML, or has too many or too deeply nested keys; names the file and, for syntax,
+        the line.
     """
     text = read_text(path)
     for number, line in enumerate(text.split("\n"), start=1):
         if len(line) > _MOST_DOTS and sum(1 for _ in _DOT_OF_KEY.finditer(line)) > _MOST_DOTS:
             raise _too_deep(path, f"line {number}")
+    keys = [(key or section).strip() for key, section in _KEY_OF_LINE.findall(text)]
+    if len(keys) > _MOST_KEYS:
+        # Those in the middle are of those that are too many.
+        some, expected = ", ".join(keys[len(keys) // 2 :][:3]), f"at most {_MOST_KEYS:,}"
+        raise InputError(f"too many keys, {some} among them", source=path, found=len(keys), expected=expected)
     try:
         content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -1,9 +1,36 @@
 """What tests of documentation pages share: the text under headings, tables by key, and the schema's sections."""
 
 import re
+from pathlib import Path
 from typing import get_args
 
 from reidsim.validation import Section
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+def tables_described(text):
+    """Return the names in the item of a list that starts with a table, by table; those with dots are keys."""
+    found = {}
+    for item in re.findall(r"^- (?:`\w+\.parquet`(?:, )?)+.*(?:\n  .*)*", text, re.MULTILINE):
+        names = re.findall(r"`([\w.]+)`", item)
+        tables = [name.removesuffix(".parquet") for name in names if name.endswith(".parquet")]
+        assert not found.keys() & set(tables)
+        found |= {table: {name for name in names if "." not in name} for table in tables}
+    return found
+
+
+def explained_once():
+    """Return the columns that mean the same in every table: measures, and those under Columns in docs/results.md."""
+    measures = re.findall(r"^- `(\w+)`", (DOCS / "reference" / "measures.md").read_text(encoding="utf-8"), re.MULTILINE)
+    shared = rows_of(parts((DOCS / "results.md").read_text(encoding="utf-8"))["Columns"], "column")
+    return {*measures, *re.findall(r"`(\w+)`", "".join(shared))}
+
+
+def assert_columns_are_described(named, columns):
+    """Assert that the columns of a table are those that a page names, but for those that are explained once."""
+    assert named - explained_once() <= set(columns)
+    assert set(columns) - named <= explained_once()
 
 
 def parts(text):

@@ -19,6 +19,7 @@ from tiers import cases
 
 from reidsim import run
 from reidsim.cli import main
+from reidsim.validation import read_toml
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
 SCENARIO, PATIENTS, DISTRICTS = "town.toml", "patients.csv", "hierarchies/district.csv"
@@ -673,6 +674,20 @@ def test_a_scenario_nested_deeper_than_any_is_told_at_once(town, reidsim, text):
     (town / "above.toml").write_text('extends = "deep.toml"\n')
     for name in "deep.toml", "above.toml":
         assert_one_line(*reidsim("check", name), "deep.toml", "nested too deep", "at most 50 levels")
+
+
+@pytest.mark.parametrize("line", ["key{} = 1", "[economics.key{}]"])
+def test_a_scenario_of_more_keys_than_any_is_told_at_once(town, reidsim, line):
+    with (town / SCENARIO).open("a") as file:
+        file.write("\n".join(line.format(number) for number in range(150_000)))
+    says = ("town.toml: too many keys, ", "key7", "; found 1500", "; expected at most 100,000")
+    assert_one_line(*reidsim("check", SCENARIO), *says)
+
+
+def test_a_list_on_as_many_lines_is_none_of_too_many_keys(tmp_path):
+    path = tmp_path / "long.toml"
+    path.write_text("[a]\nb = [\n" + "[1, 2],\n" * 100_001 + "]\n[c]\n'd e' = 1\n")
+    assert len(read_toml(path)["a"]["b"]) == 100_001
 
 
 def test_a_key_nested_deeper_than_any_is_told(town, reidsim):

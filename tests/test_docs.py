@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from documented import assert_columns_are_described, parts, rows_of, tables_described
 from found import at_least
 from pages import DOCS, OUTPUT, as_shown, blocks_of, lines_of, play
 
@@ -125,18 +126,20 @@ def test_results_page_documents_every_file_and_column(page_folder: Path) -> None
         },
     )
     page = (DOCS / "results.md").read_text(encoding="utf-8")
-    parts = {part.splitlines()[0].replace("`", ""): part for part in re.split(r"^## ", page, flags=re.MULTILINE)[1:]}
     attributes = {"age", "sex", "village"}
     tables = {**result.analysis.tables(), **sequential.analysis.tables()}
     assert set(tables) | {"left_out", "runtimes"} == {field.name for field in fields(RecordFigures)}
+    described = tables_described(page)
+    assert set(described) == {"runs", "records", *tables}
     for name, table in {"runs": result.runs, "records": result.records, **tables}.items():
         # Not those that the page says to be there sometimes.
-        rows = re.findall(r"^- (`[^:]*): (?!.*else there is no such column)", parts[f"{name}.parquet"], re.MULTILINE)
-        assert set(re.findall(r"`(\w+)`", "".join(rows))) == set(table.columns) - attributes, name
+        named = {column for column in described[name] if not column.endswith("_cvar_standard_error")}
+        # Settings are told before the tables that have them.
+        assert_columns_are_described(named, set(table.columns) - attributes - {"setting"})
     for number, made in enumerate((result, sequential)):
         folder = made.save(f"everything-{number}", illustrate=illustrate)
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        keys = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^- (`[^:]*): ", parts["manifest.json"], re.MULTILINE))))
+        keys = set(re.findall(r"`(\w+)`", "".join(rows_of(parts(page)["manifest.json"], "column"))))
         assert keys == set(manifest) | set(manifest["policies"]["basic"])
         for path in at_least(7, folder.rglob("*.*")):
             assert f"`{path.name}`" in page, path.name

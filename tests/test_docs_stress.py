@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from documented import parts
+from documented import assert_columns_are_described, parts, tables_described
 from found import at_least
 
 from reidsim.engine.stress.result import TABLES
@@ -15,10 +15,6 @@ from reidsim.reports.illustration import illustrate
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 TEXT = (REPOSITORY / "docs" / "stress.md").read_text(encoding="utf-8")
-
-
-def names_in(rows):
-    return re.findall(r"`([\w/.-]+)`", "".join(rows))
 
 
 @pytest.fixture(scope="module")
@@ -31,30 +27,22 @@ def everything(tmp_path_factory):
     return result, result.save(folder / "all", illustrate=illustrate)
 
 
-def described_files():
-    """Return the names of files under Results and in the headings of its tables."""
-    return re.findall(r"`([\w/-]+\.(?:json|parquet|png))`", TEXT.partition("\n## Results\n")[2])
-
-
 @pytest.mark.deep
 def test_every_table_and_column_is_described(everything):
     result, _ = everything
     assert set(result.tables) == set(TABLES)
-    outputs = {"publisher_payoff", "share_attacked", "risk_quantile"}
-    keys = {"economics.loss", "economics.cost"}
+    outputs_and_keys = {"publisher_payoff", "share_attacked", "risk_quantile", "economics.loss", "economics.cost"}
+    described = tables_described(parts(TEXT)["Results"])
+    assert set(described) == set(result.tables)
     for name, table in result.tables.items():
-        text = parts(TEXT)[f"{name}.parquet"]
-        first = re.findall(r"^- (.+?): ", text, re.MULTILINE)
-        named, generic = set(names_in(first)), " ".join(cell for cell in first if "`" not in cell)
-        columns = set(table.columns) - (keys if "key paths" in generic else set())
-        assert named == columns - (outputs if "outputs" in generic else set()), name
+        assert_columns_are_described(described[name], set(table.columns) - outputs_and_keys)
 
 
 @pytest.mark.deep
 def test_every_file_is_described(everything):
     _, folder = everything
-    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
-    assert set(described_files()) == files
+    files = {path.name for path in folder.rglob("*.*")} - {"manifest.json"}
+    assert set(re.findall(r"`([\w-]+\.(?:parquet|png))`", parts(TEXT)["Results"])) == files
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert {"points", "failed_points", "figures", "warnings"} <= set(manifest)
     assert manifest["points"] == {

@@ -26,6 +26,7 @@ from reidsim.engine.run import describe
 from reidsim.engine.score import score_loaded
 from reidsim.engine.switch.run import switch_loaded
 from reidsim.errors import InputError
+from reidsim.kinds.tables import released_rows
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared import records as shared_records
@@ -245,11 +246,32 @@ def test_a_huge_lattice_is_searched_where_few_generalizations_can_be_best(tmp_pa
     assert switched.switches.empty
 
 
+def test_a_hundred_million_people_are_counted_or_refused(tmp_path):
+    shutil.copytree(TOWN, tmp_path, dirs_exist_ok=True)
+    people = tmp_path / "people" / "people.csv"
+    counted = pd.read_csv(people)
+    counted.assign(people=counted["people"] * 3_100_000).to_csv(people, index=False)
+    assert re.search(r" 102,300,000 people, about 290 MB of memory$", describe(load_scenario(tmp_path / "town.toml")))
+    summary = reidsim.run(tmp_path / "town.toml", overrides={"economics.cost": 0}).summary
+    assert 0 < summary.loc["basic", "risk"] < 1 / 3_100_000
+    with pytest.raises(InputError, match=r"wan2021\.toml: too large for memory: about 5\d\d GB are needed"):
+        describe(load_scenario("wan2021", {"targets.size": 10**8}))
+
+
 def test_a_lattice_that_takes_long_is_told(tmp_path):
     path = write_many_levels(tmp_path, 9, 4)
     told = describe(load_scenario(path, {"publisher.solver": "backward-induction"}))
     assert '262,144 strategies, 2 people; to compute them all may take long, publisher.solver = "branch' in told
     assert "may take long" not in describe(load_scenario(path))
+
+
+def test_sixty_attributes_of_a_small_file_take_little_more_than_the_program(tmp_path):
+    path = write_wide(tmp_path, 50, 20)
+    assert re.search(r"strategies, 50 people, about (29\d|30\d) MB of memory$", describe(load_scenario(path)))
+    # Where all of them are visited, tables fill what may be kept.
+    listed = write_many_levels(tmp_path, 9, 4)
+    told = describe(load_scenario(listed, {"publisher.solver": "backward-induction"}))
+    assert re.search(r"about (29\d|3\d\d) MB of memory$", told)
 
 
 def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
@@ -313,7 +335,22 @@ def write_few_levels(folder, rows, values):
     return write_tables(folder, rows, values, widths=(20,))
 
 
+def write_wide(folder, rows, values):
+    """Write tables of 60 attributes, in which one value in many is another."""
+    names = [f"a{number}" for number in range(60)]
+    cells = np.random.default_rng(1).integers(0, values, (rows, len(names))) == 0
+    pd.DataFrame(cells.astype(int), columns=names).to_csv(folder / "people.csv", index=False)
+    sections = [f'[attributes.{name}]\nhierarchy = {{ rule = "suppress" }}\n' for name in names]
+    path = folder / "wide.toml"
+    path.write_text(
+        '[release]\npath = "people.csv"\n[economics]\nbenefit = 100\nloss = 60\ncost = 10\n'
+        f'[adversary]\nrisk = "prosecutor"\n[publisher]\nsolver = "branch-and-bound"\n{"".join(sections)}'
+    )
+    return path
+
+
 WRITE = {
+    "wide": write_wide,
     "tables": write_tables,
     "few-levels": write_few_levels,
     "assessment": write_assessment,
@@ -355,15 +392,27 @@ def test_sharing_and_applying_that_need_more_than_is_free_are_refused(tmp_path, 
     assert not Path("again.csv").exists()
 
 
+def test_a_released_file_that_needs_more_than_is_free_is_refused(monkeypatch):
+    loaded, file = load_scenario(TOWN / "town.toml"), TOWN / "patients.csv"
+    assert score_loaded(loaded, file).file == "patients.csv"
+    monkeypatch.setattr(released_rows, "free_memory", lambda: 1_000)
+    expected = r"patients\.csv: too large for memory: about [\d.]+ kB are needed; expected at most the 1\.0 kB"
+    with pytest.raises(InputError, match=expected):
+        score_loaded(loaded, file)
+
+
 _PEAK_OF_COMMAND = r"""
 import re, sys
 from reidsim import memory
 from reidsim.cli import main
+from reidsim.engine import memory as of_study
+from reidsim.kinds.tables import released_rows
 from reidsim.reports.shared import records, rulebook
 told = []
 def note(needed, *given, **named):
     told.append(needed)
-records.require_memory = rulebook.require_memory = note
+for module in (records, rulebook, of_study, released_rows):
+    module.require_memory = note
 try:
     main()
 finally:
@@ -374,12 +423,13 @@ finally:
 
 @pytest.mark.deep
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="tells the peak of a process")
-def test_sharing_and_applying_take_about_the_memory_that_is_said(tmp_path):
+def test_sharing_applying_and_scoring_take_about_the_memory_that_is_said(tmp_path):
     path = write_few_levels(tmp_path, 250_000, 30)
     reidsim.run(path, overrides={"publisher.policies": ["no-attack"]}).save(tmp_path / "out")
     for arguments in (
         ("share", "out", "-o", "shared.csv", "--accept-risk", "--rulebook", "rules.csv"),
         ("apply", "rules.csv", "people.csv", "-o", "applied.csv"),
+        ("score", "people.csv", "--scenario", path.name, "-o", "scored", "--set", "publisher.policies=['no-attack']"),
     ):
         command = [sys.executable, "-c", _PEAK_OF_COMMAND, *arguments]
         shown = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, text=True).stdout
@@ -402,6 +452,8 @@ def test_sharing_and_applying_take_about_the_memory_that_is_said(tmp_path):
         ("assessment", 1_000_000, 60, "run", {}),
         ("masking", 1_000_000, 10, "run", {}),
         ("masking", 300_000, 60, "run", {}),
+        ("wide", 100_000, 5_000, "run", {}),
+        ("wide", 50_000, 2, "run", {"publisher.policies": ["no-protection"]}),
     ],
 )
 def test_runs_take_about_the_memory_that_is_said(tmp_path, kind, rows, values, use, overrides):

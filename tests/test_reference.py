@@ -17,6 +17,7 @@ from pydantic.json_schema import models_json_schema
 from tiers import examples
 
 from reidsim.adversaries.knowledge.recipe import KnowledgeRecipe
+from reidsim.bundled import bundled_names
 from reidsim.cli import app, main
 from reidsim.commands.exit_codes import EXIT_CODES
 from reidsim.populations.catalogue import Recipe
@@ -27,13 +28,13 @@ from reidsim.reports.reference.keys import Elsewhere, anchor, described_sections
 from reidsim.reports.reference.words import default_in_words, kind_in_words
 from reidsim.reports.reference.write import reference_pages
 from reidsim.scenarios.attack_recipe import AttackRecipe
-from reidsim.scenarios.registry import schemas
+from reidsim.scenarios.registry import kind_named, schemas
 from reidsim.validation import Section
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 ROOT = typer.main.get_command(app)
 PAGES = reference_pages(ROOT, EXIT_CODES)
-assert len(PAGES) == 6 + len(schemas())  # one for each game
+assert len(PAGES) == 8 + len(schemas())  # one for each game
 RECIPES = at_least(11, [*inner_sections(Recipe), SocialMediaRecipe])
 
 
@@ -110,6 +111,23 @@ def test_the_committed_pages_are_what_the_command_writes():
 def test_headings_of_a_page_have_anchors_of_their_own(name):
     anchors = at_least(3, (anchor(heading) for heading in re.findall(r"^#+ (.+)$", PAGES[name], re.MULTILINE)))
     assert len(set(anchors)) == len(anchors)
+
+
+# What can be named: policies, and what is bundled.
+
+
+def test_every_policy_of_a_game_is_listed_and_no_other():
+    named = re.split(r"^## ", PAGES["policies.md"], flags=re.MULTILINE)[1:]
+    listed = {re.search(r'"(\w+)"', part)[1]: re.findall(r"^- `([\w-]+)` \(", part, re.MULTILINE) for part in named}
+    kinds = {name: list(kind_named(name).policies) for name in GAMES}
+    assert listed == {name: policies for name, policies in kinds.items() if policies}
+    at_least(40, (policy for policies in listed.values() for policy in policies))
+
+
+def test_every_bundled_file_is_listed_with_its_title():
+    listed = re.findall(r"^- `([\w-]+)`: \S.*$", PAGES["bundled.md"], re.MULTILINE)
+    folders = ("scenarios", "populations", "populations/knowledge")
+    assert sorted(listed) == at_least(40, sorted(name for folder in folders for name in bundled_names(folder)))
 
 
 # Every key is there and is explained.

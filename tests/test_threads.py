@@ -6,14 +6,20 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from reidsim import threads
 from reidsim.adversaries.multistage.two_stage import forget_inferences
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.games.backward_induction import backward_induction
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.backward_induction import masking_backward_induction
 from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.greedy import greedy
+from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
+from reidsim.kinds.tables.build import build_study
+from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.threads import available_threads, done_in_threads, in_one_thread
@@ -46,6 +52,40 @@ def test_masking_solvers_in_threads_give_the_same_bytes(monkeypatch, solver, kep
         arrays = (choice.strategies, choice.evaluated, paid.publisher_payoff, paid.adversary_payoff, paid.attacked)
         found.append([array.tobytes() for array in arrays])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("memory", [2**28, 2**21], ids=["all tables kept", "few tables kept"])
+def test_records_in_threads_give_the_same_bytes(monkeypatch, memory):
+    study = build_study(load_scenario("wan2015"))
+    lattice, n = study.lattice_of(study.lattice.codes[:600]), 600
+    monkeypatch.setattr("reidsim.games.record_game._WORTH_THREADS", 1)
+    # Amounts that differ, so that each thread must take those of its own records.
+    benefit, loss, gain = np.random.default_rng(1).uniform(1, 1500, (3, n))
+    minimum = np.where(np.arange(n) % 3, 0, lattice.size - 1)
+    constraints = {"basic": Constraint(), "both": Constraint(no_attack=True, minimum=minimum)}
+    found, busy = [], set()
+
+    def done_noted(work, parts, number):
+        def noted(part):
+            busy.add((number, threading.get_ident()))
+            return work(part)
+
+        return done_in_threads(noted, parts, number)
+
+    monkeypatch.setattr("reidsim.games.backward_induction.done_in_threads", done_noted)
+    for number in (1, 3):
+        monkeypatch.setattr("reidsim.games.record_game.available_threads", lambda number=number: number)
+        sizes = GroupSizes(study.linked_population, lattice, memory_limit=memory)
+        game = RecordGame(lattice, PopulationLinker(sizes), OneShotAdversary(gain, 4.0), benefit, loss)
+        found.append({name: each.strategies for name, each in backward_induction(game, constraints).items()})
+    assert all(found[0][name].tobytes() == found[1][name].tobytes() for name in constraints)
+    assert (found[0]["both"] >= minimum).sum() > n / 3
+    assert {thread for number, thread in busy if number == 3}.isdisjoint({threading.get_ident()})
+    rows = np.array([7, 3, 150])
+    for records, part in game.parts(game.space.size)[1:]:
+        whole, alone = game.outcome(5, rows + records.start), part.outcome(5, rows)
+        assert (alone.publisher_payoff == whole.publisher_payoff).all()
+        assert (alone.response.success == whole.response.success).all()
 
 
 def test_parts_are_done_once_each_and_in_as_many_threads():

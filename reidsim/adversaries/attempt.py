@@ -97,7 +97,7 @@ def check_amounts(gain: float | Floats, cost: float | Floats) -> None:
             raise InputError(f"{name} of the adversary is negative", found=float(lowest), expected="0 or more")
 
 
-def of_rows(amount: float | Floats, rows: Rows | None) -> float | Floats:
+def of_rows(amount: float | Floats, rows: Rows | slice | None) -> float | Floats:
     """Return an amount, which may differ between records, for the records asked for."""
     return amount if rows is None or np.ndim(amount) == 0 else np.asarray(amount)[rows]
 

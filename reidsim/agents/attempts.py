@@ -60,7 +60,7 @@ def _people(
     setting: Setting, plans: Sequence[AttackPlan], shares: Floats, success: Floats, participants: Counts
 ) -> Tries:
     """Return whether each record is re-identified by anybody of those who are there."""
-    chance = 1.0 - np.prod(1.0 - shares * success, axis=0)
+    chance = (shares * success)[0] if len(plans) == 1 else 1.0 - np.prod(1.0 - shares * success, axis=0)
     in_part = (shares > 0) & (shares < 1)
     fixed = np.array([_is_whole(plan) for plan in plans], dtype=np.bool_).reshape(shares.shape)
     alone = (in_part.sum(axis=0) == 1) & (fixed | ~in_part).all(axis=0)

@@ -25,7 +25,7 @@ from reidsim.agents.measures import (
 )
 from reidsim.agents.memory import Memory
 from reidsim.agents.outcomes import RoundOutcome, expected_outcome, sampled_outcome, subject_draws
-from reidsim.agents.participation import count_by_cell, draw_harm, learn_risk, takes_part
+from reidsim.agents.participation import Decided, count_by_cell, draw_harm, learn_and_decide, newly_exposed, takes_part
 from reidsim.agents.phases import PHASES
 from reidsim.agents.profile import Setting
 from reidsim.agents.publisher import Publisher
@@ -112,6 +112,7 @@ class ReidentificationModel(mesa.Model):
         self.publisher = Publisher(self, policy)
         self.adversaries = [Adversary(self, profile) for profile in setting.profiles]
         self.subjects = SubjectSet(self)
+        self._decided: Decided | None = None
         self.participants = self._count_participants()
         self.outcome: RoundOutcome | None = None
         self.measures: dict[str, float] = {}
@@ -265,6 +266,9 @@ class ReidentificationModel(mesa.Model):
         return np.asarray((draws < weights) * free)
 
     def _count_participants(self) -> NDArray[np.int64]:
+        decided, columns = self._decided, self.columns
+        if decided is not None and decided.participates is columns.participates and decided.cell is columns.cell:
+            return decided.participants
         counts = count_by_cell(self.columns.cell, self.columns.participates, self.setting.n_cells)
         return np.asarray(counts, dtype=np.int64)
 
@@ -296,33 +300,27 @@ class ReidentificationModel(mesa.Model):
         rule, outcome = self.setting.participation, self.outcome
         assert rule is not None  # noqa: S101 # as the caller has seen
         assert outcome is not None  # noqa: S101
-        assert columns.harm is not None  # noqa: S101
-        assert columns.expected_risk is not None  # noqa: S101
         shared = int(self.participants.sum())
         # Of those who left, nobody tells the others.
         taking_part = self.columns.participates
         found = (
             (self.participants * outcome.risk).sum()
             if outcome.breached is None
-            else (outcome.breached & taking_part).sum()
+            else np.count_nonzero(outcome.breached & taking_part)
         )
         rate = float(found) / shared if shared else 0.0
-        hears: Any = rule.hears
+        drawn = None
         if outcome.breached is not None:
-            hears = subject_draws(self.setting, "hearing", "subjects", self.round_number) < rule.hears
-        breached = outcome.risk[columns.cell] if outcome.breached is None else outcome.breached
-        learn_risk(rule, columns.expected_risk, columns.participates, breached, rate, hears)
-        before = columns.participates
-        columns.participates = takes_part(rule, columns.harm, columns.expected_risk)
-        self._moved = (int((columns.participates & ~before).sum()), int((before & ~columns.participates).sum()))
+            draws = subject_draws(self.setting, "hearing", "subjects", self.round_number)
+            drawn = outcome.breached, draws < rule.hears
+        decided = learn_and_decide(rule, columns, self.participants, outcome.risk, rate, drawn)
+        columns.participates, self._decided = decided.participates, decided
+        self._moved = decided.joined, decided.left
 
     def _newly_exposed(self) -> int:
         """Count the subjects whose record may be attacked and might not before."""
         assert self.outcome is not None  # noqa: S101 # resolved before
-        now = self.is_out & (self.outcome.attacked > 0)[self.columns.cell]
-        first = int((now & ~self._was_exposed).sum())
-        self._was_exposed |= now
-        return first
+        return newly_exposed(self.columns.cell, self.is_out, self.outcome.attacked > 0, self._was_exposed)
 
     def _measure_round(self) -> None:
         assert self.outcome is not None  # noqa: S101 # resolved before

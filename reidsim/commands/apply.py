@@ -38,7 +38,7 @@ def apply(
         f"{applied.ruled_out:,} by a rule, {applied.uncovered:,} as no rule covers their values"
     )
     print_warnings(
-        ("risk was computed for the release of the rulebook; reidsim score tells that of a new file",)
+        ("risk was computed for the release of the rulebook; reidsim score computes that of a new file",)
         if len(applied.table)
         else ("no record is shared",)
     )

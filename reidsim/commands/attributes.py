@@ -1,4 +1,4 @@
-"""The command that computes what each quasi-identifier costs and brings."""
+"""The command that computes what risk and payoff each quasi-identifier adds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def attributes(
     seed: arguments.SeedOption = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Compute what each quasi-identifier costs in risk and brings in payoff, with its Shapley share.
+    """Compute what risk and payoff each quasi-identifier adds, with its Shapley share.
 
     Example: reidsim attributes wan2015
 

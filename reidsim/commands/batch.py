@@ -60,7 +60,7 @@ class Where(TypedDict):
 
 
 def rerun(
-    folder: Annotated[Path, typer.Argument(help="Results folder of a batch, running or not.", metavar="DIR")],
+    folder: Annotated[Path, typer.Argument(help="Results folder of a batch, finished or not.", metavar="DIR")],
     run: Annotated[
         str,
         typer.Option(

@@ -11,17 +11,10 @@ from typing import Annotated
 
 import typer
 
-from reidsim.bundled import bundled_names, resolve
+from reidsim.bundled import BUNDLED_FOLDERS, bundled_names, bundled_titles, resolve
 from reidsim.commands.arguments import STANDARD_OUTPUT, waiting
 from reidsim.errors import InputError, nearest, writing
-from reidsim.validation import read_text, read_toml
-
-# Folders of what comes along, and what their files are. A name in several is that of the first.
-_BUNDLED_FOLDERS = {
-    "scenarios": "scenarios",
-    "populations": "populations",
-    "populations/knowledge": "knowledge of adversaries",
-}
+from reidsim.validation import read_text
 
 
 def list_() -> None:
@@ -31,13 +24,7 @@ def list_() -> None:
 
     Example: reidsim list > bundled.txt
     """
-    titles: dict[str, dict[str, str]] = {heading: {} for heading in (*_BUNDLED_FOLDERS.values(), "social media")}
-    for folder, kind in _BUNDLED_FOLDERS.items():
-        for name in bundled_names(folder):
-            content = read_toml(resolve(name, folder, folder))
-            heading = "social media" if content.get("kind") == "social-media" else kind
-            titles[heading][name] = content.get("title", "")
-    for heading, named in titles.items():
+    for heading, named in bundled_titles().items():
         typer.echo(f"{heading}:")
         width = max(map(len, named))
         for name, title in named.items():
@@ -62,11 +49,11 @@ def show(
 
     Example: reidsim show tennessee-2010
     """
-    folder = next((folder for folder in _BUNDLED_FOLDERS if name in bundled_names(folder)), "scenarios")
+    folder = next((folder for folder in BUNDLED_FOLDERS if name in bundled_names(folder)), "scenarios")
     try:
         path = resolve(name, folder, "scenario")
     except InputError as error:
-        recipes = [recipe for others in list(_BUNDLED_FOLDERS)[1:] for recipe in bundled_names(others)]
+        recipes = [recipe for others in list(BUNDLED_FOLDERS)[1:] for recipe in bundled_names(others)]
         close = None if error.hint else nearest(name, recipes)
         raise error if close is None else InputError(error.problem, found=name, hint=close) from None
     typer.echo(read_text(path), nl=False)

@@ -65,7 +65,7 @@ def share(
         options = (folder, output, policy, keep, keep_identifier, data, max_risk, rulebook)
         if any(given not in (None, []) for given in options) or accept_risk:
             raise InputError(
-                "a check takes no results and writes nothing", where="--verify", expected="no more options"
+                "a check takes no results and writes nothing", where="--verify", expected="no other options"
             )
         sidecar = verify_shared(verify)
         typer.echo(f"{verify} and its sidecar are as they were written")

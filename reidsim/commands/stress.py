@@ -1,4 +1,4 @@
-"""The command that computes what uncertain parameters mean for a decision."""
+"""The command that tests how uncertain parameters change a decision."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def stress(
     group_readable: arguments.GroupReadableOption = False,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Compute what uncertain parameters mean for the decision: sensitivity, robustness, mistaken beliefs.
+    """Test how uncertain parameters change the decision: sensitivity, robustness, mistaken beliefs.
 
     Example: reidsim stress wan2015-stress --method morris -o results/screening
 

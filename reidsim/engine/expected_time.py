@@ -32,6 +32,8 @@ from reidsim.wording import counted
 _FIRST_UNITS, _SECONDS = 32, 1.8
 # The next trial is of so many times as many units, if there is time for it.
 _LEAST_GROWTH, _GROWTH = 4, 16
+# A first trial that takes more seconds is given up: of few units, too, generalizations can be many.
+_PATIENCE = 5.0
 # By which share the seconds of a trial differ from time to time.
 _NOISE = 0.1
 # Below it no estimate is better than that it is little.
@@ -77,6 +79,21 @@ class Expected:
         part = "a run" if self.share == 1 else f"{100 * self.share:.2g} % of a run"
         on = "" if self.workers == 1 else f" in {self.workers} processes"
         return f"{duration(self.low, self.high)}{on}, from a trial of {part} in {self.tried:.2g} s"
+
+
+class _TooLongError(Exception):
+    """A trial takes longer than it may."""
+
+
+class _Patience:
+    """What a trial reports its progress to, which ends it in time."""
+
+    def __init__(self) -> None:
+        self._clock = Stopwatch()
+
+    def __call__(self, *done: object) -> None:
+        if self._clock.seconds > _PATIENCE:
+            raise _TooLongError
 
 
 def duration(low: float, high: float) -> str:
@@ -180,10 +197,15 @@ def expected_steps(
     if portions is None or portions.units == 1:
         return None
     try:
+        # A run can be given up on its way, the steps of a batch cannot.
+        few = portions.study_of(min(portions.least, portions.units))
+        run_once(few.loaded, study=few, progress=_Patience())
         sizes, found = trials(portions, play)
     except InputError:
         # A part can be refused that is too small for what a scenario asks of all.
         return None
+    except _TooLongError:
+        return Expected(built + _PATIENCE, np.inf, 0.0, _PATIENCE)
     some = steps > 0
     low, high = (built + float(seconds[some] @ steps[some]) for seconds in extrapolated(sizes, found, portions.units))
     share, tried = sizes[-1] / portions.units, float(found[-1].sum())

@@ -117,7 +117,7 @@ def own_policies(policies: Sequence[object]) -> dict[str, Any]:
             )  # fmt: skip
         name = name_of(policy)
         if name in names or name in found:
-            raise InputError("two policies of one name", source=GAME, where="argument 'policies'", found=name)
+            raise InputError("two policies have the same name", source=GAME, where="argument 'policies'", found=name)
         found[name] = policy
     return found
 

@@ -74,8 +74,8 @@ def reference(part: object, argument: str) -> str:
         of_module = f"{module}:{getattr(made, '__qualname__', '')}"
         raise InputError(
             "a scenario file cannot name this", source=GAME, where=argument, found=of_module,
-            expected="a class, function or object that stands in a module of its own",
-            hint="put it there under a name, and import it",
+            expected="a class, function or object that is defined in a module",
+            hint="define it in a module, and import it",
         )  # fmt: skip
     return f"{module}:{names[0]}"
 

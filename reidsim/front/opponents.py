@@ -52,7 +52,7 @@ class Opponents:
         if weights is not None and set(weights) != set(adversaries):
             raise InputError(
                 "not a weight for each adversary", source=GAME, where="argument 'weights'", found=listed(weights),
-                expected=f"one for each of {listed(adversaries)}" if adversaries else "it with adversaries",
+                expected=f"one for each of {listed(adversaries)}" if adversaries else "none without adversaries",
             )  # fmt: skip
         if not adversaries:
             return cls({None: _adversary(adversary, "argument 'adversary'")}, {})
@@ -62,7 +62,7 @@ class Opponents:
         shares = dict.fromkeys(adversaries, 1 / len(by_name)) if weights is None else dict(weights)
         planners = [each.planner for each in by_name.values() if isinstance(each, Own)]
         require_distinct(
-            "two of the user's own of one name", planners, source=GAME, where="argument 'adversaries'",
+            "two of your own adversaries have the same name", planners, source=GAME, where="argument 'adversaries'",
             expected="Own(..., name=...) with names of their own",
         )  # fmt: skip
         return cls(by_name, {str(name): float(share) for name, share in shares.items()})

@@ -39,6 +39,15 @@ class Tries:
         """What all successes are expected to be worth together."""
         return float((self.numbers * self.chance * self.amounts).sum())
 
+    def is_alike(self, other: Tries) -> bool:
+        """Tell whether as many attempts have the same chances, whatever they pay; those that cannot succeed aside."""
+        if self.chance is other.chance and self.numbers is other.numbers:
+            return True
+        mine, theirs = ((each.chance > 0) & (each.numbers > 0) for each in (self, other))
+        return np.array_equal(self.chance[mine], other.chance[theirs]) and np.array_equal(
+            self.numbers[mine], other.numbers[theirs]
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Case:

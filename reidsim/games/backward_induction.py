@@ -3,16 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from threading import Lock
 
 import numpy as np
 
+from reidsim.games.contenders import Contenders
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.releases.strategy_space import Rows
+from reidsim.threads import done_in_threads
+
+# Strategies computed before threads wait for each other: whoever is interrupted waits for no more.
+_STRATEGIES_AT_ONCE = 16
+
+
+class _Held:
+    """The best strategies so far of some records, under each constraint."""
+
+    def __init__(self, game: RecordGame, constraints: Mapping[str, Constraint]) -> None:
+        n = game.n_records
+        self._game, self._constraints, self._tie = game, constraints, game.tie()
+        self._best = {name: np.full(n, -np.inf) for name in constraints}
+        self.strategies = {name: np.full(n, WITHHELD, dtype=np.int64) for name in constraints}
+
+    def play(self, strategy: int, rows: Rows | None = None) -> None:
+        """Take a strategy where it is better, of all records or those of `rows`."""
+        outcome, here = self._game.outcome(strategy, rows), slice(None) if rows is None else rows
+        for name, constraint in self._constraints.items():
+            best = self._best[name]
+            better = outcome.publisher_payoff > best[here] + self._tie[here]
+            if constraint.no_attack or constraint.minimum is not None:
+                better &= constraint.allows(self._game.space, strategy, outcome.response.invited, rows)
+            won = better if rows is None else rows[better]
+            best[won] = outcome.publisher_payoff[better]
+            self.strategies[name][won] = strategy
 
 
 def backward_induction(
     game: RecordGame,
     constraints: Mapping[str, Constraint],
     *,
+    contenders: Contenders | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Choice]:
     """Find the best strategy of every record under each of several constraints, in one pass over the space.
@@ -25,27 +55,49 @@ def backward_induction(
     ----------
     game : RecordGame
     constraints : mapping of str to Constraint
+    contenders : Contenders, optional
+        Of this game and each of the constraints: no others are worked out again.
     progress : callable, optional
-        Called with strategies done and in all.
+        Called with strategies done and in all; not where contenders are given, which take an instant.
 
     Returns
     -------
     dict of str to Choice
-        Exact; a record whose constraint no strategy satisfies is withheld.
+        Exact; a record whose constraint no strategy satisfies is withheld. `evaluated` counts all strategies, as those
+        that are no contenders were compared before.
     """
     n, size = game.n_records, game.space.size
-    best = {name: np.full(n, -np.inf) for name in constraints}
-    strategies = {name: np.full(n, WITHHELD, dtype=np.int64) for name in constraints}
-    tie = game.tie()
-    for strategy in range(size):
-        outcome = game.outcome(strategy)
-        for name, constraint in constraints.items():
-            better = outcome.publisher_payoff > best[name] + tie
-            if constraint.no_attack or constraint.minimum is not None:
-                better &= constraint.allows(game.space, strategy, outcome.response.invited)
-            best[name][better] = outcome.publisher_payoff[better]
-            strategies[name][better] = strategy
-        if progress is not None:
-            progress(strategy + 1, size)
+    if contenders is None or contenders.strategies is None:
+        held = _of_all_strategies(game, constraints, progress)
+    else:
+        held = [_Held(game, constraints)]
+        for strategy, rows in contenders.strategies:
+            held[0].play(strategy, rows)
     evaluated = np.full(n, size, dtype=np.int64)
+    strategies = {name: np.concatenate([each.strategies[name] for each in held]) for name in constraints}
     return {name: Choice(strategies[name], "backward-induction", evaluated, exact=True) for name in constraints}
+
+
+def _of_all_strategies(
+    game: RecordGame, constraints: Mapping[str, Constraint], progress: Callable[[int, int], None] | None
+) -> list[_Held]:
+    """Return the best of all strategies, in parts of the records that are played in threads."""
+    size = game.space.size
+    parts = game.parts(size)
+    held = [_Held(part, {name: each.of(rows) for name, each in constraints.items()}) for rows, part in parts]
+    at_once = _STRATEGIES_AT_ONCE if len(held) > 1 else 1
+    for begin in range(0, size, at_once):
+        several = range(begin, min(begin + at_once, size))
+        # Of two threads one links ahead while the other plays, so that neither waits for what both need.
+        ahead = {strategy: Lock() for strategy in several[1:]} if len(held) > 1 else {}
+
+        def play(each: _Held, several: range = several, ahead: Mapping[int, Lock] = ahead) -> None:
+            for strategy in several:
+                if strategy + 1 in ahead and ahead[strategy + 1].acquire(blocking=False):
+                    game.linker.link(strategy + 1, np.empty(0, dtype=np.intp))
+                each.play(strategy)
+
+        list(done_in_threads(play, held, len(held)))
+        if progress is not None:
+            progress(several.stop, size)
+    return held

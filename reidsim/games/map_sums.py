@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from reidsim.releases.strategy_space import Floats, Strategies
 
+# Of an option: utility, intensity and success probability where it is attacked; records with any of each.
+_AMOUNTS = 6
+
 
 @numba.njit(cache=True)
 def best_of(
@@ -62,7 +65,7 @@ def sums_at_points(
     no_attack: bool,
     indifference: float,
 ) -> Floats:
-    """Add up utility, intensity, attacks and success probabilities of the best options, shape (4, n_points).
+    """Add up utility, intensity, success probabilities and attacks of the best options, shape (4, n_points).
 
     Points are in the order of `parameter_grid.average_outcomes`; those from ``begins[g]`` to ``begins[g + 1]`` share a
     threshold of attack and a slack. Let d be ten times `indifference`. Of the options before the first that is not
@@ -73,7 +76,8 @@ def sums_at_points(
     best by three ties never has a say in which of equal options is kept, and at two ties below what comes before it the
     search of the options has ended.
     """
-    sums = np.zeros((4, len(benefit)))
+    # By how much the sums differ from those at the point before; where a threshold begins, from nothing.
+    steps = np.zeros((len(benefit), _AMOUNTS))
     kept = np.empty(max(1, np.diff(start).max()), dtype=np.int64)
     right, best_of_right = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
     margin = 10 * indifference
@@ -118,9 +122,10 @@ def sums_at_points(
                     waiting -= 1
                     reached = right[waiting]
                     if best_of_right[waiting] != chosen:
-                        _add(
-                            sums, begin, reached, utility, success, intensity, kept, chosen, weights[i], attacked_above
-                        )
+                        added = _amounts(utility, success, intensity, kept, chosen, weights[i], attacked_above)
+                        for row in range(_AMOUNTS):
+                            steps[begin, row] += added[row]
+                            steps[reached, row] -= added[row]
                         begin, chosen = reached, best_of_right[waiting]
                 if waiting:
                     low, high = chosen, best_of_right[waiting - 1]
@@ -131,8 +136,15 @@ def sums_at_points(
                     look, low = after - 1, max(chosen, 0)
                 else:
                     break
-            _add(sums, begin, after, utility, success, intensity, kept, chosen, weights[i], attacked_above)
-    return sums
+            added = _amounts(utility, success, intensity, kept, chosen, weights[i], attacked_above)
+            for row in range(_AMOUNTS):
+                steps[begin, row] += added[row]
+    sums = np.empty((_AMOUNTS, len(benefit)))
+    for group in range(len(thresholds)):
+        for row in range(_AMOUNTS):
+            sums[row, begins[group] : begins[group + 1]] = np.cumsum(steps[begins[group] : begins[group + 1], row])
+    # Steps up and down do not cancel to the last bit; whole numbers of records do, and tell where there is nothing.
+    return np.concatenate((np.where(sums[3:] > 0.0, sums[:3], 0.0), sums[5:]))
 
 
 @numba.njit(cache=True)
@@ -162,10 +174,7 @@ def _tie(
 
 
 @numba.njit(cache=True)
-def _add(
-    sums: Floats,
-    begin: int,
-    after: int,
+def _amounts(
     utility: Floats,
     success: Floats,
     intensity: Floats,
@@ -173,21 +182,12 @@ def _add(
     chosen: int,
     weight: int,
     attacked_above: float,
-) -> None:
-    """Add what one option of a record comes to, to the sums of some points."""
+) -> tuple[float, float, float, float, float, float]:
+    """Return what one option of a record adds to each sum, and to the numbers of records with any of it."""
+    one = float(weight)
     if chosen < 0:
-        _add_to(sums[1, begin:after], float(weight))
-        return
+        return 0.0, one, 0.0, 0.0, one, 0.0
     option = kept[chosen]
-    _add_to(sums[0, begin:after], weight * utility[option])
-    _add_to(sums[1, begin:after], weight * intensity[option])
-    if success[option] > attacked_above:
-        _add_to(sums[2, begin:after], float(weight))
-        _add_to(sums[3, begin:after], weight * success[option])
-
-
-@numba.njit(cache=True)
-def _add_to(sums: Floats, amount: float) -> None:
-    # Without an array of sums in between.
-    for point in range(len(sums)):
-        sums[point] += amount
+    worth, general, attacked = utility[option], intensity[option], one if success[option] > attacked_above else 0.0
+    useful, generalized = one if worth > 0.0 else 0.0, one if general > 0.0 else 0.0
+    return one * worth, one * general, attacked * success[option], useful, generalized, attacked

@@ -24,8 +24,6 @@ from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySp
 _CHUNK = 1_000_000
 # Utilities closer than this are equal: sums of the same logarithms in another order differ by less.
 _SAME_UTILITY = 1e-12
-# Strategies before another one that are compared with it ahead of sorting.
-_BEFORE = 12
 
 
 @dataclass(frozen=True)
@@ -199,7 +197,7 @@ def average_outcomes(
     )  # fmt: skip
     of_point = np.empty_like(sums)
     of_point[:, order] = sums
-    utility, intensity, attacks, risk = of_point / weights.sum()
+    utility, intensity, risk, attacks = of_point / weights.sum()
     return PointAverages(
         points.benefit * utility - points.loss * risk, points.gain * risk - points.cost * attacks,
         intensity, attacks, risk,
@@ -231,49 +229,55 @@ def _undominated(utility: Floats, success: Floats, same: float) -> tuple[NDArray
     n, size = utility.shape
     keep = np.empty(n * size, dtype=np.int64)
     per_record = np.zeros(n, dtype=np.int64)
+    # Records share few rows of utilities, which are put in order once each: looked up by a number made of their bits.
+    bits = utility.view(np.int64)
+    orders, allowed = np.empty((n, size), dtype=np.int32), np.empty(n, dtype=np.int64)
     safer_than_all_before = np.empty(size, dtype=np.bool_)
-    candidate, falling = np.empty(size, dtype=np.int64), np.empty(size)
+    places = 2
+    while places < 2 * n:
+        places *= 2
+    first_with = np.full(places, -1, dtype=np.int64)
     found = 0
     for i in range(n):
+        number = 0
+        for strategy in range(size):
+            number = number * 31 + (bits[i, strategy] ^ (bits[i, strategy] >> 29))
+        place = (number ^ (number >> 32)) & (places - 1)
+        while first_with[place] >= 0 and not np.array_equal(bits[first_with[place]], bits[i]):
+            place = (place + 1) & (places - 1)
+        if first_with[place] < 0:
+            first_with[place] = i
+            allowed[i] = _by_utility(utility[i], same, orders[i])
+        order = orders[first_with[place]]
         safest = np.inf
         for strategy in range(size):
             safer_than_all_before[strategy] = utility[i, strategy] >= 0.0 and success[i, strategy] < safest
             if safer_than_all_before[strategy]:
                 safest = success[i, strategy]
-        # Most are no better than one shortly before them, which has at least their utility: what is sorted is less.
-        candidates = 0
-        for strategy in range(size):
-            before = candidates
-            while before > max(0, candidates - _BEFORE) and (
-                utility[i, candidate[before - 1]] < utility[i, strategy]
-                or success[i, candidate[before - 1]] > success[i, strategy]
-            ):
-                before -= 1
-            if before <= max(0, candidates - _BEFORE) and utility[i, strategy] >= 0.0:
-                candidate[candidates] = strategy
-                falling[candidates] = -utility[i, strategy]
-                candidates += 1
-        order = candidate[np.argsort(falling[:candidates], kind="mergesort")]
-        safest_above = np.inf
-        begin = 0
-        while begin < candidates:
-            # One level of utility, its strategies in lattice order.
-            end = begin + 1
-            while end < candidates and utility[i, order[end]] > utility[i, order[begin]] - same:
-                end += 1
-            level = order[begin:end]
-            if end > begin + 1:
-                level = np.sort(level)
-            safest = safest_above
-            for strategy in level:
-                if success[i, strategy] < safest or safer_than_all_before[strategy]:
-                    safest = min(safest, success[i, strategy])
-                    keep[found] = strategy
-                    found += 1
-                    per_record[i] += 1
-            safest_above = safest
-            begin = end
+        safest = np.inf
+        for at in range(allowed[first_with[place]]):
+            strategy = order[at]
+            if success[i, strategy] < safest or safer_than_all_before[strategy]:
+                safest = min(safest, success[i, strategy])
+                keep[found] = strategy
+                found += 1
+                per_record[i] += 1
     return keep[:found].copy(), per_record
+
+
+@numba.njit(cache=True)
+def _by_utility(utility: Floats, same: float, order: NDArray[np.int32]) -> int:
+    """Put the strategies that are allowed in order of falling utility, those of one utility in lattice order."""
+    falling = np.argsort(-utility, kind="mergesort")
+    allowed = int((utility >= 0.0).sum())
+    begin = 0
+    while begin < allowed:
+        end = begin + 1
+        while end < allowed and utility[falling[end]] > utility[falling[begin]] - same:
+            end += 1
+        order[begin:end] = np.sort(falling[begin:end])
+        begin = end
+    return allowed
 
 
 @numba.njit(cache=True)

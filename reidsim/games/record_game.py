@@ -10,12 +10,17 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response
 from reidsim.errors import InputError
 from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
+from reidsim.threads import available_threads
 
 WITHHELD = -1
+# Payoffs, of a record shared as a strategy, that take about half a second.
+_WORTH_THREADS = 10_000_000
 
 
 class Linker(Protocol):
@@ -53,7 +58,7 @@ class PopulationLinker:
     believed_group_sizes: GroupSizes | None = None
     population: GroupSizes | None = None
 
-    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
+    def link(self, strategy: int, rows: Rows | slice | None = None) -> Linkage:
         """Return group sizes; see `Linker`."""
         true = self.group_sizes.at(strategy, rows)
         believed = true if self.believed_group_sizes is None else self.believed_group_sizes.at(strategy, rows)
@@ -61,6 +66,18 @@ class PopulationLinker:
             return Linkage(true, believed, by_chance=self.group_sizes.by_chance)
         everybody = true if self.population is self.group_sizes else self.population.at(strategy, rows)
         return Linkage(true, believed, np.asarray(everybody / self.population.total))
+
+
+@dataclass(frozen=True)
+class _NeighboursLinker:
+    """Links some neighbouring records as another linker does (a `Linker`)."""
+
+    linker: PopulationLinker
+    records: slice
+
+    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
+        """Return group sizes; see `Linker`."""
+        return self.linker.link(strategy, self.records if rows is None else rows + self.records.start)
 
 
 @dataclass(frozen=True)
@@ -129,6 +146,30 @@ class RecordGame:
         linker = self.linker
         return replace(self, linker=linker.given(strategies)) if isinstance(linker, JointLinker) else self
 
+    def parts(self, strategies: int) -> list[tuple[slice, RecordGame]]:
+        """Return the games of neighbouring records, to be played in a thread each when so many strategies are computed.
+
+        The game as it is where that takes less than about a second, or linkage or adversary cannot be asked by several.
+        """
+        linker, adversary, space, n, threads = (
+            self.linker, self.adversary, self.space, self.n_records, available_threads(),
+        )  # fmt: skip
+        if not (
+            type(linker) is PopulationLinker
+            and type(adversary) is OneShotAdversary
+            and type(space) is GeneralizationLattice
+            and n * strategies >= _WORTH_THREADS
+            and threads > 1
+        ):
+            return [(slice(None), self)]
+        ends = np.linspace(0, n, threads + 1).astype(np.int64).tolist()
+        return [
+            (rows, RecordGame(
+                space.of(rows), _NeighboursLinker(linker, rows), adversary.of(rows), self.benefit[rows], self.loss[rows]
+            ))
+            for rows in map(slice, ends[:-1], ends[1:])
+        ]  # fmt: skip
+
     def tie(self, rows: Rows | None = None) -> Floats:
         """Return the difference below which two of the publisher's payoffs are equal, per record."""
         scale = self.benefit + self.loss
@@ -173,6 +214,10 @@ class Constraint:
             reached = space.at_least(strategy, distinct)
             allowed &= reached[position if rows is None else position[rows]]
         return allowed
+
+    def of(self, rows: slice) -> Constraint:
+        """Return the constraint of some of the records."""
+        return self if self.minimum is None else replace(self, minimum=self.minimum[rows])
 
     @cached_property
     def _distinct_minima(self) -> tuple[Strategies, Rows]:

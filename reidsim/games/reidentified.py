@@ -76,7 +76,7 @@ def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Gene
         lost = sum_of_amounts(case.people.chance, case.people.numbers, case.people.amounts, rng, people)
         adversary = None
         if case.hits is not None:
-            alone = people if case.hits.chance is case.people.chance else None
+            alone = people if case.hits.is_alike(case.people) else None
             gained = sum_of_amounts(case.hits.chance, case.hits.numbers, case.hits.amounts, rng, alone)
             adversary = gained.shifted(case.earned - case.hits.expected)
         weights.append(case.probability)

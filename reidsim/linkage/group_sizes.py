@@ -8,7 +8,9 @@ been made are kept within a memory limit and made again from the nearest one kep
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
+from threading import RLock
 from typing import ClassVar
 
 import numpy as np
@@ -21,8 +23,12 @@ from reidsim.populations.population import Counts, Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Rows
 
+# Bytes of tables that are kept: never more than the most, and no fewer than the least or a thousand of the population.
+_MOST_KEPT, _LEAST_KEPT, _MANY_TABLES = 256 * 2**20, 32 * 2**20, 1_000
 # A key space this many times larger than the table is still merged by direct addressing rather than by sorting.
 _DIRECT_ADDRESSING_FACTOR = 8
+# Held while a table is made: what one thread needs another may be making.
+_MAKING = RLock()
 
 
 @dataclass(frozen=True)
@@ -65,8 +71,9 @@ class GroupSizes:
         Must have every attribute of the lattice, with the same categories. Of `PeopleOfRows`, a group's size is the
         number of different people who have a row in it.
     lattice : GeneralizationLattice
-    memory_limit : int
-        Bytes that kept tables may take together (256 MiB by default). Besides them, one table is in the making.
+    memory_limit : int, optional
+        Bytes that kept tables may take together; `most_kept` of those who can be looked up, if not given. Besides them,
+        one table is in the making.
     holds_records : bool
         Whether every record's person is in the population.
     """
@@ -79,16 +86,16 @@ class GroupSizes:
         population: Population,
         lattice: GeneralizationLattice,
         *,
-        memory_limit: int = 256 * 2**20,
+        memory_limit: int | None = None,
         holds_records: bool = True,
     ) -> None:
         self._smallest = 1 if holds_records else 0
         self._lattice = lattice
         self._row_sets = distinct_people(population.marginal(lattice.domain.names))
-        self._memory_limit = memory_limit
         self._kept: OrderedDict[int, NodeTable] = OrderedDict()
         self._kept_bytes = 0
         self._base = _base_table(population, lattice)
+        self._memory_limit = most_kept(self._base.nbytes) if memory_limit is None else memory_limit
         self.total = population.total
 
     @property
@@ -96,7 +103,7 @@ class GroupSizes:
         """Records whose cell holds nobody in the population, shape (n_records,)."""
         return np.asarray(self._base.counts[self._base.group_of] <= 0)
 
-    def at(self, strategy: int, rows: Rows | None = None) -> Counts:
+    def at(self, strategy: int, rows: Rows | slice | None = None) -> Counts:
         """Return the group size of each record (or of `rows`) when shared as `strategy`, shape (n,)."""
         table = self.table(strategy)
         group_of = table.group_of if rows is None else table.group_of[rows]
@@ -106,9 +113,15 @@ class GroupSizes:
         """Return the population table at a node, rolled up from the smallest one at hand."""
         if strategy == 0:
             return self._base
-        if strategy in self._kept:
-            self._kept.move_to_end(strategy)
-            return self._kept[strategy]
+        if (kept := self._kept.get(strategy)) is not None:
+            # Another thread may have dropped it in the meantime.
+            with suppress(KeyError):
+                self._kept.move_to_end(strategy)
+            return kept
+        with _MAKING:
+            return self._kept.get(strategy) or self._made(strategy)
+
+    def _made(self, strategy: int) -> NodeTable:
         below = [s for s in self._lattice.predecessors(strategy) if s == 0 or s in self._kept]
         if below:
             source = min(below, key=lambda s: len(self.table(s).keys))
@@ -150,6 +163,11 @@ class GroupSizes:
         while self._kept_bytes > self._memory_limit and len(self._kept) > 1:
             _, dropped = self._kept.popitem(last=False)
             self._kept_bytes -= dropped.nbytes
+
+
+def most_kept(base: int) -> int:
+    """Return how many bytes of tables are kept together, by the bytes of that of the population."""
+    return min(_MOST_KEPT, max(_LEAST_KEPT, _MANY_TABLES * base))
 
 
 def _base_table(population: Population, lattice: GeneralizationLattice) -> NodeTable:

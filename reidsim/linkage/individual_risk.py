@@ -168,7 +168,7 @@ class EstimatedSizes(GroupSizes):
         self._missing = people.missing
         self._sampled = GroupSizes(people.sample, lattice)
 
-    def at(self, strategy: int, rows: Rows | None = None) -> Counts:
+    def at(self, strategy: int, rows: Rows | slice | None = None) -> Counts:
         """Return one over the individual risk of each record (or of `rows`) when shared as `strategy`, shape (n,)."""
         table, sampled = self.table(strategy), self._sampled.table(strategy)
         # A group of which the sample has nobody counts as one record that stands for one person.

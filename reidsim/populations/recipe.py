@@ -29,7 +29,9 @@ class CountsRecipe(RecipeHead):
     count: str | None = Field(default=None, description="column of counts; every row is one person without it")
     missing_values: tuple[str, ...] = Field(default=("",), description="values that mean that the value is missing")
     missing: Literal["error", "drop", "category", "draw"] = Field(
-        default="error", description="what to do with rows that have missing values"
+        default="error",
+        description="what to do with rows that have missing values: `drop` makes groups too small, `category` counts "
+        "them under `missing`, `draw` takes values of complete rows that agree, right only if missing at random",
     )
     categories: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
         default={}, description="attribute = its values in order, instead of those seen"

@@ -87,6 +87,15 @@ def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: 
     return getattr(found, attribute)
 
 
+def module_files(name: str, folder: Path) -> tuple[Path, ...]:
+    """Return the files of a part's module, if it is beside its scenario; of a package, all of its modules."""
+    module, separator, _ = name.partition(":")
+    beside = _beside(module.partition(".")[0], folder) if separator else None
+    if beside is None:
+        return ()
+    return (beside,) if beside.parent == folder else tuple(sorted(beside.parent.rglob("*.py")))
+
+
 def made_by(part: object) -> dict[str, str]:
     """Return the package and version that made a part, for manifests."""
     module: str = getattr(part, "__module__", None) or type(part).__module__
@@ -113,7 +122,7 @@ def told_in_a_line(problem: str, name: str, where: str) -> Iterator[None]:
 def _module(module: str, name: str, *, where: str, folder: Path) -> Any:
     """Import a module, one beside the scenario first."""
     top = module.partition(".")[0]
-    beside = next((path for path in (folder / f"{top}.py", folder / top / "__init__.py") if path.is_file()), None)
+    beside = _beside(top, folder)
     known = sys.modules.get(top)
     if beside is not None and known is not None and not _is_of(known, beside):
         if top not in _BESIDE_SCENARIOS:
@@ -130,6 +139,11 @@ def _module(module: str, name: str, *, where: str, folder: Path) -> Any:
         invalidate_caches()
     with _importing_from(folder), told_in_a_line("cannot be imported", name, where):
         return import_module(module)
+
+
+def _beside(top: str, folder: Path) -> Path | None:
+    """Return the file of a module or package in the folder of a scenario, if it is there."""
+    return next((path for path in (folder / f"{top}.py", folder / top / "__init__.py") if path.is_file()), None)
 
 
 def _is_of(module: object, path: Path) -> bool:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from reidsim.agents.model import ReidentificationModel
-from reidsim.agents.participation import draw_harm, learn_risk, takes_part
+from reidsim.agents.participation import draw_harm, learn_and_decide, takes_part
 from reidsim.agents.profile import ParticipationRule
+from reidsim.agents.subjects import SubjectColumns
 
 RULE = ParticipationRule(reward=1.0, harm=10.0, spread=0.8, expected_risk=0.05, learning_rate=0.5, hears=0.5)
 
@@ -41,21 +42,31 @@ def one_by_one(rule, expected, participates, breached, rate, hears):
 
 def test_what_is_learned_one_by_one_and_on_average():
     rng = np.random.default_rng(11)
-    n = 500
-    expected, participates = rng.random(n), rng.random(n) < 0.6
-    probability = rng.random(n) * 0.3
+    # More than two blocks of the compiled loop, the last of which is not full.
+    n, n_cells = 2500, 40
+    expected, participates, cell = rng.random(n), rng.random(n) < 0.6, rng.integers(n_cells, size=n)
+    harm, risk = rng.lognormal(1, 1, n), rng.random(n_cells) * 0.3
+    participants = np.bincount(cell[participates], minlength=n_cells)
+    probability = risk[cell]
     breached, hears = rng.random(n) < probability, rng.random(n) < RULE.hears
-    drawn = expected.copy()
-    learn_risk(RULE, drawn, participates, breached, 0.2, hears)
-    np.testing.assert_allclose(drawn, one_by_one(RULE, expected, participates, breached, 0.2, hears))
 
-    mean, total = expected.copy(), np.zeros(n)
-    learn_risk(RULE, mean, participates, probability, 0.2, RULE.hears)
+    def learned(drawn=None):
+        columns = SubjectColumns(cell, participates, harm, expected.copy())
+        decided = learn_and_decide(RULE, columns, participants, risk, 0.2, drawn)
+        np.testing.assert_array_equal(decided.participates, harm * columns.expected_risk <= RULE.reward)
+        np.testing.assert_array_equal(decided.participants, np.bincount(cell[decided.participates], minlength=n_cells))
+        assert decided.joined == (decided.participates & ~participates).sum() > 0
+        assert decided.left == (participates & ~decided.participates).sum() > 0
+        return columns.expected_risk
+
+    drawn = learned((breached, hears))
+    np.testing.assert_allclose(drawn, one_by_one(RULE, expected, participates, breached, 0.2, hears))
+    total = np.zeros(n)
     for b, weight_b in ((1.0, probability), (0.0, 1 - probability)):
         for h, weight_h in ((True, RULE.hears), (False, 1 - RULE.hears)):
             one = one_by_one(RULE, expected, participates, np.full(n, b), 0.2, np.full(n, h))
             total += weight_b * weight_h * np.array(one)
-    np.testing.assert_allclose(mean, total, atol=1e-12)
+    np.testing.assert_allclose(learned(), total, atol=1e-12)
 
 
 def test_subjects_leave_after_breaches_and_return_when_there_are_none(setting_of_small):

@@ -83,6 +83,27 @@ def test_workers_elsewhere_give_the_bytes_of_a_serial_batch(cluster, tmp_path, s
         ).read_bytes()
 
 
+def test_modules_beside_the_scenario_are_sent_along(cluster, tmp_path, monkeypatch):
+    address, hidden, _ = cluster
+    (hidden / "ours.py").write_text("from reidsim.adversaries.one_shot import OneShotAdversary as careful\n")
+    changes = {"adversary.planner": "ours:careful", "sweep.values": {"economics.loss": [30, 60]}}
+    for name, how in {"serial": {}, "dask": {"scheduler": address}}.items():
+        out = tmp_path / name
+        result = reidsim.run_batch(
+            hidden / "town.toml", overrides=changes, allow_code=True, executor=name, folder=out, **how
+        )
+        assert set(result.runs["state"]) == {"complete"}, result.runs["error"].tolist()
+    assert (tmp_path / "dask" / "runs.parquet").read_bytes() == (tmp_path / "serial" / "runs.parquet").read_bytes()
+    # One that is on the path of this process alone.
+    (hidden / "ours.py").rename(tmp_path / "elsewhere.py")
+    monkeypatch.syspath_prepend(tmp_path)
+    changes["adversary.planner"] = "elsewhere:careful"
+    with pytest.raises(
+        InputError, match=r"adversary\.planner: a dask worker lacks a part: .*; found 'elsewhere:careful'"
+    ):
+        reidsim.run_batch(hidden / "town.toml", overrides=changes, allow_code=True, executor="dask", scheduler=address)
+
+
 def test_files_too_large_to_be_sent_have_to_be_seen(cluster, tmp_path, monkeypatch):
     address, hidden, shared = cluster
     monkeypatch.setattr(shipping, "MOST_BYTES", 10)

@@ -1,6 +1,7 @@
 """How long a scenario is expected to take, against how long it takes; and that a study cut down is a part of it."""
 
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -175,3 +176,12 @@ def test_a_run_takes_what_is_expected_within_a_factor_of_three(name, changes):
     clock = Stopwatch()
     run_loaded(loaded)
     assert expected.low / 3 < clock.seconds < expected.high * 3
+
+
+def test_a_first_trial_that_takes_too_long_is_given_up(monkeypatch):
+    monkeypatch.setattr(expected_time, "_PATIENCE", 0.0)
+    town = Path(__file__).parents[1] / "scenarios" / "town" / "town.toml"
+    for changes in ({}, {"sweep.values": {"economics.loss": [30, 60]}}):
+        told = describe_with_time(load_scenario(town, changes))[1]["time"]
+        assert told.high == np.inf
+        assert str(told) == "more than 1 second"

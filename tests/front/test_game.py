@@ -307,7 +307,7 @@ class TooFew:
         (lambda: game_of(unit="tables"), r"^Game: argument 'unit': value not allowed.*'table'"),
         (lambda: game_of(policies=["basc"]), r"^Game: argument 'policies': value not allowed.*'basic'"),
         (lambda: game_of(policies=[7]), r"^Game: argument 'policies': not a policy; found 7"),
-        (lambda: game_of(policies=[Half(), Half()]), r"^Game: argument 'policies': two policies of one name"),
+        (lambda: game_of(policies=[Half(), Half()]), r"^Game: argument 'policies': two policies have the same name"),
         (lambda: game_of(policies=[NoForms()]).play(), r"^policy 'none': choose: no such release; found 8; expected 0"),
         (lambda: game_of(policies=[TooFew()]).play(), r"^policy 'few': choose: not a release for each record"),
         (lambda: game_of(overrides={"belief.cost": 1}), r"^Game: argument 'overrides', belief: unknown key"),
@@ -399,7 +399,7 @@ def test_amounts_of_one_of_several_are_swept():
 
 def test_own_adversaries_are_among_several(tmp_path, monkeypatch):
     several = {"theirs": Own(OneShotAgain, 60, 12), "mine": OneShotAgain(25, 5), "plain": reidsim.OneShot(60, 12)}
-    with pytest.raises(reidsim.InputError, match="argument 'adversaries': two of the user's own of one name"):
+    with pytest.raises(reidsim.InputError, match="'adversaries': two of your own adversaries have the same name"):
         against_several(several)
     several["mine"] = Own(OneShotAgain(25, 5), name="mine")
     game = against_several(several)

@@ -16,7 +16,7 @@ Price = Annotated[float, Field(ge=0)]
 
 
 class EverythingSource(Section):
-    """A source that tells all attributes of the records together."""
+    """A source that reveals all attributes of the records together."""
 
     kind: Literal["everything"] = Field(description="all attributes of the records together")
     name: str = Field(default="everything", description="name of the source, which no other one has")
@@ -25,7 +25,7 @@ class EverythingSource(Section):
 
 
 class GroupSection(Section):
-    """Attributes told together."""
+    """Attributes revealed together."""
 
     attributes: tuple[str, ...] = Field(min_length=1, description="attributes revealed together")
     probability: Share = Field(
@@ -34,7 +34,7 @@ class GroupSection(Section):
 
 
 class ProfileSection(Section):
-    """What a source tells about one kind of people."""
+    """What a source reveals about one kind of people."""
 
     when: dict[str, Members] = Field(
         default={},
@@ -113,7 +113,7 @@ SourceSection = Annotated[
 
 
 class KnowledgeRecipe(RecipeHead):
-    """Sources of knowledge: what one lacks another may tell."""
+    """Sources of knowledge: what one lacks another may reveal."""
 
     sources: tuple[SourceSection, ...] = Field(
         min_length=1, description="sources of knowledge: what one lacks another may reveal"

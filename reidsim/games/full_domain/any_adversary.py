@@ -139,7 +139,9 @@ class AnyAdversaryGame(FullDomainGame):
         nowhere: NDArray[np.int32] = np.zeros(self.lattice.n_records, dtype=np.int32)
         return RollUp(self.lattice, self.lattice.codes), nobody, nowhere
 
-    def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
+    def outcomes(
+        self, node: int, table: ClassTable, followed: Followed, points: NDArray[np.bool_] | None = None
+    ) -> Floats:
         """Return what a node leads to, shape (1, 4); see `FullDomainGame`."""
         if self.by_size:
             return self._outcomes_of_classes(table)

@@ -142,7 +142,7 @@ class _Search:
             node, height = branch.node + step * stride, branch.height + step
             if step:
                 table, _ = self._roll_up.up(table, position, lowest + step - 1, follow=False)
-            outcomes = game.outcomes(node, table, NOBODY)
+            outcomes = game.outcomes(node, table, NOBODY, branch.points)
             if branch.dropped:
                 outcomes[:, SUPPRESSED] += branch.dropped
             if depth + 1 == len(self._roll_up.order):

@@ -107,7 +107,7 @@ class FullDomainGame:
     def at_points(self, numbers: NDArray[np.intp]) -> FullDomainGame:
         """Return the game at some of its parameter points, with what does not depend on them as computed here."""
         part = copy.copy(self)
-        for name in ("best_case", "thresholds", "_columns", "_bound_losses"):
+        for name in ("best_case", "thresholds", "_columns", "_everywhere", "_bound_losses"):
             part.__dict__.pop(name, None)
         object.__setattr__(part, "prices", self.prices.points(numbers))
         return part
@@ -175,13 +175,16 @@ class FullDomainGame:
         cells = self.lattice.n_records
         return Followed(np.arange(cells), self.finest[2], np.zeros(cells))
 
-    def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
+    def outcomes(
+        self, node: int, table: ClassTable, followed: Followed, points: NDArray[np.bool_] | None = None
+    ) -> Floats:
         """Return payout, suppressed records, attacked records and adversary's payoff of a node, shape (n_points, 4).
 
         Here they follow from the sizes of the node's classes alone; elsewhere more of `node` may matter. Of classes
-        that are not in the table, nothing is counted.
+        that are not in the table, nothing is counted. Of some points, if `points` are given, of the others perhaps 0.
         """
-        outcomes = np.empty((self.prices.n_points, 4))
+        outcomes = np.zeros((self.prices.n_points, 4))
+        asked = self._everywhere if points is None else points
         prices = self.prices
         if not self.by_class:
             rows = followed.rows
@@ -192,12 +195,12 @@ class FullDomainGame:
         elif self.no_attack:
             attacked_below = self.thresholds.attacked_below
             no_attack_payoffs(
-                table.released, table.people, table.loss, *attacked_below, self._columns[0], outcomes,
+                table.released, table.people, table.loss, *attacked_below, self._columns[0], asked, outcomes,
             )  # fmt: skip
         else:
             attacked_below, ruinous_at = self.thresholds
             basic_payoffs(
-                table.released, table.people, table.loss, *attacked_below, *ruinous_at, *self._columns, outcomes,
+                table.released, table.people, table.loss, *attacked_below, *ruinous_at, *self._columns, asked, outcomes,
             )  # fmt: skip
         return outcomes
 
@@ -211,6 +214,10 @@ class FullDomainGame:
         return np.asarray(
             may_be_kept(table.released, table.people, table.loss, attacked_below, ruinous_at, self.no_attack)
         )
+
+    @cached_property
+    def _everywhere(self) -> NDArray[np.bool_]:
+        return np.ones(self.prices.n_points, dtype=np.bool_)
 
     @cached_property
     def _columns(self) -> tuple[Floats, Floats, Floats, Floats]:

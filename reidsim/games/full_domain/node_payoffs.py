@@ -156,9 +156,10 @@ def basic_payoffs(
     harm: Floats,
     gain: Floats,
     cost: Floats,
+    asked: NDArray[np.bool_],
     outcomes: Floats,
 ) -> None:
-    """Fill in the outcomes of a node in the basic game, shape (n_points, 4).
+    """Fill in the outcomes of a node in the basic game, shape (n_points, 4), at the points asked for.
 
     `benefit`, `harm` (the publisher's loss), `gain` and `cost` have shape (n_points,).
     """
@@ -168,8 +169,11 @@ def basic_payoffs(
             released, people, loss, attacked_below[0], ruinous_at[0], benefit[0], harm[0], gain[0], cost[0], outcomes
         )
         return
-    # Worth, odds and records by how many ratios leave a class unattacked, and how many would not make it a loss.
-    attacks, ruins = len(attacked_below), len(ruinous_at)
+    # Worth, odds and records by how many ratios leave a class unattacked, and how many would not make it a loss; of
+    # the ratios between the lowest and the highest of the points asked for.
+    least_attack, most_attack = _range(attack_of, asked)
+    least_ruin, most_ruin = _range(ruin_of, asked)
+    attacks, ruins = most_attack + 1 - least_attack, most_ruin + 1 - least_ruin
     sums = np.zeros((attacks + 1, ruins + 1, 3))
     total = 0.0
     for i in range(len(released)):
@@ -181,17 +185,24 @@ def basic_payoffs(
         size = max(people[i], 1.0)
         # Where it is never attacked, no point asks what an attack would lead to.
         safe, borne = attacks, ruins
-        if size < attacked_below[-1]:
-            safe = _first(size, attack_per_unit, attack_begin)
-            # Few stretches hold more than one ratio: a step without a branch leaves little to foresee.
-            safe += attacked_below[safe] <= size
-            while attacked_below[safe] <= size:
-                safe += 1
-            if utility * size <= ruinous_at[-1]:
-                borne = _first(utility * size, ruin_per_unit, ruin_begin)
-                borne += ruinous_at[borne] < utility * size
-                while ruinous_at[borne] < utility * size:
-                    borne += 1
+        if size < attacked_below[most_attack]:
+            safe = 0
+            if size >= attacked_below[least_attack]:
+                safe = _first(size, attack_per_unit, attack_begin)
+                # Few stretches hold more than one ratio: a step without a branch leaves little to foresee.
+                safe += attacked_below[safe] <= size
+                while attacked_below[safe] <= size:
+                    safe += 1
+                safe -= least_attack
+            amount = utility * size
+            if amount <= ruinous_at[most_ruin]:
+                borne = 0
+                if amount > ruinous_at[least_ruin]:
+                    borne = _first(amount, ruin_per_unit, ruin_begin)
+                    borne += ruinous_at[borne] < amount
+                    while ruinous_at[borne] < amount:
+                        borne += 1
+                    borne -= least_ruin
         sums[safe, borne, 0] += count * utility
         sums[safe, borne, 1] += count / size
         sums[safe, borne, 2] += count
@@ -207,7 +218,9 @@ def basic_payoffs(
         for column in range(rows.shape[1]):
             rows[safe, column] += rows[safe - 1, column]
     for point in range(points):
-        attack, ruin = attack_of[point], ruin_of[point] + 1
+        if not asked[point]:
+            continue
+        attack, ruin = attack_of[point] - least_attack, ruin_of[point] + 1 - least_ruin
         worth, odds, attacked = sums[attack, ruin]
         unattacked = sums[attacks, 0, 2] - sums[attack, 0, 2] if benefit[point] > 0 else 0.0
         kept_worth = sums[attacks, 0, 0] - sums[attack, 0, 0] + worth
@@ -215,6 +228,16 @@ def basic_payoffs(
         outcomes[point, SUPPRESSED] = total - attacked - unattacked
         outcomes[point, ATTACKED] = attacked
         outcomes[point, ADVERSARY] = gain[point] * odds - cost[point] * attacked
+
+
+@numba.njit(cache=True)
+def _range(ratio_of: NDArray[np.int64], asked: NDArray[np.bool_]) -> tuple[int, int]:
+    """Return the positions of the lowest and the highest ratio of the points asked for."""
+    lowest, highest = len(ratio_of), 0
+    for point in range(len(ratio_of)):
+        if asked[point]:
+            lowest, highest = min(lowest, ratio_of[point]), max(highest, ratio_of[point])
+    return lowest, highest
 
 
 @numba.njit(cache=True)
@@ -233,10 +256,12 @@ def no_attack_payoffs(
     attack_per_unit: float,
     attack_begin: NDArray[np.int64],
     benefit: Floats,
+    asked: NDArray[np.bool_],
     outcomes: Floats,
 ) -> None:
-    """Fill in the outcomes of a node in the No-Attack game: only classes above the threshold are kept."""
-    attacks = len(attacked_below)
+    """Fill in the outcomes of a node in the No-Attack game, at the points asked for; larger classes alone are kept."""
+    least, most = _range(attack_of, asked)
+    attacks = most + 1 - least
     worth = np.zeros(attacks + 1)
     records = np.zeros(attacks + 1)
     total = 0.0
@@ -247,18 +272,23 @@ def no_attack_payoffs(
         total += count
         size = max(people[i], 1.0)
         safe = attacks
-        if size <= attacked_below[-1]:
-            safe = _first(size, attack_per_unit, attack_begin)
-            safe += attacked_below[safe] < size
-            while attacked_below[safe] < size:
-                safe += 1
+        if size <= attacked_below[most]:
+            safe = 0
+            if size > attacked_below[least]:
+                safe = _first(size, attack_per_unit, attack_begin)
+                safe += attacked_below[safe] < size
+                while attacked_below[safe] < size:
+                    safe += 1
+                safe -= least
         worth[safe] += count * utility_of(loss[i])
         records[safe] += count
     for safe in range(attacks - 1, -1, -1):
         worth[safe] += worth[safe + 1]
         records[safe] += records[safe + 1]
     for point in range(len(benefit)):
-        first = attack_of[point] + 1
+        if not asked[point]:
+            continue
+        first = attack_of[point] + 1 - least
         outcomes[point, PAYOUT] = benefit[point] * worth[first]
         outcomes[point, SUPPRESSED] = total - records[first]
         outcomes[point, ATTACKED] = 0.0

@@ -101,7 +101,8 @@ def reduction(worst: Floats, risk: Floats) -> Floats:
 def quartiles(values: Floats) -> dict[str, float]:
     """Return first quartile, median and third quartile of the values that are not missing."""
     present = values[~np.isnan(values)]
-    return {name: float(np.quantile(present, q)) if len(present) else np.nan for name, q in _QUARTILES.items()}
+    found = np.quantile(present, list(_QUARTILES.values())).tolist() if len(present) else [np.nan] * len(_QUARTILES)
+    return dict(zip(_QUARTILES, found, strict=True))
 
 
 def reduction_table(records: pd.DataFrame) -> pd.DataFrame:

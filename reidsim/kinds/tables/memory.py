@@ -6,22 +6,28 @@ from functools import reduce
 
 import numpy as np
 
+from reidsim.kinds.tables.consistency import lists_every_form
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.linkage.group_sizes import most_kept
 from reidsim.scenarios.kind import Use
 
 # Bytes, fitted to the peaks of whole runs of up to a million records; see `docs/limits.md`.
-_OF_RECORD, _OF_OUTCOME, _OF_ROUNDS = 250, 150, 400
-_OF_CELL, _OF_VALUE, _OF_LOSS = 60, 40, 8
-# Tables of people rolled up to a node: of each group, each cell of the release, and all that are kept together.
-_OF_GROUP, _OF_GROUPED, _MOST_KEPT = 16, 4, 256 * 2**20
+_OF_RECORD, _OF_READ, _OF_OUTCOME, _OF_ROUNDS = 100, 37, 150, 400
+# Of each cell of the release and each of its values, of each cell of the population and each of its, of each level.
+_OF_CELL, _OF_VALUE, _OF_PEOPLE, _OF_PEOPLE_VALUE, _OF_LOSS = 190, 8, 60, 40, 8
+# Tables of people rolled up to a node: of each group, and each cell of the release.
+_OF_GROUP, _OF_GROUPED = 16, 4
 # Of each cell: what comes of the plans against all opponents, and each strategy that may be best at some amounts.
 _OF_OPPONENTS, _OF_THINNED, _MOST_THINNED = 800, 9, 256
 # Of each strategy of those cells whose strategies are compared at once.
 _OF_COMPARED, _MOST_COMPARED = 80, 10**6
+# Of each row of a released file, and of each value in it.
+_OF_RELEASED, _OF_RELEASED_VALUE = 300, 17
 # Of each cell on the way through the lattice of a whole table.
 _OF_STEP = 24
-# More nodes than these are not looked at one by one.
-_MANY_NODES = 100_000
+# More nodes than these are not looked at one by one; a search that leaves out nodes is taken to visit so many. Rules
+# have one each.
+_MANY_NODES, _SEARCHED = 100_000, 1_000
 
 
 def needed_memory(study: TablesStudy, use: Use = "run") -> int:
@@ -35,10 +41,12 @@ def needed_memory(study: TablesStudy, use: Use = "run") -> int:
     """
     publisher, lattice = study.scenario.publisher, study.lattice
     people = 0 if study.population is None else len(study.population.cells)
-    of_cell = _OF_VALUE * len(lattice.shape) + _OF_CELL
+    attributes = len(lattice.shape)
     outcomes = study.n_records * _OF_OUTCOME * len(publisher.policies) if use in ("run", "rounds") else 0
-    by_record = study.n_records * (_OF_RECORD + _OF_ROUNDS * (use == "rounds")) + outcomes
-    by_cell = lattice.n_records * (of_cell + _OF_LOSS * sum(lattice.shape)) + people * of_cell
+    of_record = _OF_RECORD + _OF_READ * attributes + _OF_ROUNDS * (use == "rounds")
+    by_record = study.n_records * of_record + outcomes
+    by_cell = lattice.n_records * (_OF_CELL + _OF_VALUE * attributes + _OF_LOSS * sum(lattice.shape))
+    by_cell += people * (_OF_PEOPLE + _OF_PEOPLE_VALUE * attributes)
     if use == "cross-play":
         by_cell += lattice.n_records * _OF_OPPONENTS
     elif use == "stress":
@@ -47,16 +55,32 @@ def needed_memory(study: TablesStudy, use: Use = "run") -> int:
     cells = lattice.n_records + people
     if publisher.unit == "table":
         return by_record + by_cell + _OF_STEP * cells * sum(lattice.shape)
-    rolled_up = min(_MOST_KEPT, _rolled_up(study, cells))
     # Of everybody, and of those who take part in a round and in the next.
-    return by_record + by_cell + rolled_up * (3 if use == "rounds" else 1)
+    return by_record + by_cell + _rolled_up(study, use, cells) * (3 if use == "rounds" else 1)
 
 
-def _rolled_up(study: TablesStudy, cells: int) -> int:
-    """Return the bytes of the tables of all nodes at most, each with as many groups as there can be."""
+def released_memory(shape: tuple[int, int]) -> int:
+    """Return about how many bytes it takes at its peak to play a released file, besides the study.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Rows and columns of the file.
+    """
+    rows, columns = shape
+    return rows * (_OF_RELEASED + _OF_RELEASED_VALUE * columns)
+
+
+def _rolled_up(study: TablesStudy, use: Use, cells: int) -> int:
+    """Return the bytes of the tables that are kept of the nodes visited, each with as many groups as there can be."""
     lattice = study.lattice
-    groups = lattice.size * cells
-    if lattice.size <= _MANY_NODES:
+    policies = [study.policy(name) for name in study.scenario.publisher.policies]
+    all_of_them = use == "stress" or lists_every_form(study.scenario)
+    searched = len(policies) if all(policy.way in ("form", "opt-in") for policy in policies) else _SEARCHED
+    visited = lattice.size if all_of_them else min(lattice.size, searched)
+    groups = visited * cells
+    if visited == lattice.size <= _MANY_NODES:
         by_attribute = (np.array(hierarchy.n_groups, dtype=np.float64) for hierarchy in lattice.hierarchies)
         groups = int(np.minimum(reduce(np.multiply.outer, by_attribute), cells).sum())
-    return lattice.size * lattice.n_records * _OF_GROUPED + groups * _OF_GROUP
+    of_base = cells * _OF_GROUP + lattice.n_records * _OF_GROUPED
+    return min(most_kept(of_base), visited * lattice.n_records * _OF_GROUPED + groups * _OF_GROUP)

@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 
 from reidsim.errors import InputError, listed, locating, nearest, refuse_rows
+from reidsim.kinds.tables.memory import released_memory
 from reidsim.kinds.tables.release import columns_of_release
 from reidsim.kinds.tables.released_file import ReleasedFile
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.memory import free_memory, require_memory
 from reidsim.releases.strategy_space import Rows
 from reidsim.tables import read_table, require_columns, sniff_delimiter
 
@@ -46,7 +48,8 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> Rel
     Raises
     ------
     InputError
-        If the file cannot be read, or its rows cannot be told apart; names row and column.
+        If the file cannot be read, playing it takes more memory than is free, or its rows cannot be told apart; names
+        row and column.
     """
     if study.scenario.looks_up:
         raise InputError(
@@ -55,7 +58,9 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> Rel
         )  # fmt: skip
     if not path.is_file():
         raise InputError("no such file", source=path, expected="a released file")
+    free = free_memory()
     frame = read_table(path, delimiter=sniff_delimiter(path))
+    require_memory(released_memory(frame.shape), "too large for memory", source=path, free=free)
     named = {name: section.column or name for name, section in study.scenario.attributes.items()}
     columns = {
         name: column if column in frame else name for name, column in named.items() if column in frame or name in frame

@@ -17,6 +17,7 @@ from reidsim.errors import InputError, locating
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.contenders import Contenders
 from reidsim.games.defenders.fixed import FixedForms, OptIn
 from reidsim.games.defenders.k_anonymity import KAnonymity
 from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
@@ -229,12 +230,27 @@ def _by_backward_induction(
     choices: dict[str, Choice] = {}
     games: dict[int, tuple[RecordGame, dict[str, Constraint]]] = {}
     for name in policies:
-        planned = _planned(study, name, game)
+        planned, constraint = _planned(study, name, game), constraint_of(study, name)
+        contenders = _contenders(study, name, planned, constraint)
+        if contenders is not None:
+            choices |= backward_induction(planned, {name: constraint}, contenders=contenders)
+            continue
         key = id(game) if planned is game else -1
-        games.setdefault(key, (planned, {}))[1][name] = constraint_of(study, name)
+        games.setdefault(key, (planned, {}))[1][name] = constraint
     for played, constraints in games.values():
         choices |= backward_induction(played, constraints, progress=progress)
     return choices
+
+
+def _contenders(study: TablesStudy, policy: str, game: RecordGame, constraint: Constraint) -> Contenders | None:
+    """Return the strategies that may win, those of the game before if they are the same; None if they are not known."""
+    kept = study.contenders.get(policy)
+    if kept is None or not kept.are_of(game, constraint):
+        kept = Contenders.of(game, constraint)
+        if kept is None:
+            return None
+        study.contenders[policy] = kept
+    return kept if kept.strategies is not None else None
 
 
 def _best_of_each(study: TablesStudy, policy: str, game: RecordGame) -> Choice:

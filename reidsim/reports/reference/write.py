@@ -7,14 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from reidsim.errors import writing
+from reidsim.reports.reference.bundled_page import BUNDLED, bundled_page
 from reidsim.reports.reference.commands_page import COMMANDS, commands_page
 from reidsim.reports.reference.key_pages import key_pages
 from reidsim.reports.reference.measures_page import MEASURES, measures_page
+from reidsim.reports.reference.policies_page import POLICIES, policies_page
 
 
 def reference_pages(root: Any, exit_codes: Mapping[int, str]) -> dict[str, str]:
     """Return the text of each page of the reference by its file name; see `commands_page` for the parameters."""
-    return {**dict(key_pages()), COMMANDS: commands_page(root, exit_codes), MEASURES: measures_page()}
+    return {
+        **dict(key_pages()),
+        COMMANDS: commands_page(root, exit_codes),
+        MEASURES: measures_page(),
+        POLICIES: policies_page(),
+        BUNDLED: bundled_page(),
+    }
 
 
 def write_reference(folder: Path, root: Any, exit_codes: Mapping[int, str]) -> Path:

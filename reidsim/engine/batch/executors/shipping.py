@@ -18,6 +18,7 @@ from reidsim.engine.batch.data_files import files_named
 from reidsim.engine.batch.tasks import RunTask, Tables, Work
 from reidsim.engine.release_file import sha256_of
 from reidsim.errors import InputError, listed
+from reidsim.scenarios.parts import module_files
 
 # Files of more bytes are not sent: every computer has to see them.
 MOST_BYTES = 64 << 20
@@ -54,7 +55,7 @@ class Shipment:
         Raises
         ------
         InputError
-            If others or none are here, and none was sent.
+            If others or none are here, and none was sent, or a part of the scenario's own cannot be imported.
         """
         work: Work = pickle.loads(self.work)  # noqa: S301 - from the process that gave the work
         places = {there: str(bundled_folder(name)) for name, there in self.bundled.items()}
@@ -76,7 +77,9 @@ class Shipment:
             sent = {path: str(_below(root, path)) for path in (self.folder, *self.contents, *parents)}
             places = {**sent, **places}
         places = {there: here for there, here in places.items() if there != here}
-        return _moved_work(work, places) if places else work
+        moved = _moved_work(work, places) if places else work
+        _require_parts(moved)
+        return moved
 
 
 def shipment(work: Work, tasks: Iterable[RunTask], *, far: bool) -> Shipment:
@@ -94,8 +97,10 @@ def shipment(work: Work, tasks: Iterable[RunTask], *, far: bool) -> Shipment:
     values = {repr(value): (key, value) for task in tasks for key, value in task.values.items()
               if isinstance(value, str | dict | list)}  # fmt: skip
     # Where the package is, its own files are.
-    named = files_named(loaded, values.values())
-    paths = [path for path in named if not any(path.is_relative_to(folder) for folder in bundled.values())]
+    named = {*files_named(loaded, values.values())}
+    for part in loaded.own_parts:
+        named.update(module_files(part.name, loaded.folder.absolute()))
+    paths = [path for path in sorted(named) if not any(path.is_relative_to(folder) for folder in bundled.values())]
     small = sum(path.stat().st_size for path in paths) <= MOST_BYTES
     return Shipment(
         pickle.dumps(_with_path(work, loaded.path.absolute())),
@@ -123,6 +128,19 @@ class _Moved:
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
         """Do the run of a task; return its tables and warnings."""
         return self.work(replace(task, values=_moved(task.values, self.places)))
+
+
+def _require_parts(work: Any) -> None:
+    """Check that adversaries and policies of the scenario's own can be imported here, before any run needs them."""
+    loaded = getattr(getattr(work, "work", work), "loaded", None)
+    try:
+        if loaded is not None:
+            loaded.makers()
+    except InputError as error:
+        raise InputError(
+            f"a dask worker lacks a part: {error.problem}", where=error.where, found=error.found,
+            expected="its module beside the scenario, or installed wherever workers run",
+        ) from None  # fmt: skip
 
 
 def _moved_work(work: Any, places: dict[str, str]) -> _Moved:
