@@ -36,7 +36,7 @@ from reidsim.games.record_game import Constraint
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.rounds import setting_of
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.populations.domain import unique_rows
+from reidsim.linkage.equivalence import distinct_rows
 from reidsim.populations.population import Population
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.load import load_scenario
@@ -74,7 +74,7 @@ def sampled_study(study: TablesStudy, n: int) -> TablesStudy:
     share = people.counts / people.total
     rows = np.random.default_rng(2015).choice(len(people.cells), size=n, p=share)
     codes = people.cells[rows]
-    first, cell_of_record = unique_rows(codes, people.domain.shape)
+    first, cell_of_record = distinct_rows(list(codes.T), len(codes))
     lattice = study.lattice_of(codes[first])
     return replace(
         study,

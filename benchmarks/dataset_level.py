@@ -36,7 +36,8 @@ from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.populations.domain import Attribute, unique_rows
+from reidsim.linkage.equivalence import distinct_rows
+from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.scenarios.load import load_scenario
@@ -206,7 +207,7 @@ def synthetic(rows: int, attributes: int, seed: int = 1) -> FullDomainGame:
         Hierarchy.from_labels(Attribute(f"q{number}", tuple(map(str, range(8)))), levels)
         for number in range(attributes)
     )
-    first, cell = unique_rows(codes, (8,) * attributes)
+    first, cell = distinct_rows(list(codes.T), len(codes))
     lattice = GeneralizationLattice(hierarchies, codes[first])
     return FullDomainGame(lattice, np.bincount(cell), Prices.of_points(BENEFIT, 1000, 1000, COST))
 

@@ -22,7 +22,7 @@ from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Sour
 from reidsim.adversaries.knowledge.load import load_knowledge
 from reidsim.bundled import bundled_folder
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
-from reidsim.populations.attribute_model.draw import draw_individuals
+from reidsim.populations.attribute_model.draw import draw_counts
 from reidsim.populations.attribute_model.model import build_model
 from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
 from reidsim.populations.domain import Codes, Domain
@@ -86,7 +86,7 @@ def national(people: int) -> tuple[Domain, Codes]:
     """Draw people of the bundled national population."""
     path = bundled_folder("populations") / "united-states-xia2021.toml"
     model = build_model(validated(AttributeModelRecipe, read_toml(path), path), path.parent)
-    return model.domain, draw_individuals(model, people, 1)
+    return model.domain, np.repeat(*draw_counts(model, people, 1), axis=0)
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from figures import figure
 from memory import peak_mib
 
 from reidsim.bundled import bundled_folder
-from reidsim.populations.attribute_model.draw import draw_counts, draw_individuals
+from reidsim.populations.attribute_model.draw import draw_counts
 from reidsim.populations.attribute_model.model import AttributeModel, build_model
 from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
 from reidsim.populations.population import Population
@@ -56,12 +56,11 @@ def national(sample: int = 20_000, largest: int = 100_000_000) -> None:
     start = time.perf_counter()
     model = build_model(recipe, path.parent)
     print(f"recipe and files read: {1e3 * (time.perf_counter() - start):.0f} ms")
-    draw_individuals(model, 10, 0)
     draw_counts(model, 10, 0)
 
     before = peak_mib()
     start = time.perf_counter()
-    codes = draw_individuals(model, recipe.people, recipe.seed)
+    codes = np.repeat(*draw_counts(model, recipe.people, recipe.seed), axis=0)
     ours = time.perf_counter() - start
     population = Population.from_records(model.domain, codes)
     added = time.perf_counter() - start - ours

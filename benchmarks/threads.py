@@ -27,8 +27,9 @@ from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.greedy import greedy
 from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
 from reidsim.kinds.masking.study import MaskingStudy
+from reidsim.linkage.equivalence import distinct_rows
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.populations.domain import Attribute, unique_rows
+from reidsim.populations.domain import Attribute
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
@@ -98,7 +99,7 @@ def large_file(records: int) -> tuple[Population, GeneralizationLattice]:
         )
         for number, size in enumerate(sizes)
     )
-    first, _ = unique_rows(codes, sizes)
+    first, _ = distinct_rows(list(codes.T), len(codes))
     lattice = GeneralizationLattice(hierarchies, codes[first])
     return Population.from_records(lattice.domain, codes), lattice
 

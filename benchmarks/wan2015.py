@@ -38,8 +38,9 @@ from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.solving import constraint_of, rule_of
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.linkage.equivalence import distinct_rows
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.populations.domain import Attribute, Domain, unique_rows
+from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
@@ -62,7 +63,7 @@ def best_time(work: Callable[[], Result], repeats: int) -> tuple[float, Result]:
 def four_policies(study: TablesStudy) -> dict[str, object]:
     """From records and population to the outcome of all four policies; nothing is kept from an earlier call."""
     codes = study.lattice.codes[study.cell_of_record]
-    first, cells = unique_rows(codes, study.lattice.domain.shape)
+    first, cells = distinct_rows(list(codes.T), len(codes))
     lattice = study.lattice_of(codes[first])
     linker, prices = PopulationLinker(GroupSizes(study.linked_population, lattice)), study.scenario.economics
     one_shot = OneShotAdversary(prices.adversary_gain, prices.cost)
@@ -179,7 +180,7 @@ def growth_in_records(study: TablesStudy, sizes: Sequence[int] = (10_000, 100_00
         drawn = np.random.default_rng(0).choice(len(share), n, p=share)
 
         def solve(drawn: np.ndarray = drawn) -> tuple[object, int]:
-            first, _ = unique_rows(population.cells[drawn], population.domain.shape)
+            first, _ = distinct_rows(list(population.cells[drawn].T), len(drawn))
             game = study.game_of(population.cells[drawn][first])
             return backward_induction(game, {"basic": Constraint()}), game.n_records
 
@@ -204,7 +205,7 @@ def growth_in_strategies() -> None:
         people = people.astype(np.int32)
         domain = Domain(tuple(attributes))
         population = Population.from_records(domain, people)
-        first, _ = unique_rows(people[:32_561], domain.shape)
+        first, _ = distinct_rows(list(people[:32_561].T), 32_561)
         lattice = GeneralizationLattice(hierarchies, people[first])
         n = lattice.n_records
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import functools
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -113,6 +114,24 @@ def locating(source: str | Path | None = None, where: str | None = None) -> Iter
         raise error.located(source, where) from None
 
 
+@contextmanager
+def reading(source: str | Path) -> Iterator[None]:
+    """Let what the system refuses be an error of a file or folder that cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", source=source) from None
+
+
+@contextmanager
+def writing(source: str | Path) -> Iterator[None]:
+    """Let what the system refuses be an error of a file or folder that cannot be written, or of what is in it."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", source=error.filename or source) from None
+
+
 def nearest(name: str, valid: Iterable[str]) -> str | None:
     """Return a "did you mean" hint for a misspelt name, or None when nothing is close."""
     by_lower = {candidate.lower(): candidate for candidate in valid}
@@ -156,6 +175,65 @@ def not_among(
     names = [str(name) for name in known]
     expected, hint = f"one of {listed(names, shown)}", nearest(str(found), names)
     return InputError(problem, source=source, where=where, found=found, expected=expected, hint=hint)
+
+
+def require_distinct(
+    problem: str,
+    names: Iterable[object],
+    *,
+    source: str | Path | None = None,
+    where: str | None = None,
+    expected: str | None = None,
+) -> None:
+    """Check that no name is there twice.
+
+    Raises
+    ------
+    InputError
+        For the first that is.
+    """
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise InputError(problem, source=source, where=where, found=repeated[0], expected=expected)
+
+
+def refuse_rows(
+    wrong: Any,
+    problem: str,
+    *,
+    column: object = None,
+    source: str | Path | None = None,
+    found: Any = None,
+    expected: str | Callable[[int], str] | None = None,
+) -> None:
+    """Check that no row of a table is wrong.
+
+    Parameters
+    ----------
+    wrong : ndarray or Series of bool, shape (n_rows,)
+    problem, column, source
+        What is wrong with such a row, in which column of which file.
+    found : sequence, optional
+        A value of each row, by position.
+    expected : str or callable, optional
+        What was expected, or what says so of the position of a row.
+
+    Raises
+    ------
+    InputError
+        For the first row that is wrong.
+    """
+    if not wrong.any():
+        return
+    row = int(wrong.argmax())
+    value: Any = None if found is None else getattr(found, "iloc", found)[row]
+    raise InputError(
+        problem,
+        source=source,
+        where=f"row {row + 1}" if column is None else f"row {row + 1}, column {column!r}",
+        found=value.item() if hasattr(value, "item") else value,
+        expected=expected(row) if callable(expected) else expected,
+    )
 
 
 def listed(names: Iterable[object], limit: int = 8) -> str:

@@ -91,6 +91,14 @@ def value_at(content: Any, key: str) -> Any:
     return content
 
 
+def value_if_any(content: Any, key: str, nothing: Any = None) -> Any:
+    """Return what plain data hold at a key path; `nothing`, if they hold nothing there."""
+    try:
+        return value_at(content, key)
+    except KeyError:
+        return nothing
+
+
 def validated_after(
     changes: Mapping[str, object],
     model: type[Model],

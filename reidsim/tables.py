@@ -21,7 +21,7 @@ import pyarrow as pa
 from pyarrow import compute, parquet
 from pyarrow import csv as arrow_csv
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, nearest, refuse_rows
 from reidsim.file_sizes import read_within_memory, require_no_device
 from reidsim.parquet_sizes import require_parquet_fits
 from reidsim.typed_files import ENDINGS, read_typed_file
@@ -351,14 +351,7 @@ def numbers(frame: pd.DataFrame, column: str, source: Path) -> pd.Series[float]:
     """
     values = pd.to_numeric(frame[column], errors="coerce")
     wrong = ~(values >= 0) | (values == float("inf"))
-    if wrong.any():
-        row = int(wrong.to_numpy().argmax())
-        raise InputError(
-            "not a number of 0 or more",
-            source=source,
-            where=f"row {row + 1}, column {column!r}",
-            found=frame[column].iloc[row],
-        )
+    refuse_rows(wrong, "not a number of 0 or more", source=source, column=column, found=frame[column])
     return values
 
 

@@ -162,10 +162,10 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -
 
 def json_of(data: object) -> str:
     """Return plain data as the JSON that is validated."""
-    return json.dumps(data, default=_plain)
+    return json.dumps(data, default=plain)
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """Return a value that is not of TOML as one that is: numbers of numpy as numbers, anything else as text."""
     return value.item() if hasattr(value, "item") else str(value)
 

@@ -59,6 +59,9 @@ def whole_number(text: str) -> int | None:
 
 def number_text(value: object) -> str:
     """Write a number of a table or a price: whole numbers whole, others with up to six digits."""
+    if hasattr(value, "item"):
+        # A number of numpy.
+        value = value.item()
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):

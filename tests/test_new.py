@@ -23,7 +23,7 @@ from reidsim.drafts.hierarchies import draft_hierarchy, levels_wanted
 from reidsim.drafts.names import hint_of
 from reidsim.drafts.population_match import match_columns
 from reidsim.drafts.profile import ColumnProfile, kind_of, profile_table
-from reidsim.drafts.scenario_text import Prices, toml_key, toml_text, toml_value
+from reidsim.drafts.scenario_text import Prices
 from reidsim.drafts.values import MISSING_MARKS, WHOLE_NUMBER, direct_pattern, is_free_text, share_matching
 from reidsim.engine.run import run_loaded
 from reidsim.errors import InputError
@@ -36,6 +36,7 @@ from reidsim.releases.hierarchy import hierarchy_from_rows
 from reidsim.scenarios.hierarchies import hierarchy_of
 from reidsim.scenarios.load import load_scenario
 from reidsim.tables import delimited_line, read_table
+from reidsim.toml_text import inline_toml, toml_key
 from reidsim.validation import validated
 
 ROWS = 60
@@ -522,7 +523,7 @@ def test_more_columns_than_can_be_solved_are_refused():
 
 @given(st.text(), st.text(min_size=1), st.floats(allow_nan=False, allow_infinity=False), st.integers())
 def test_what_is_written_is_toml(text, key, number, whole):
-    document = f"{toml_key(key)} = {toml_value([text, number, whole, {key: text}])}\nother = {toml_text(text)}"
+    document = f"{toml_key(key)} = {inline_toml([text, number, whole, {key: text}])}\nother = {inline_toml(text)}"
     assume(key != "other")
     assert tomllib.loads(document) == {key: [text, number, whole, {key: text}], "other": text}
 

@@ -8,7 +8,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage
+from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response
+from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Floats, Rows
 
 
@@ -49,6 +50,17 @@ class Attempt:
         """People acted against."""
         return np.ones(len(self.success))
 
+    def made(self, attacks: NDArray[np.bool_]) -> Response:
+        """Return the reply of whoever makes it where `attacks` (n,) says so."""
+        return Response(
+            attacks=attacks,
+            success=self.success,
+            believed_success=self.believed_success,
+            adversary_payoff=np.where(attacks, self.payoff, 0.0),
+            exploits=attacks.astype(np.float64),
+            gain=self.gain,
+        )
+
 
 @dataclass(frozen=True)
 class PlannedAttempt:
@@ -75,6 +87,19 @@ class PlannedAttempt:
     pays: NDArray[np.bool_]
     exploits: Floats
     gain: float
+
+
+def check_amounts(gain: float | Floats, cost: float | Floats) -> None:
+    """Refuse an adversary whose gain or cost is negative somewhere."""
+    for name, amount in (("gain", gain), ("cost", cost)):
+        lowest = np.min(amount)
+        if not lowest >= 0:
+            raise InputError(f"{name} of the adversary is negative", found=float(lowest), expected="0 or more")
+
+
+def of_rows(amount: float | Floats, rows: Rows | slice | None) -> float | Floats:
+    """Return an amount, which may differ between records, for the records asked for."""
+    return amount if rows is None or np.ndim(amount) == 0 else np.asarray(amount)[rows]
 
 
 @runtime_checkable

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-import numpy as np
-
-from reidsim.adversaries.attempt import Attempt
+from reidsim.adversaries.attempt import Attempt, check_amounts, of_rows
 from reidsim.adversaries.response import Linkage, Response
-from reidsim.errors import InputError
 from reidsim.linkage.risk import RiskModel, UniformGuess
 from reidsim.releases.strategy_space import Floats, Rows
 
@@ -40,14 +37,11 @@ class OneShotAdversary:
     risk: RiskModel = field(default_factory=UniformGuess)
 
     def __post_init__(self) -> None:
-        for name, amount in (("gain", self.gain), ("cost", self.cost)):
-            lowest = np.min(amount)
-            if not lowest >= 0:
-                raise InputError(f"{name} of the adversary is negative", found=float(lowest), expected="0 or more")
+        check_amounts(self.gain, self.cost)
 
     def of(self, rows: slice) -> OneShotAdversary:
         """Return the adversary of some of the records."""
-        return replace(self, gain=_of_rows(self.gain, rows), cost=_of_rows(self.cost, rows))
+        return replace(self, gain=of_rows(self.gain, rows), cost=of_rows(self.cost, rows))
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
         """Return what an attempt at each record would be worth; see `Weighing`."""
@@ -56,21 +50,9 @@ class OneShotAdversary:
             believed = success
         else:
             believed = self.risk.success_probability(linkage.believed_group_sizes)
-        return Attempt(success, believed, _of_rows(self.gain, rows), _of_rows(self.cost, rows))
+        return Attempt(success, believed, of_rows(self.gain, rows), of_rows(self.cost, rows))
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`."""
         attempt = self.weigh(linkage, rows)
-        attacks = attempt.pays
-        return Response(
-            attacks=attacks,
-            success=attempt.success,
-            believed_success=attempt.believed_success,
-            adversary_payoff=np.where(attacks, attempt.payoff, 0.0),
-            exploits=attacks.astype(np.float64),
-            gain=attempt.gain,
-        )
-
-
-def _of_rows(amount: float | Floats, rows: Rows | slice | None) -> float | Floats:
-    return amount if rows is None or np.ndim(amount) == 0 else np.asarray(amount)[rows]
+        return attempt.made(attempt.pays)

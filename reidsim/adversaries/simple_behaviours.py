@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.attempt import Attempt, check_amounts, of_rows
 from reidsim.adversaries.multistage.attack import PlanLinkage
 from reidsim.adversaries.response import Linkage, Response
-from reidsim.errors import InputError
 from reidsim.linkage.number_checks import check_share
 from reidsim.linkage.risk import RiskModel, UniformGuess
 from reidsim.populations.population import Counts
@@ -44,7 +44,7 @@ class AlwaysAttacks:
     risk: RiskModel = field(default_factory=UniformGuess)
 
     def __post_init__(self) -> None:
-        _check_amounts(self.gain, self.cost)
+        check_amounts(self.gain, self.cost)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`."""
@@ -108,7 +108,7 @@ class RandomAttacks:
     risk: RiskModel = field(default_factory=UniformGuess)
 
     def __post_init__(self) -> None:
-        _check_amounts(self.gain, self.cost)
+        check_amounts(self.gain, self.cost)
         check_share("rate", self.rate)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
@@ -128,11 +128,11 @@ class RandomAttacks:
 
 
 def simple_adversary(
-    name: str | None, gain: float | Floats, cost: float | Floats, rate: float, seed: int | None = None
+    name: str | None, gain: float | Floats, cost: float | Floats, rate: float
 ) -> AlwaysAttacks | NeverAttacks | RandomAttacks | None:
     """Return the adversary ``"always"``, ``"never"`` or ``"random"``; None by any other name."""
     if name == "random":
-        return RandomAttacks(gain, cost, rate, seed)
+        return RandomAttacks(gain, cost, rate)
     return AlwaysAttacks(gain, cost) if name == "always" else NeverAttacks(gain, cost) if name == "never" else None
 
 
@@ -140,13 +140,6 @@ def simple_adversary(
 def _uniform(seed: int, n: int) -> Floats:
     """Return one number in [0, 1) for each of the first n records; those of few are the first of those of many."""
     return np.random.default_rng(np.random.SeedSequence(seed)).random(n)
-
-
-def _check_amounts(gain: float | Floats, cost: float | Floats) -> None:
-    for name, amount in (("gain", gain), ("cost", cost)):
-        lowest = np.min(amount)
-        if not lowest >= 0:
-            raise InputError(f"{name} of the adversary is negative", found=float(lowest), expected="0 or more")
 
 
 def _attempts(
@@ -162,21 +155,9 @@ def _attempts(
     else:
         success = _guess(adversary.risk, linkage.group_sizes)
         believed = _guess(adversary.risk, linkage.believed_group_sizes)
-    gain, cost = _of_rows(adversary.gain, rows), _of_rows(adversary.cost, rows)
-    return Response(
-        attacks=attacks,
-        success=success,
-        believed_success=believed,
-        adversary_payoff=np.where(attacks, gain * success - cost, 0.0),
-        exploits=attacks.astype(np.float64),
-        gain=gain,
-    )
+    return Attempt(success, believed, of_rows(adversary.gain, rows), of_rows(adversary.cost, rows)).made(attacks)
 
 
 def _guess(risk: RiskModel, sizes: Counts) -> Floats:
     """Return success probabilities; 0 in a group that holds nobody."""
     return np.where(sizes > 0, risk.success_probability(np.maximum(sizes, 1)), 0.0)
-
-
-def _of_rows(amount: float | Floats, rows: Rows | None) -> float | Floats:
-    return amount if rows is None or np.ndim(amount) == 0 else np.asarray(amount)[rows]

@@ -10,11 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.audit.notation import ColumnReader, text_of
+from reidsim.linkage.equivalence import distinct_rows
 
 Codes = NDArray[np.int64]
-
-# Keys of rows up to here fit 64 bits.
-_MOST_KEYS = 2**62
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,16 +21,16 @@ class Matching:
 
     Parameters
     ----------
-    cell_of_truth : ndarray of int64, shape (n_truth,)
+    cell_of_truth : ndarray of int, shape (n_truth,)
         Which of the different true rows each row is.
-    form_of_release : ndarray of int64, shape (n_released,)
+    form_of_release : ndarray of int, shape (n_released,)
         Which of the different released rows each row is.
     n_cells, n_forms : int
         How many different rows there are.
     """
 
-    cell_of_truth: Codes
-    form_of_release: Codes
+    cell_of_truth: NDArray[np.intp]
+    form_of_release: NDArray[np.intp]
     n_cells: int
     n_forms: int
     _values: Codes
@@ -51,7 +49,7 @@ class Matching:
             yield np.full(self.n_cells, min(self.n_forms, 1) - 1, dtype=np.int64)
             return
         layers = np.column_stack([self._layer_of_label[c][self._labels[:, c]] for c in range(n_columns)])
-        combination, first = _distinct(layers)
+        first, combination = distinct_rows(list(layers.T), len(layers))
         for number, example in enumerate(first.tolist()):
             forms = np.flatnonzero(combination == number)
             cells = np.column_stack(
@@ -59,7 +57,8 @@ class Matching:
             )
             possible = np.flatnonzero((cells >= 0).all(axis=1))
             found = np.full(self.n_cells, -1, dtype=np.int64)
-            keys, _ = _distinct(np.concatenate([self._labels[forms], cells[possible]]))
+            rows = np.concatenate([self._labels[forms], cells[possible]])
+            keys = distinct_rows(list(rows.T), len(rows))[1]
             # The forms are distinct, so their keys are as well.
             form_of_key = np.full(int(keys.max(initial=-1)) + 1, -1, dtype=np.int64)
             form_of_key[keys[: len(forms)]] = forms
@@ -88,8 +87,8 @@ def match(released: pd.DataFrame, truth: pd.DataFrame, hierarchies: Mapping[str,
         layer, at = _layers(ColumnReader(list(distinct), hierarchies.get(str(name), ())), list(cells))
         layer_of_label.append(layer)
         label_at.append(at)
-    cell, first_cell = _distinct(values)
-    form, first_form = _distinct(labels)
+    first_cell, cell = distinct_rows(list(values.T), len(values))
+    first_form, form = distinct_rows(list(labels.T), len(labels))
     return Matching(
         cell, form, len(first_cell), len(first_form), values[first_cell], labels[first_form],
         tuple(layer_of_label), tuple(label_at),
@@ -110,17 +109,3 @@ def _layers(reader: ColumnReader, cells: Sequence[str]) -> tuple[Codes, tuple[Co
         at[free][fits[label]] = label
         layer_of_label[label] = free
     return layer_of_label, tuple(at)
-
-
-def _distinct(codes: Codes) -> tuple[Codes, NDArray[np.intp]]:
-    """Return the number of each row among the different ones, and a row of each, of a table of codes of 0 or more."""
-    keys, size = np.zeros(len(codes), dtype=np.int64), 1
-    for column in codes.T:
-        width = int(column.max(initial=0)) + 1
-        if size > _MOST_KEYS // width:
-            unique, keys = np.unique(keys, return_inverse=True)
-            size = len(unique)
-        keys = keys * width + column
-        size *= width
-    _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
-    return numbers.astype(np.int64), first

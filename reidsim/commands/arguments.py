@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from reidsim.engine.results import Result
     from reidsim.scenarios.load import LoadedScenario
     from reidsim.scenarios.schema import ScenarioHead
+    from reidsim.scenarios.study import Progress
 
 ScenarioArgument = Annotated[
     str, typer.Argument(help="Name of a bundled scenario, or a TOML file.", metavar="SCENARIO")
@@ -83,6 +84,15 @@ def results_folder(output: Path | None, name: str) -> Path:
     folder = output or next_free_folder(Path("results"), name)
     require_free(folder)
     return folder
+
+
+def draw_and_write(result: Result, folder: Path, progress: Progress) -> None:
+    """Write a results folder with its figures, unless an interrupt came before."""
+    from reidsim.reports.illustration import illustrate
+
+    stop_if_interrupted()
+    progress("drawing and writing", 0, 1)
+    result.save(folder, illustrate=illustrate)
 
 
 def print_tables(tables: Iterable[Table]) -> None:

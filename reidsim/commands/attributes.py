@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from reidsim.commands import arguments
-from reidsim.interrupts import stop_if_interrupted
 
 
 def attributes(
@@ -28,13 +27,10 @@ def attributes(
     with arguments.waiting(f"reading {scenario}") as progress:
         from reidsim.engine.attributes.run import attributes_loaded
         from reidsim.reports.attributes_table import attributes_tables
-        from reidsim.reports.illustration import illustrate
 
         folder = arguments.results_folder(output, f"{loaded.name}-attributes")
         result = attributes_loaded(loaded, orders=orders, progress=progress)
-        stop_if_interrupted()
-        progress("drawing and writing", 0, 1)
-        result.save(folder, illustrate=illustrate)
+        arguments.draw_and_write(result, folder, progress)
     arguments.print_tables(attributes_tables(result))
     arguments.print_warnings(result.warnings)
     typer.echo(f"Results in {folder}")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
-from reidsim import interrupts
 from reidsim.commands.arguments import (
     AllowCodeOption,
     GroupReadableOption,
@@ -113,34 +112,30 @@ def run_several(
     group_readable: bool,
 ) -> None:
     """Run a batch, print its means and write its results folder; see `reidsim.commands.run.run`."""
-    from reidsim.engine.batch.journal import keeps_runs
+    from reidsim.engine.batch.journal import telling_kept
     from reidsim.engine.results import next_free_folder
 
     if folder is None:
         folder = (
             latest_folder(loaded.name) if resume or rerun_failed else next_free_folder(Path("results"), loaded.name)
         )
-    try:
-        with waiting(f"reading {loaded.name}") as progress:
-            from reidsim.engine.batch.batch_run import run_batch_loaded
-            from reidsim.engine.batch.result import BatchResult
-            from reidsim.reports.illustration import illustrate
-            from reidsim.reports.summary_table import batch_tables, summary_tables
-            from reidsim.scenarios.people import counted_units
+    how_to_go_on = f"go on with --resume -o {folder}"
+    with telling_kept(folder, how_to_go_on), waiting(f"reading {loaded.name}") as progress:
+        from reidsim.engine.batch.batch_run import run_batch_loaded
+        from reidsim.engine.batch.result import BatchResult
+        from reidsim.reports.illustration import illustrate
+        from reidsim.reports.summary_table import batch_tables, summary_tables
+        from reidsim.scenarios.people import counted_units
 
-            result = run_batch_loaded(
-                loaded,
-                executor,
-                folder=folder,
-                resume=resume,
-                rerun_failed=rerun_failed,
-                progress=progress,
-                illustrate=illustrate,
-            )
-    except BaseException:
-        if keeps_runs(folder):
-            interrupts.tell_kept(f"runs that ended are kept in {folder}: go on with --resume -o {folder}")
-        raise
+        result = run_batch_loaded(
+            loaded,
+            executor,
+            folder=folder,
+            resume=resume,
+            rerun_failed=rerun_failed,
+            progress=progress,
+            illustrate=illustrate,
+        )
     title = f"{loaded.name}: {loaded.scenario.title}"
     if isinstance(result, BatchResult):
         tables = batch_tables(result, title)

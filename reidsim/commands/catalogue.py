@@ -13,7 +13,7 @@ import typer
 
 from reidsim.bundled import BUNDLED_FOLDERS, bundled_names, bundled_titles, resolve
 from reidsim.commands.arguments import STANDARD_OUTPUT, waiting
-from reidsim.errors import InputError, nearest
+from reidsim.errors import InputError, nearest, writing
 from reidsim.validation import read_text
 
 
@@ -96,7 +96,5 @@ def reproduce(
     if output is None or output == STANDARD_OUTPUT:
         typer.echo(page, nl=False)
     else:
-        try:
+        with writing(output):
             output.write_text(page, encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", source=output) from None

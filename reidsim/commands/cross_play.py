@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from reidsim import interrupts
 from reidsim.commands import arguments, batch
 from reidsim.interrupts import stop_if_interrupted
 
@@ -77,7 +76,7 @@ def cross_play(
     loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
     with arguments.waiting(f"reading {scenario}"):
         from reidsim.engine.batch.executors.choice import executor_named
-        from reidsim.engine.batch.journal import keeps_runs
+        from reidsim.engine.batch.journal import telling_kept
         from reidsim.engine.cross_play.options import CrossPlayOptions
         from reidsim.engine.cross_play.run import cross_play_loaded, has_several_plays
         from reidsim.games.cross_play import require_measure
@@ -105,26 +104,20 @@ def cross_play(
         )
     goes_on = resume or rerun_failed
     folder = output or batch.latest_folder(name) if goes_on else arguments.results_folder(output, name)
-    try:
-        with arguments.waiting(f"reading {scenario}") as progress:
-            result = cross_play_loaded(
-                loaded,
-                options,
-                executor=named,
-                folder=folder if several else None,
-                resume=resume,
-                rerun_failed=rerun_failed,
-                progress=progress,
-                illustrate=illustrate,
-            )
-            if not several:
-                stop_if_interrupted()
-                progress("drawing and writing", 0, 1)
-                result.save(folder, illustrate=illustrate)
-    except BaseException:
-        if several and keeps_runs(folder):
-            interrupts.tell_kept(f"runs that ended are kept in {folder}: go on with --resume -o {folder}")
-        raise
+    how_to_go_on = f"go on with --resume -o {folder}"
+    with telling_kept(folder if several else None, how_to_go_on), arguments.waiting(f"reading {scenario}") as progress:
+        result = cross_play_loaded(
+            loaded,
+            options,
+            executor=named,
+            folder=folder if several else None,
+            resume=resume,
+            rerun_failed=rerun_failed,
+            progress=progress,
+            illustrate=illustrate,
+        )
+        if not several:
+            arguments.draw_and_write(result, folder, progress)
     arguments.print_tables(cross_play_tables(result, measure))
     arguments.print_verdict(result)
     arguments.print_tables((*equilibrium_tables(result), *double_oracle_tables(result)))

@@ -10,7 +10,7 @@ import typer
 
 from reidsim.commands import arguments
 from reidsim.commands.batch import ExecutorOption, SchedulerOption, TimeoutOption, WorkersOption
-from reidsim.interrupts import stop_if_interrupted, tell_kept
+from reidsim.interrupts import stop_if_interrupted
 
 
 class Method(StrEnum):
@@ -49,27 +49,20 @@ def stress(
     Example: reidsim stress wan2015-stress
     """
     loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
-    from reidsim.engine.batch.journal import keeps_runs
+    from reidsim.engine.batch.journal import telling_kept
 
-    try:
-        with arguments.waiting(f"reading {scenario}") as progress:
-            from reidsim.engine.batch.executors.choice import executor_named
-            from reidsim.engine.stress.run import stress_loaded, with_method
-            from reidsim.reports.illustration import illustrate
-            from reidsim.reports.stress_tables import stress_tables
+    how_to_go_on = f"the same command with --runs {runs} goes on from there"
+    with telling_kept(runs, how_to_go_on), arguments.waiting(f"reading {scenario}") as progress:
+        from reidsim.engine.batch.executors.choice import executor_named
+        from reidsim.engine.stress.run import stress_loaded, with_method
+        from reidsim.reports.stress_tables import stress_tables
 
-            stop_if_interrupted()
-            loaded = with_method(loaded, None if method is None else method.value, samples)
-            named = executor_named(executor or "auto", workers=workers, scheduler=scheduler, timeout=timeout)
-            folder = arguments.results_folder(output, f"{loaded.name}-stress")
-            result = stress_loaded(loaded, executor=named, progress=progress, runs=runs)
-            stop_if_interrupted()
-            progress("drawing and writing", 0, 1)
-            result.save(folder, illustrate=illustrate)
-    except BaseException:
-        if runs is not None and keeps_runs(runs):
-            tell_kept(f"runs that ended are kept in {runs}: the same command with --runs {runs} goes on from there")
-        raise
+        stop_if_interrupted()
+        loaded = with_method(loaded, None if method is None else method.value, samples)
+        named = executor_named(executor or "auto", workers=workers, scheduler=scheduler, timeout=timeout)
+        folder = arguments.results_folder(output, f"{loaded.name}-stress")
+        result = stress_loaded(loaded, executor=named, progress=progress, runs=runs)
+        arguments.draw_and_write(result, folder, progress)
     arguments.print_tables(stress_tables(result, loaded.name))
     arguments.print_verdict(result)
     arguments.print_warnings(result.warnings)

@@ -8,7 +8,6 @@ import typer
 from rich.console import Console
 
 from reidsim.commands import arguments
-from reidsim.interrupts import stop_if_interrupted
 
 
 def switch(
@@ -42,14 +41,11 @@ def switch(
     loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
     with arguments.waiting(f"reading {scenario}") as progress:
         from reidsim.engine.switch.run import switch_loaded
-        from reidsim.reports.illustration import illustrate
         from reidsim.reports.switch_table import switch_table, switch_text
 
         folder = arguments.results_folder(output, f"{loaded.name}-switch")
         result = switch_loaded(loaded, key, low=low, high=high, link_gain=link_gain, progress=progress)
-        stop_if_interrupted()
-        progress("drawing and writing", 0, 1)
-        result.save(folder, illustrate=illustrate)
+        arguments.draw_and_write(result, folder, progress)
     Console().print(switch_table(result))
     for line in switch_text(result):
         typer.echo(line)

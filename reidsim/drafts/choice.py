@@ -14,7 +14,7 @@ from reidsim.drafts.hierarchies import DraftHierarchy, draft_hierarchy, levels_w
 from reidsim.drafts.population_match import ColumnMatch, match_columns
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.spellings import spelled
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, listed, require_distinct
 from reidsim.populations.population import Population
 from reidsim.tables import require_columns
 
@@ -170,9 +170,7 @@ def _check_named(named: Sequence[str], dropped: Sequence[str], source: Path) -> 
     if both:
         problem = "column both to be taken and to be left out"
         raise InputError(problem, source=source, where=f"{where} and --drop", found=both[0])
-    repeated = [name for name in named if named.count(name) > 1]
-    if repeated:
-        raise InputError("column named twice", source=source, where=where, found=repeated[0])
+    require_distinct("column named twice", named, source=source, where=where)
     if len(named) > MOST_NAMED:
         problem, expected = "too many quasi-identifiers to solve", f"at most {MOST_NAMED}"
         raise InputError(problem, source=source, where=where, found=len(named), expected=expected)

@@ -14,13 +14,14 @@ from reidsim.bundled import bundled_names, resolve
 from reidsim.drafts.choice import Choice, ChosenColumn, choose, names_look_like_values
 from reidsim.drafts.people import KEY_REASONS, people_keys
 from reidsim.drafts.profile import ColumnProfile, profile_table
-from reidsim.drafts.scenario_text import Prices, scenario_text, toml_text
+from reidsim.drafts.scenario_text import Prices, scenario_text
 from reidsim.drafts.spellings import spelled
 from reidsim.drafts.weights import weight_column, with_weight
 from reidsim.errors import InputError, listed
 from reidsim.file_names import plain_name
 from reidsim.populations.catalogue import load_population
 from reidsim.tables import delimited_line, read_table, require_columns, sniff_delimiter
+from reidsim.toml_text import inline_toml
 from reidsim.typed_files import ENDINGS, column_labels
 from reidsim.wording import counted
 
@@ -167,7 +168,7 @@ def draft_scenario(
         keys.keys,
     )
     if weight is not None:
-        text = with_weight(text, toml_text(weight), frame[weight].astype(float).sum())
+        text = with_weight(text, inline_toml(weight), frame[weight].astype(float).sum())
     files = {f"{name}.toml": text, COLUMNS_FILE: _columns_table(profiles, choice), **dict(hierarchy_files.values())}
     if any(column.profile.spellings for column in choice.chosen):
         files[SPELLINGS_FILE] = _spellings_table(choice)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reidsim.drafts.choice import Choice, ChosenColumn
 from reidsim.scenarios.schema import RECORD_COLUMNS
+from reidsim.toml_text import inline_toml, toml_key
 
 # Dollars per record, those of Wan et al. 2015.
 OF_PAPER = {"benefit": 1200.0, "loss": 300.0, "cost": 4.0}
@@ -79,43 +78,22 @@ def scenario_text(
     keys : mapping of str to str, optional
         Columns that say whose a record is, by their key.
     """
-    release = [f"path = {toml_text(data)}"]
+    release = [f"path = {inline_toml(data)}"]
     if delimiter not in (None, ","):
-        release.append(f"delimiter = {toml_text(str(delimiter))}")
+        release.append(f"delimiter = {inline_toml(str(delimiter))}")
     if encoding is not None:
-        release.append(f"encoding = {toml_text(encoding)}")
-    release += [f"{key} = {toml_text(column)} # {_KEYS[key]}" for key, column in (keys or {}).items()]
+        release.append(f"encoding = {inline_toml(encoding)}")
+    release += [f"{key} = {inline_toml(column)} # {_KEYS[key]}" for key, column in (keys or {}).items()]
     parts = [
-        _HEAD.format(title=toml_text(f"What to share of {title}")),
+        _HEAD.format(title=inline_toml(f"What to share of {title}")),
         "\n".join(["[release]", *release]),
         _QUASI_IDENTIFIERS + _possible([name for name in choice.possible if name not in (keys or {}).values()]),
         *_attributes(choice, files),
         _economics(prices),
         _ADVERSARY if population is None else _adversary_of(population),
-        _PUBLISHER.format(policies=toml_value(list(POLICIES))) + _safe_harbor(choice),
+        _PUBLISHER.format(policies=inline_toml(list(POLICIES))) + _safe_harbor(choice),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def toml_text(text: str) -> str:
-    """Return a text as TOML writes it."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def toml_value(value: object) -> str:
-    """Return text, numbers, and lists and tables of them as TOML writes them in one line."""
-    if isinstance(value, str):
-        return toml_text(value)
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{toml_key(str(key))} = {toml_value(inner)}" for key, inner in value.items()) + " }"
-    if isinstance(value, Sequence):
-        return "[" + ", ".join(map(toml_value, value)) + "]"
-    return f"{value:g}" if isinstance(value, float) and value == round(value) and abs(value) < 1e6 else repr(value)
-
-
-def toml_key(key: str) -> str:
-    """Return a key as TOML writes it."""
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else toml_text(key)
 
 
 def in_a_line(text: str, longest: int = 60) -> str:
@@ -136,15 +114,15 @@ def _attributes(choice: Choice, files: Mapping[str, str]) -> list[str]:
         lines = [described, f"[attributes.{toml_key(names[profile.name])}]"]
         if names[profile.name] != profile.name:
             why = "of the records" if column.match else "of the records; results have a column of that name"
-            lines.append(f"column = {toml_text(profile.name)} # {why}")
+            lines.append(f"column = {inline_toml(profile.name)} # {why}")
         if profile.found.content:
-            lines.append(f"reading = {toml_value(profile.found.content)}")
+            lines.append(f"reading = {inline_toml(profile.found.content)}")
         if column.match is not None and column.match.unknown:
             lines.append('unknown = "nobody" # of the population has some of the values')
         rule = dict(draft.rule)
         if profile.name in files:
             rule["file"] = files[profile.name]
-        lines.append(f"hierarchy = {toml_value(rule)}")
+        lines.append(f"hierarchy = {inline_toml(rule)}")
         lines += _values(column, names[profile.name])
         sections.append("\n".join(lines))
     return sections
@@ -158,7 +136,7 @@ def _values(column: ChosenColumn, attribute: str) -> list[str]:
     if not values:
         return []
     head = f"[attributes.{toml_key(attribute)}.values] # value in the records = what it is taken for"
-    return [head, *(f"{toml_key(value)} = {toml_text(of)}" for value, of in values.items())]
+    return [head, *(f"{toml_key(value)} = {inline_toml(of)}" for value, of in values.items())]
 
 
 def _possible(names: Sequence[str]) -> str:
@@ -174,6 +152,10 @@ def _possible(names: Sequence[str]) -> str:
     return "\n".join(["", *lines, line.rstrip(",")])
 
 
+def _amount(value: float) -> str:
+    return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else repr(value)
+
+
 def _economics(prices: Prices) -> str:
     given = (prices.benefit, prices.loss, prices.gain, prices.cost)
     amounts = {
@@ -182,9 +164,7 @@ def _economics(prices: Prices) -> str:
         "gain": (prices.gain, "of the adversary from a re-identified record"),
         "cost": (OF_PAPER["cost"] if prices.cost is None else prices.cost, "of an attempt, to the adversary"),
     }
-    lines = [
-        f"{key} = {toml_value(value)} # {meaning}" for key, (value, meaning) in amounts.items() if value is not None
-    ]
+    lines = [f"{key} = {_amount(value)} # {meaning}" for key, (value, meaning) in amounts.items() if value is not None]
     default = all(price is None for price in given)
     head = (
         _PRICES_OF_WAN2015
@@ -195,7 +175,7 @@ def _economics(prices: Prices) -> str:
 
 
 def _adversary_of(population: str) -> str:
-    keys = f"recipe = {toml_text(population)}"
+    keys = f"recipe = {inline_toml(population)}"
     return f'{_JOURNALIST}\n[population]\n{keys}\n\n[adversary]\nrisk = "journalist"'
 
 
@@ -209,7 +189,7 @@ def _safe_harbor(choice: Choice) -> str:
     }
     if not found:
         return ""
-    keys = "\n".join(f"# {key} = {toml_text(name)}" for key, name in found.items())
+    keys = "\n".join(f"# {key} = {inline_toml(name)}" for key, name in found.items())
     return f"\n\n{_SAFE_HARBOR}\n# [safe_harbor]\n{keys}"
 
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from pathlib import Path
 
-from reidsim.engine.results import Illustrator, Result, keep_private, sync, write_failure, write_json
+from reidsim.engine.results import (
+    Illustrator,
+    Result,
+    keep_private,
+    sync,
+    unfinished_beside,
+    write_json,
+    writing_results,
+)
 
 
 def add_figures(result: Result, folder: Path, illustrate: Illustrator) -> None:
@@ -21,17 +27,11 @@ def add_figures(result: Result, folder: Path, illustrate: Illustrator) -> None:
         If they cannot be written.
     """
     manifest = folder / "manifest.json"
-    try:
-        unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-        try:
-            figures = illustrate(result, unfinished / "figures")
-            told = {**json.loads(manifest.read_text(encoding="utf-8")), "figures": figures}
-            write_json(unfinished / manifest.name, told)
-            sync(unfinished)
-            keep_private(unfinished)
-            (unfinished / "figures").replace(folder / "figures")
-            (unfinished / manifest.name).replace(manifest)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
-    except OSError as error:
-        raise write_failure(folder / "figures", error) from None
+    with writing_results(folder / "figures"), unfinished_beside(folder) as unfinished:
+        figures = illustrate(result, unfinished / "figures")
+        told = {**json.loads(manifest.read_text(encoding="utf-8")), "figures": figures}
+        write_json(unfinished / manifest.name, told)
+        sync(unfinished)
+        keep_private(unfinished)
+        (unfinished / "figures").replace(folder / "figures")
+        (unfinished / manifest.name).replace(manifest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, reading
 from reidsim.file_sizes import require_no_device
 
 # Subfolders whose files are read or replaced, besides the files of the folder itself.
@@ -26,7 +26,7 @@ def require_no_links(folder: Path) -> None:
     InputError
         Names the first of them.
     """
-    try:
+    with reading(folder):
         for place in (folder, *(folder / name for name in _READ)):
             for path in sorted(place.iterdir()) if place.is_dir() else ():
                 if path.is_symlink():
@@ -38,5 +38,3 @@ def require_no_links(folder: Path) -> None:
                         hint="copy the file into the folder",
                     )
                 require_no_device(path)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", source=folder) from None

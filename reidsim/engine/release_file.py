@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reidsim.bundled import BUNDLED, data_file
-from reidsim.errors import InputError
+from reidsim.errors import InputError, reading
 from reidsim.file_sizes import require_no_device
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
@@ -63,11 +63,8 @@ def sha256_of(path: Path) -> str:
         If it cannot be read.
     """
     require_no_device(path)
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", source=path) from None
+    with reading(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _shown(path: Path) -> str:
@@ -79,3 +76,18 @@ def _shown(path: Path) -> str:
     except ValueError:
         # On another drive there is no relative path.
         return str(path.resolve())
+
+
+def require_hash(path: Path, told: str, problem: str, *, hint: str | None = None) -> None:
+    """Refuse a file whose SHA-256 is another than was told.
+
+    Raises
+    ------
+    InputError
+        With the begin of both, or if the file cannot be read.
+    """
+    found = sha256_of(path)
+    if found != told:
+        raise InputError(
+            problem, source=path, found=f"SHA-256 {found[:12]}...", expected=f"{str(told)[:12]}...", hint=hint
+        )

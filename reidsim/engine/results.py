@@ -11,7 +11,8 @@ import shutil
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from importlib import import_module
 from importlib.metadata import version
@@ -21,14 +22,18 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.errors import InputError, writing
 from reidsim.measures import Measure
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import is_of_package, kind_of, kind_of_content
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.validation import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from reidsim.scenarios.kind import Kind
+    from reidsim.scenarios.study import Progress
 
 # Draws the figures of a result into a folder; returns the files' names.
 Illustrator = Callable[[Any, Path], list[str]]
@@ -56,20 +61,34 @@ def write_results(folder: Path, write: Callable[[Path], None]) -> None:
         If the folder is taken or cannot be written.
     """
     require_free(folder)
-    try:
+    with writing_results(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    except OSError as error:
-        raise write_failure(folder, error) from None
+        with unfinished_beside(folder) as unfinished:
+            write(unfinished)
+            sync(unfinished)
+            keep_private(unfinished)
+            unfinished.replace(folder)
+
+
+@contextmanager
+def unfinished_beside(folder: Path) -> Iterator[Path]:
+    """Yield a hidden folder beside another, which is gone in the end unless it has another name by then."""
+    unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        write(unfinished)
-        sync(unfinished)
-        keep_private(unfinished)
-        unfinished.replace(folder)
-    except OSError as error:
-        raise write_failure(folder, error) from None
+        yield unfinished
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+@contextmanager
+def writing_results(folder: Path) -> Iterator[None]:
+    """Let what the system refuses be an error of results that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise InputError("the disk is full; nothing was written", source=folder) from None
+        raise InputError(f"results cannot be written: {error.strerror or error}", source=folder) from None
 
 
 def keep_private(folder: Path) -> None:
@@ -85,10 +104,8 @@ def open_to_group(folder: Path) -> None:
     InputError
         If the system does not allow it.
     """
-    try:
+    with writing_results(folder):
         _set_permissions(folder, of_folders=0o750, of_files=0o640)
-    except OSError as error:
-        raise write_failure(folder, error) from None
 
 
 def _set_permissions(folder: Path, *, of_folders: int, of_files: int) -> None:
@@ -106,10 +123,8 @@ def require_free(folder: Path) -> None:
         If it is a file, a folder that holds something, or ``-``.
     """
     require_no_standard_output(folder)
-    try:
+    with writing_results(folder):
         _require_free(folder)
-    except OSError as error:
-        raise write_failure(folder, error) from None
 
 
 def require_no_standard_output(path: Path) -> None:
@@ -144,12 +159,10 @@ def make_folder(folder: Path) -> None:
     InputError
         If it cannot be made.
     """
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         if not any(folder.iterdir()):
             keep_private(folder)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", source=folder) from None
 
 
 def next_free_folder(parent: Path, name: str) -> Path:
@@ -244,22 +257,17 @@ class Result(ABC):
 
 def scenario_hash(content: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a scenario as plain data, whatever the order of its keys."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True, default=_plain).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=plain).encode()).hexdigest()
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write plain data as indented JSON."""
-    path.write_text(json.dumps(content, indent=2, default=_plain) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(content, indent=2, default=plain) + "\n", encoding="utf-8")
 
 
 def write_parquet(path: Path, table: pd.DataFrame) -> None:
     """Write a table as Parquet, without the writer's index, in parts that can be read one by one."""
     table.to_parquet(path, index=False, row_group_size=_ROWS_PER_PART)
-
-
-def _plain(value: object) -> object:
-    """Return what JSON does not know as something that it does: numbers of numpy as numbers, the rest as text."""
-    return value.item() if hasattr(value, "item") else str(value)
 
 
 class Clock:
@@ -276,16 +284,23 @@ class Clock:
         self._last = now
 
 
+def begun(loaded: LoadedScenario[ScenarioHead], progress: Progress | None) -> tuple[Kind, Clock, Progress]:
+    """Return the kind of a scenario that is going to be played, a clock, and what reports progress, if anything does.
+
+    Raises
+    ------
+    InputError
+        If what the scenario names cannot be imported: that is told before anything is read.
+    """
+    loaded.makers()
+    report: Progress = progress or (lambda task, done, total: None)
+    report(f"reading {loaded.name}", 0, 1)
+    return kind_of(loaded.scenario), Clock(), report
+
+
 def sync(folder: Path) -> None:
     """Let all files of a folder reach the disk."""
     for path in folder.rglob("*"):
         if path.is_file():
             with path.open("rb") as file:
                 os.fsync(file.fileno())
-
-
-def write_failure(folder: Path, error: OSError) -> InputError:
-    """Return what to tell if results cannot be written."""
-    if error.errno == errno.ENOSPC:
-        return InputError("the disk is full; nothing was written", source=folder)
-    return InputError(f"results cannot be written: {error.strerror or error}", source=folder)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from reidsim.engine.memory import build_within_memory
 from reidsim.engine.release_file import release_file_facts, sha256_of
-from reidsim.engine.results import Clock, make_manifest, write_json, write_parquet, write_results
+from reidsim.engine.results import begun, make_manifest, write_json, write_parquet, write_results
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import averages
 from reidsim.games.reidentified import measures_table, reidentified_in
@@ -20,7 +20,6 @@ from reidsim.random_streams import nested_stream
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import counted_units
-from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress, equilibria_of
 
@@ -104,11 +103,8 @@ def score_loaded(
     InputError
         If the scenario is of another kind, or a row or cell cannot be read.
     """
-    clock, report = Clock(), progress or (lambda task, done, total: None)
     path = Path(file)
-    report(f"reading {loaded.name}", 0, 1)
-    loaded.makers()
-    kind = kind_of(loaded.scenario)
+    kind, clock, report = begun(loaded, progress)
     kind.policies_of(loaded.scenario)
     study = build_within_memory(loaded)
     released, told = kind.play_released(study, path, key)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from reidsim.engine.memory import build_within_memory, memory_told
 from reidsim.engine.release_file import release_file_facts
-from reidsim.engine.results import Clock, make_manifest
+from reidsim.engine.results import begun, make_manifest
 from reidsim.engine.rounds import describe_rounds, play_rounds
 from reidsim.engine.run_result import RunResult, run_table
 from reidsim.engine.stopwatch import Stopwatch
@@ -40,11 +40,7 @@ def run_once(
     InputError
         If something that it names cannot be used, or a policy cannot be played.
     """
-    report: Progress = progress or (lambda task, done, total: None)
-    # What cannot be imported is told before anything is played.
-    loaded.makers()
-    kind, clock = kind_of(loaded.scenario), Clock()
-    report(f"reading {loaded.name}", 0, 1)
+    kind, clock, report = begun(loaded, progress)
     study = study or build_within_memory(loaded)
     clock.lap("build")
     with locating(loaded.path):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, listed, refuse_rows
 from reidsim.tables import require_columns
 
 
@@ -92,19 +92,8 @@ def refuse_repeated(table: pd.DataFrame, columns: Sequence[str], name: str) -> N
         )
 
 
-def refuse(
-    frame: pd.DataFrame,
-    column: str,
-    wrong: np.ndarray,
-    name: str,
-    expected: str,
-    problem: str = "value cannot be drawn",
-) -> None:
+def refuse(frame: pd.DataFrame, column: str, wrong: np.ndarray, name: str, expected: str) -> None:
     """Raise an error about the first row in which a column is wrong, if it is in any."""
-    if wrong.any():
-        row = int(wrong.argmax())
-        found = frame[column].iloc[row]
-        raise InputError(
-            problem, source=f"{name} table", where=f"row {row + 1}, column {column!r}",
-            found=found.item() if isinstance(found, np.generic) else found, expected=expected,
-        )  # fmt: skip
+    refuse_rows(
+        wrong, "value cannot be drawn", source=f"{name} table", column=column, found=frame[column], expected=expected
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from reidsim.errors import InputError
+from reidsim.errors import writing
 
 
 def save_figure(figure: Figure, path: str | Path, *, dots_per_inch: int = 160) -> None:
@@ -25,8 +25,6 @@ def save_figure(figure: Figure, path: str | Path, *, dots_per_inch: int = 160) -
     InputError
         If the file cannot be written.
     """
-    try:
+    with writing(path):
         # The version of matplotlib is all that would tell two files of the same pixels apart.
         figure.savefig(path, format="png", dpi=dots_per_inch, metadata={"Software": None})
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None

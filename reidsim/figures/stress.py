@@ -153,8 +153,7 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
             )
         right = rows["believed" if x == "true" else "true"].iloc[0]
         axes.axvline(right, color=GREY, linewidth=0.8, zorder=0.5)
-        style.number_ticks(axes.xaxis)
-        style.number_ticks(axes.yaxis)
+        style.number_ticks(axes.xaxis, axes.yaxis)
         style.label_axes(axes, title=title, x=label, y=f"{payoff.label}\n({style.UNIT})")
     style.legend_below(figure, handles, columns=2 if len(drawn) == 1 else 4)
     return figure

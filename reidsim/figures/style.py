@@ -222,10 +222,11 @@ def label_axes(axes: Axes, *, title: str = "", x: str = "", y: str = "") -> None
         axes.set_ylabel(y, fontsize=9, **plain)
 
 
-def number_ticks(axis: Axis) -> None:
-    """Put at most seven numbers on a linear axis, written out with commas between thousands."""
-    axis.set_major_locator(MaxNLocator(6))
-    write_out(axis)
+def number_ticks(*axes: Axis) -> None:
+    """Put at most seven numbers on each linear axis, written out with commas between thousands."""
+    for axis in axes:
+        axis.set_major_locator(MaxNLocator(6))
+        write_out(axis)
 
 
 def write_out(axis: Axis) -> None:

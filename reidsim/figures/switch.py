@@ -79,8 +79,7 @@ def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, ow
     if low <= own <= high:
         handles.append(axes.axvline(own, color=GREY, linewidth=1.2, linestyle=":", label="as in the scenario"))
     axes.set_xlim(low, high)
-    style.number_ticks(axes.xaxis)
-    style.number_ticks(axes.yaxis)
+    style.number_ticks(axes.xaxis, axes.yaxis)
     style.label_axes(axes, x=style.parameter_label(parameter), y=f"Publisher's payoff ({style.UNIT})")
     style.legend_below(figure, handles, columns=3)
     return figure

@@ -18,7 +18,7 @@ from reidsim.drafts.scenario_text import Prices
 from reidsim.engine.results import keep_private, write_results
 from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
-from reidsim.errors import InputError
+from reidsim.errors import reading
 from reidsim.file_names import require_plain
 from reidsim.progress import watched
 from reidsim.scenarios.load import LoadedScenario, load_scenario
@@ -203,10 +203,8 @@ def new(
         text_table(data, "new: argument 'data'").to_csv(source, index=False, quoting=csv.QUOTE_ALL)
     else:
         source = folder / Path(data).name
-        try:
+        with reading(data):
             shutil.copyfile(data, source)
-        except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror or error}", source=Path(data)) from None
     draft = draft_scenario(
         source,
         folder,

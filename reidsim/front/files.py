@@ -14,8 +14,8 @@ from reidsim.errors import InputError
 from reidsim.front.arguments import GAME
 from reidsim.front.content import Parts
 from reidsim.populations.population import Population
-from reidsim.reports.page.toml_text import toml_text
 from reidsim.scenarios.load import load_scenario
+from reidsim.toml_text import toml_text
 
 COUNT = "people"
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from reidsim.adversaries.multistage.attack import MultistageAttack, two_stage_attack
 from reidsim.adversaries.multistage.stages import Identify
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
-from reidsim.errors import InputError, listed, not_among, require_among
+from reidsim.errors import InputError, listed, locating, not_among, require_among
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.fixed_policies import MASKING_POLICIES, PublishedPolicy, solve_policy
@@ -106,10 +106,8 @@ def masking_game(
         require_among("not said of an adversary", own, known, source="masking_game", where=where)
     alike = not any("weight" in own for own in adversaries.values())
     likely = {name: 1 / len(adversaries) if alike else float(own.get("weight", 0)) for name, own in adversaries.items()}
-    try:
+    with locating("masking_game"):
         return against_whoever_comes({name: against(own) for name, own in adversaries.items()}, likely)
-    except InputError as error:
-        raise error.located("masking_game") from None
 
 
 def solve_masking(

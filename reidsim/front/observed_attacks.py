@@ -10,7 +10,7 @@ import pandas as pd
 from reidsim.adversaries.attempt import Attempt
 from reidsim.adversaries.precision_fit import PrecisionFit, fitted_precision
 from reidsim.adversaries.rationality import ProspectTheory
-from reidsim.errors import InputError
+from reidsim.errors import locating, refuse_rows
 from reidsim.tables import numbers, read_table, require_columns, text_table
 
 _COLUMNS = ("attacked", "success", "gain", "cost")
@@ -62,15 +62,8 @@ def fit_precision(attacks: pd.DataFrame | str | Path, *, prospect: ProspectTheor
         ("attacked", attacked.isna().to_numpy(), "1 or 0, true or false, yes or no"),
         ("success", success > 1, "a probability, 0 to 1"),
     ):
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise InputError(
-                "value not allowed", source=source, where=f"row {row + 1}, column {column!r}",
-                found=table[column].iloc[row], expected=expected,
-            )  # fmt: skip
+        refuse_rows(wrong, "value not allowed", source=source, column=column, found=table[column], expected=expected)
     attempt = Attempt(success, success, gain, cost)
     worth = attempt.worth if prospect is None else prospect.worth(success, gain, cost)
-    try:
+    with locating(source):
         return fitted_precision(worth, attacked.to_numpy(dtype=np.bool_))
-    except InputError as error:
-        raise error.located(source) from None

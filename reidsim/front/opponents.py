@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, listed, require_distinct
 from reidsim.front.adversaries import Amount, AnyAdversary, Own, Random, Sequential
 from reidsim.front.arguments import GAME
 from reidsim.populations.population import Population
@@ -61,12 +61,10 @@ class Opponents:
         }
         shares = dict.fromkeys(adversaries, 1 / len(by_name)) if weights is None else dict(weights)
         planners = [each.planner for each in by_name.values() if isinstance(each, Own)]
-        repeated = [planner for planner in planners if planners.count(planner) > 1]
-        if repeated:
-            raise InputError(
-                "two of your own adversaries have the same name", source=GAME, where="argument 'adversaries'",
-                found=repeated[0], expected="Own(..., name=...) with names of their own",
-            )  # fmt: skip
+        require_distinct(
+            "two of your own adversaries have the same name", planners, source=GAME, where="argument 'adversaries'",
+            expected="Own(..., name=...) with names of their own",
+        )  # fmt: skip
         return cls(by_name, {str(name): float(share) for name, share in shares.items()})
 
     @property

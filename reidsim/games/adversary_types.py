@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from reidsim.adversaries.response import Adversary, Linkage, Presence, Response
-from reidsim.errors import InputError, not_among, require_among
+from reidsim.errors import InputError, not_among, require_among, require_distinct
 from reidsim.games.record_game import JointLinker, Linker, RecordGame
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
@@ -317,9 +317,7 @@ def check_types(types: Sequence[AdversaryType], together: str) -> None:
     if not any(each.weight > 0 for each in types):
         raise InputError("no adversary type", expected="one of positive weight")
     names = [each.name for each in types]
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        raise InputError("type given twice", found=repeated[0])
+    require_distinct("type given twice", names)
     total = fsum(each.weight for each in types)
     if together == "one-of" and abs(total - 1) > _ROUNDING:
         raise InputError("weights of the types do not sum to 1", found=total, expected="1")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.information import declared_information
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.errors import InputError, not_among, require_among
+from reidsim.errors import InputError, not_among, require_among, require_distinct
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import Defender, Game, outcome_of, paid_in, record_game_of
@@ -243,8 +243,7 @@ def _checked(opponents: Sequence[Opponent], defenders: Sequence[Defender], own: 
     if own is None or own not in names:
         raise not_among("no such adversary", own, names, shown=20)
     for kind, given in (("adversaries", names), ("defenders", [defender.name for defender in defenders])):
-        if len(set(given)) < len(given):
-            raise InputError(f"{kind} of one name", found=next(name for name in given if given.count(name) > 1))
+        require_distinct(f"{kind} of one name", given)
     for opponent in opponents:
         _check_information(opponent)
     return own

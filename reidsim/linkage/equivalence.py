@@ -171,7 +171,7 @@ def distinct_rows(columns: Sequence[NDArray[np.integer]], n: int) -> tuple[NDArr
     Returns
     -------
     first : ndarray of int, shape (n_distinct,)
-        Position of one row of each kind.
+        Position of one row of each kind, in ascending order of the rows.
     kind : ndarray of int, shape (n,)
         The kind of each row.
     """

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
-from reidsim.populations.domain import Codes, mixed_radix_keys, unique_rows
+from reidsim.linkage.equivalence import distinct_rows
+from reidsim.populations.domain import Codes, mixed_radix_keys
 from reidsim.populations.population import Counts
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
@@ -41,8 +42,7 @@ class FittingRows:
 
     @cached_property
     def _distinct(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        first, inverse = unique_rows(self.lattice.codes, self.lattice.domain.shape)
-        return first, inverse
+        return distinct_rows(list(self.lattice.codes.T), self.lattice.n_records)
 
     @property
     def cell_of_record(self) -> NDArray[np.intp]:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
+from reidsim.linkage.equivalence import distinct_rows
 from reidsim.linkage.people import distinct_people
-from reidsim.populations.domain import unique_rows
 from reidsim.populations.population import Counts, Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Rows
@@ -181,7 +181,7 @@ def _base_table(population: Population, lattice: GeneralizationLattice) -> NodeT
         )
     codes = np.concatenate([marginal.cells, lattice.codes])
     counts = np.concatenate([marginal.counts, np.zeros(lattice.n_records, dtype=marginal.counts.dtype)])
-    first, inverse = unique_rows(codes, lattice.domain.shape)
+    first, inverse = distinct_rows(list(codes.T), len(codes))
     totals = np.zeros(len(first), dtype=counts.dtype)
     np.add.at(totals, inverse, counts)
     group_of = inverse[len(marginal.cells) :].astype(np.int32)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.linkage.equivalence import distinct_rows
 from reidsim.releases.lattice import GeneralizationLattice
 
 Integers = NDArray[np.int64]
@@ -110,17 +110,10 @@ def classes_at(lattice: GeneralizationLattice, node: int) -> Integers:
     """
     levels = lattice.levels(node)
     columns = [
-        hierarchy.groups[level][lattice.codes[:, position]].astype(np.int64)
+        hierarchy.groups[level][lattice.codes[:, position]]
         for position, (hierarchy, level) in enumerate(zip(lattice.hierarchies, levels, strict=True))
     ]
-    radices = [hierarchy.n_groups[level] for hierarchy, level in zip(lattice.hierarchies, levels, strict=True)]
-    if math.prod(radices) > np.iinfo(np.int64).max:
-        return RowGroups(columns, lattice.n_records).group_of_row
-    # Sorted once in place of once for each column.
-    keys = np.zeros(lattice.n_records, dtype=np.int64)
-    for column, radix in zip(columns, radices, strict=True):
-        keys = keys * radix + column
-    return np.unique(keys, return_inverse=True)[1]
+    return distinct_rows(columns, lattice.n_records)[1].astype(np.int64)
 
 
 def _sums(group: Integers, counts: Integers | None, minlength: int = 0) -> Integers:

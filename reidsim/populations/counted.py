@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.bundled import data_file
-from reidsim.errors import InputError, locating
+from reidsim.errors import InputError, locating, refuse_rows
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.domain import natural_categories as natural_categories
 from reidsim.populations.population import Counts, Population
@@ -110,12 +110,8 @@ def _categories(recipe: CountsRecipe, attribute: str, values: pd.Series[str], pa
 def _counts(frame: pd.DataFrame, column: str, path: Path) -> Counts:
     require_columns(frame, [column], path)
     values = numbers(frame, column, path).to_numpy()
-    if values.max(initial=0) >= 2**53:
-        row = int(values.argmax())
-        where = f"row {row + 1}, column {column!r}"
-        raise InputError(
-            "count too large", source=path, where=where, found=frame[column].iloc[row], expected="below 2**53"
-        )
+    too_large = values >= 2**53
+    refuse_rows(too_large, "count too large", source=path, column=column, found=frame[column], expected="below 2**53")
     whole = bool((values == np.rint(values)).all())
     return values.astype(np.int64 if whole else np.float64)
 

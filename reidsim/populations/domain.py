@@ -196,20 +196,6 @@ def mixed_radix_keys(
     return keys
 
 
-def unique_rows(codes: Codes, shape: Sequence[int]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Find the distinct rows of `codes` (n, m).
-
-    Returns
-    -------
-    first : ndarray of int, shape (n_unique,)
-        Position of one row of each kind, in key order.
-    inverse : ndarray of int, shape (n,)
-        For each row, its kind.
-    """
-    _, first, inverse = np.unique(mixed_radix_keys(codes, shape), return_index=True, return_inverse=True)
-    return first, inverse
-
-
 def natural_categories(values: pd.Series[str]) -> tuple[str, ...]:
     """Return the distinct labels of a column in natural order: whole numbers by size, anything else as text."""
     labels = {str(label).strip() for label in values.unique()}

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, refuse_rows
 from reidsim.populations.domain import Attribute, Codes, Domain, natural_categories
 from reidsim.tables import numbers, require_columns, text_table
 
@@ -108,10 +108,7 @@ class Population:
         names = [column for column in table.columns if column != count]
         for column in names:
             missing = table[column].eq("")
-            if missing.any():
-                row = int(missing.to_numpy().argmax()) + 1
-                place = f"row {row}, column {column!r}"
-                raise InputError("value missing", source=name, where=place, expected="a value in every row")
+            refuse_rows(missing, "value missing", source=name, column=column, expected="a value in every row")
         domain = Domain(tuple(Attribute(column, natural_categories(table[column])) for column in names))
         counts: Counts | None = None
         if count is not None:

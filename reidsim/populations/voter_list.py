@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.bundled import data_file
-from reidsim.errors import InputError, locating, nearest
+from reidsim.errors import InputError, locating, nearest, refuse_rows
 from reidsim.populations.domain import Attribute, Codes
 from reidsim.populations.population import Counts, Population
 from reidsim.populations.recipe import RecipeHead, Share
@@ -244,10 +244,7 @@ def _coverage_shares(coverage: Coverage, population: Population, cells: Codes, f
     frame = read_table(path, comment="#")
     require_columns(frame, [*coverage.columns.values(), coverage.share], path)
     shares = numbers(frame, coverage.share, path).to_numpy(dtype=np.float64)
-    if (shares > 1).any():
-        row = int((shares > 1).argmax())
-        where = f"row {row + 1}, column {coverage.share!r}"
-        raise InputError("not a share", source=path, where=where, found=frame[coverage.share].iloc[row])
+    refuse_rows(shares > 1, "not a share", source=path, column=coverage.share, found=frame[coverage.share])
     for name in coverage.groups:
         if name not in coverage.columns:
             raise InputError("not an attribute of coverage.columns", where="coverage.groups", found=name)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, listed, refuse_rows
 from reidsim.tables import read_table
 
 COLUMNS = (
@@ -49,14 +49,7 @@ def read_adult(path: Path) -> pd.DataFrame:
             "not an Adult file", source=path, found=f"{frame.shape[1]} columns", expected=f"{len(COLUMNS)} columns"
         )
     frame.columns = pd.Index(COLUMNS)
-    unknown = ~frame["race"].isin(RACES)
-    if unknown.any():
-        row = int(unknown.to_numpy().argmax())
-        raise InputError(
-            "race unknown to Adult",
-            source=path,
-            where=f"row {row + 1}, column 'race'",
-            found=frame["race"].iloc[row],
-            expected=f"one of {listed(RACES)}",
-        )
+    race = frame["race"]
+    expected = f"one of {listed(RACES)}"
+    refuse_rows(~race.isin(RACES), "race unknown to Adult", source=path, column="race", found=race, expected=expected)
     return frame.assign(race=frame["race"].map(RACES))

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute, parquet
 
-from reidsim.errors import InputError, locating
+from reidsim.errors import InputError, locating, require_distinct
 from reidsim.file_sizes import require_no_device
 from reidsim.linkage.uniqueness.sample_cells import require_weights
 from reidsim.parquet_sizes import require_parquet_fits
@@ -152,9 +152,7 @@ def _parquet_schema(path: Path) -> tuple[pa.Schema, dict[str, Any]]:
         schema = parquet.read_schema(path)
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"cannot be read as Parquet: {error}", source=path) from None
-    repeated = [name for name in schema.names if schema.names.count(name) > 1]
-    if repeated:
-        raise InputError("column named twice", source=path, found=repeated[0])
+    require_distinct("column named twice", schema.names, source=path)
     return schema, population_metadata(schema) or {}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.drafts.weights import may_name_weight, names_weight
-from reidsim.errors import InputError, listed, locating, not_among
+from reidsim.errors import InputError, listed, locating, not_among, refuse_rows
 from reidsim.linkage.equivalence import row_keys
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.k_anonymity import KAnonymityProfile
@@ -235,9 +235,7 @@ def _people(file: CodedFile, person: str) -> tuple[CodedFile, NDArray[np.intp]]:
     if file.counts is not None:
         raise InputError("rows with counts are of nobody alone", source=file.path, where="--person", found=person)
     missing = key.codes == MISSING
-    if missing.any():
-        place = f"row {int(missing.argmax()) + 1}, column {person!r}"
-        raise InputError("value missing", source=file.path, where=place, expected="a value in every row")
+    refuse_rows(missing, "value missing", source=file.path, column=person, expected="a value in every row")
     return replace(file, columns=others), np.unique(key.codes, return_inverse=True)[1]
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from reidsim.engine.switch.result import SwitchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
+from reidsim.reports.terminal_table import titled_table
 from reidsim.scenarios.people import counted_units
 
 
@@ -26,17 +27,11 @@ def switch_table(result: SwitchResult) -> Table:
     """Lay out the intervals of an amount with what pays most in each."""
     gain = "" if not result.link_gain else ", the gain being the loss"
     one, several = counted_units(result.manifest["content"])
-    table = Table(
-        title=Text(f"{result.name}: what pays most along {result.key}{gain}"),
-        title_justify="left",
-        caption=f"payoff per {one} at both ends; attacked and risk at the middle",
-        caption_justify="left",
-    )
-    for heading in ("from", "to"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("pays most")
-    for heading in (PUBLISHER_PAYOFF.label, f"{several.capitalize()} attacked", "Risk"):
-        table.add_column(heading, justify="right")
+    columns = ("from", "to", "pays most", PUBLISHER_PAYOFF.label, f"{several.capitalize()} attacked", "Risk")
+    caption = f"payoff per {one} at both ends; attacked and risk at the middle"
+    table = titled_table(f"{result.name}: what pays most along {result.key}{gain}", columns, caption, ("pays most",))
+    low, high = table.columns[:2]
+    low.justify, high.no_wrap = "right", True
     for row in result.intervals.to_dict("records"):
         ends = (row["publisher_payoff_low"], row["publisher_payoff_high"])
         table.add_row(

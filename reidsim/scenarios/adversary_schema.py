@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, nearest, require_distinct
 from reidsim.scenarios.amounts import Money
 from reidsim.scenarios.equipment_schema import EquipmentSection, refuse_knowledge_held
 from reidsim.scenarios.rationality_schema import RationalitySection
@@ -17,6 +17,7 @@ from reidsim.validation import Section
 
 if TYPE_CHECKING:
     from reidsim.scenarios.agents_schema import AgentsSection
+    from reidsim.scenarios.parts import Group
 
 Risk = Literal["prosecutor", "journalist", "sample"]
 # Who is this row, which row is this person, or the worse of both.
@@ -38,18 +39,21 @@ def names_object(name: str) -> bool:
     return _OBJECT.fullmatch(name) is not None
 
 
-def _known_planner(name: str) -> str:
-    from reidsim.scenarios.parts import installed
+def known_part(names: Collection[str], group: Group) -> AfterValidator:
+    """Return what refuses a name that is none of these, of no installed package and no ``module:object``."""
 
-    if name in PLANNERS or names_object(name):
-        return name
-    known = (*PLANNERS, *installed("adversaries"))
-    if name in known:
-        return name
-    raise InputError(
-        "value not allowed", found=name, expected=f"one of {listed(known, 20)}, or package.module:factory",
-        hint=nearest(name, known),
-    )  # fmt: skip
+    def known(name: str) -> str:
+        from reidsim.scenarios.parts import installed
+
+        if name in names or names_object(name):
+            return name
+        every = (*names, *installed(group))
+        if name in every:
+            return name
+        expected = f"one of {listed(every, 20)}, or package.module:object"
+        raise InputError("value not allowed", found=name, expected=expected, hint=nearest(name, every))
+
+    return AfterValidator(known)
 
 
 def names_schema(names: Iterable[str], *patterns: str) -> WithJsonSchema:
@@ -58,7 +62,7 @@ def names_schema(names: Iterable[str], *patterns: str) -> WithJsonSchema:
     return WithJsonSchema({"anyOf": [{"enum": list(names)}, pattern]})
 
 
-Planner = Annotated[str, AfterValidator(_known_planner), names_schema(PLANNERS)]
+Planner = Annotated[str, known_part(PLANNERS, "adversaries"), names_schema(PLANNERS)]
 
 
 class UnconfirmedSection(Section):
@@ -215,9 +219,7 @@ class AdversarySection(PlannerSection):
             if given:
                 raise InputError("not of an adversary who looks people up in lists", where=key, expected="no `holds`")
         holds = self.holds or ()
-        repeated = [name for name in holds if holds.count(name) > 1]
-        if repeated:
-            raise InputError("list named twice", where="holds", found=repeated[0])
+        require_distinct("list named twice", holds, where="holds")
 
     @property
     def looks_up(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, require_distinct
 from reidsim.scenarios.amounts import Money
 from reidsim.validation import Section
 
@@ -47,9 +47,7 @@ class EquipmentSection(Section):
     def _equipped_consistently(self) -> EquipmentSection:
         for key in ("holds", "buys"):
             names = getattr(self, key) or ()
-            repeated = [name for name in names if names.count(name) > 1]
-            if repeated:
-                raise InputError("resource named twice", where=key, found=repeated[0])
+            require_distinct("resource named twice", names, where=key)
         both = [name for name in self.buys if name in (self.holds or ())]
         if both:
             raise InputError("resource that is held is not bought", where="buys", found=both[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -106,9 +107,12 @@ class Faces:
     ----------
     captions : mapping of str to str
         What its own figures and tables show, by their names; see `reidsim.reports.page.captions`.
+    drawn_by : str
+        The module whose functions `run_figures` and `sweep_figures`, if it has them, draw what is its own; or none.
     """
 
     captions: Mapping[str, str] = MappingProxyType({})
+    drawn_by: str = ""
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
         """Yield what a run was asked, in sentences of its report: against whom, and at what prices, where it says."""
@@ -119,11 +123,17 @@ class Faces:
 
     def figures(self, result: Shown) -> Figures | None:
         """Return figures of one run, by name, besides those that every kind has: see `reidsim.figures.by_policy`."""
-        return None
+        return self._drawn("run_figures", result)
 
     def sweep_figures(self, result: ShownSweep) -> Figures | None:
         """Return figures of a batch, by name; None for those that every kind has: lines and maps along what changes."""
-        return None
+        return self._drawn("sweep_figures", result)
+
+    def _drawn(self, name: str, result: object) -> Figures | None:
+        # Figures are slow to import, and only needed here.
+        draw = getattr(import_module(self.drawn_by), name, None) if self.drawn_by else None
+        figures: Figures | None = None if draw is None else draw(result)
+        return figures
 
     def controls(self, scenario: Any) -> Iterator[Control]:
         """Yield what the page in the browser changes: amounts of money, and keys of the kind that hold a number."""

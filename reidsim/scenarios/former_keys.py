@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from reidsim.errors import InputError, listed
+from reidsim.overrides import value_if_any
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,13 @@ FORMER_KEYS: tuple[FormerKey, ...] = (
 
 def former_keys(content: Mapping[str, Any], game: str) -> list[FormerKey]:
     """Return the former keys that a scenario holds, given as plain data; no section that they alone make up."""
-    there = [former for former in FORMER_KEYS if former.game == game and _at(content, former.key) is not _NOTHING]
+    there = [former for former in FORMER_KEYS if former.game == game and holds(content, former.key)]
     return [former for former in there if not _is_made_up(content, former.key, there)]
+
+
+def holds(content: Mapping[str, Any], key: str) -> bool:
+    """Tell whether plain data hold anything at a key path."""
+    return value_if_any(content, key, _NOTHING) is not _NOTHING
 
 
 def refuse_former(content: Mapping[str, Any], game: str, source: str | Path) -> None:
@@ -138,18 +144,9 @@ def _hint(source: str | Path) -> str | None:
     return f"reidsim upgrade {shlex.quote(str(source))} rewrites it" if isinstance(source, Path) else None
 
 
-def _at(content: Any, key: str) -> Any:
-    """Return what plain data hold at a key path; `_NOTHING` if they hold nothing there."""
-    for part in key.split("."):
-        if not isinstance(content, Mapping) or part not in content:
-            return _NOTHING
-        content = content[part]
-    return content
-
-
 def _is_made_up(content: Mapping[str, Any], key: str, there: Iterable[FormerKey]) -> bool:
     """Tell whether everything in a section is a former key of its own, or a section of such keys."""
-    section = _at(content, key)
+    section = value_if_any(content, key)
     if not isinstance(section, Mapping) or not section:
         return False
     own = [f"{former.key}." for former in there if former.key != key]

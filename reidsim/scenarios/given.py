@@ -28,6 +28,7 @@ from reidsim.populations.population import Population
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.adversary_defaults import spelled_out
+from reidsim.scenarios.asked import section
 from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.parts import told_in_a_line
 from reidsim.validation import Section, validated
@@ -49,10 +50,10 @@ def validated_with(given: Given, model: type[S], content: Mapping[str, Any], sou
         As `validated` does, and if the game has no key for what is given.
     """
     content = spelled_out(content)
-    named = _section(content, "adversaries")
-    own = [name for name in named if _section(named, name).get("planner") in given]
-    alone = _section(content, "adversary").get("planner") in given
-    policies = _section(content, "publisher").get("policies", ())
+    named = section(content, "adversaries")
+    own = [name for name in named if section(named, name).get("planner") in given]
+    alone = section(content, "adversary").get("planner") in given
+    policies = section(content, "publisher").get("policies", ())
     if not (alone or own or any(policy in given for policy in policies)):
         return validated(model, content, source)
     known = dict(content)
@@ -200,11 +201,6 @@ class GivenPolicy:
         if isinstance(chosen, Choice):
             return chosen
         return Choice(strategies.astype(np.int64), self.name, np.zeros(n, dtype=np.int64), exact=False)
-
-
-def _section(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    section = content.get(name)
-    return section if isinstance(section, Mapping) else {}
 
 
 def _with(section: Section | None, values: Mapping[str, Any], name: str, source: str | Path) -> Section:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.calendar import date_levels
@@ -100,7 +100,7 @@ def hierarchy_of(
     attribute: Attribute, section: HierarchySection, folder: Path, where: str, rows: list[list[str]] | None = None
 ) -> Hierarchy:
     """Make the hierarchy that a scenario asks for at the key `where`, of the rows of its file if it has one."""
-    try:
+    with locating(folder / section.file if isinstance(section, Table) else None, where):
         if isinstance(section, Suppress):
             return Hierarchy.from_labels(attribute, [suppression_level(attribute)])
         if isinstance(section, Table):
@@ -111,8 +111,6 @@ def hierarchy_of(
         if section.suppress:
             levels.append(suppression_level(attribute))
         return Hierarchy.from_labels(attribute, levels, costless_levels=section.costless_levels)
-    except InputError as error:
-        raise error.located(folder / section.file if isinstance(section, Table) else None, where) from None
 
 
 def _ruled_levels(attribute: Attribute, section: Intervals | Prefix | Groups | Dates) -> list[list[str]]:

@@ -23,6 +23,7 @@ from reidsim.measures import Measure, columns_of
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.faces import Faces
 from reidsim.scenarios.many_points import ManyPoints
+from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.portions import CutDown
 from reidsim.scenarios.record_sharing import RecordSharing
@@ -78,6 +79,8 @@ class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
         Whether a replication is a draw of one study, by its number; else each is a study of a seed of its own.
     measures : tuple of Measure
         What its tables of runs may hold, in the order in which tables print them.
+    measures_of_people : tuple of Measure
+        The same in words of people, for releases that name them by a key; empty where all words are of records.
     amount_keys : tuple of str
         Keys that only change money, and so none of the data of a study, nor what other sections may say.
     """
@@ -88,6 +91,7 @@ class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
     policies: ClassVar[Mapping[str, Policy]] = {}
     decides: ClassVar[str] = "publisher"
     measures: ClassVar[tuple[Measure, ...]] = RUN_MEASURES
+    measures_of_people: ClassVar[tuple[Measure, ...]] = ()
     numbers_draws: ClassVar[bool] = False
     amount_keys: ClassVar[tuple[str, ...]] = ()
 
@@ -122,7 +126,8 @@ class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
 
     def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
         """Return the measures in the words of a scenario with this content."""
-        return self.measures
+        counts_people = counted_units(content)[0] == "person"
+        return self.measures_of_people if self.measures_of_people and counts_people else self.measures
 
     # Studies
 

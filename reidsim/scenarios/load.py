@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from reidsim.bundled import BUNDLED, resolve
-from reidsim.errors import InputError
-from reidsim.overrides import merged, override, validated_after
+from reidsim.errors import InputError, locating
+from reidsim.overrides import merged, override, validated_after, value_if_any
 from reidsim.scenarios.adversary_schema import names_object
 from reidsim.scenarios.former_keys import FORMER_GAMES, refuse_former
 from reidsim.scenarios.given import validated_with
@@ -118,10 +118,8 @@ class LoadedScenario(Generic[S_co]):
         for part in self.own_parts:
             if part.name in self.given:
                 continue
-            try:
+            with locating(self.path):
                 refuse_code(part.group, part.name, where=part.where, allow_code=self.allow_code)
-            except InputError as error:
-                raise error.located(self.path) from None
 
     def makers(self) -> dict[str, dict[str, str]]:
         """Import all of its own parts; return the module, package and version that made each, by name.
@@ -133,11 +131,9 @@ class LoadedScenario(Generic[S_co]):
         """
         made = {}
         for part in self.own_parts:
-            try:
+            with locating(self.path):
                 given = part.name in self.given
                 found = self.given[part.name] if given else self.part(part.group, part.name, part.where)
-            except InputError as error:
-                raise error.located(self.path) from None
             made[part.name] = made_by(found)
         return made
 
@@ -277,13 +273,11 @@ def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = 
     """
     game = content.get("game", DEFAULT_KIND)
     refuse_former(content, str(game), path)
-    try:
+    with locating(path):
         if not (isinstance(game, str) and names_object(game)):
             return kind_named(game)
         part = load_part("kinds", game, where="game", folder=path.parent, allow_code=allow_code)
         return made_kind(part, game)
-    except InputError as error:
-        raise error.located(path) from None
 
 
 def _reloaded(
@@ -297,17 +291,9 @@ def _reloaded(
 def _from_working_folder(key: str, value: object, content: dict[str, Any], overrides: Mapping[str, object]) -> object:
     """Make relative paths absolute, those in a section too: an override means the folder in which it is given."""
     *sections, _ = key.split(".")
-    given = overrides.get(".".join([*sections, "key"]))
-    return _anchored_below(value, Path(), key, _at(content, [*sections, "key"]) if given is None else given)
-
-
-def _at(content: Any, parts: list[str]) -> Any:
-    """Return what plain data hold at a key path, None if there is nothing."""
-    for part in parts:
-        entries = dict(enumerate(content)) if isinstance(content, list) else content
-        place = int(part) if isinstance(content, list) and part.isdecimal() else part
-        content = entries.get(place) if isinstance(entries, dict) else None
-    return content
+    named = ".".join([*sections, "key"])
+    given = overrides.get(named)
+    return _anchored_below(value, Path(), key, value_if_any(content, named) if given is None else given)
 
 
 def _absolute(key: str, value: object, folder: Path) -> object:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.agents.profile import AdversaryProfile, Setting
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.cross_play import Opponent
 from reidsim.games.defenders.defender import Game
@@ -50,11 +50,9 @@ def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Op
     assert not isinstance(space, MaskingSpace)  # noqa: S101 # searches would mask what nobody looks at in every way
     types: dict[_View, list[AdversaryType]] = {"truth": [], "belief": []}
     for profile in setting.profiles:
-        try:
+        with locating(where=f"adversaries.{profile.name}"):
             for view, each in types.items():
                 each.append(_equipped(profile, view, space))
-        except InputError as error:
-            raise error.located(where=f"adversaries.{profile.name}") from None
     losses: dict[_View, Floats] = {"truth": setting.loss, "belief": setting.believed_loss}
 
     def game(of: Sequence[AdversaryType], view: _View, together: Together) -> RecordGame:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.games.cross_play import Opponent
 from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.scenarios.adversary_schema import ADVERSARIES, TOGETHER, AdversarySection, PlannerSection
@@ -127,10 +127,8 @@ def with_adversaries(others: Opponents, alone: Mapping[str, World], together: Wo
     """Return other adversaries, with each of the scenario's own by its name, and all of them as the scenario's own."""
     games = {name: (world.truth, world.belief) for name, world in {**alone, TOGETHER: together}.items()}
     for name, both in games.items():
-        try:
+        with locating(where=None if name == TOGETHER else f"adversaries.{name}"):
             _reply(both)
-        except InputError as error:
-            raise error.located(where=None if name == TOGETHER else f"adversaries.{name}") from None
     own = tuple(Opponent(name, *both, among_all=name != TOGETHER) for name, both in games.items())
     return replace(others, opponents=(*others.opponents, *own), own=TOGETHER)
 

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from reidsim.errors import not_among
-from reidsim.scenarios.adversary_schema import names_object
 from reidsim.scenarios.given import made_policy
-from reidsim.scenarios.parts import installed
 from reidsim.scenarios.policy import Policy
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Defender
 
 P = TypeVar("P", bound=Policy)
-
-
-def known_policy(names: Collection[str]) -> Callable[[str], str]:
-    """Return what refuses a policy that is none of these, of no installed package and no ``module:object``."""
-
-    def known(name: str) -> str:
-        if name in names or names_object(name):
-            return name
-        every = (*names, *installed("policies"))
-        if name in every:
-            return name
-        raise not_among("value not allowed", name, every, shown=20)
-
-    return known
 
 
 def policy_among(policies: Mapping[str, P], made: type[P], name: str, where: str) -> P:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, refuse_rows
 from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.tables import require_columns
 
@@ -47,12 +47,8 @@ def keys_of_records(frame: pd.DataFrame, column: str, source: str | Path) -> Key
     """
     require_columns(frame, [column], Path(source))
     values = frame[column].str.strip()
-    missing = values.str.lower().isin(_MISSING).to_numpy()
-    if missing.any():
-        raise InputError(
-            "value missing", source=source, where=f"row {int(missing.argmax()) + 1}, column {column!r}",
-            expected="a value in every row",
-        )  # fmt: skip
+    missing = values.str.lower().isin(_MISSING)
+    refuse_rows(missing, "value missing", source=source, column=column, expected="a value in every row")
     return np.asarray(pd.factorize(values)[0], dtype=np.intp)
 
 
@@ -65,13 +61,10 @@ def require_same(amounts: NDArray[np.generic], of_record: Keys, what: str, sourc
         Names the first row that has another.
     """
     first = np.unique(of_record, return_index=True)[1][of_record]
-    differs = amounts != amounts[first]
-    if differs.any():
-        row = int(differs.argmax())
-        raise InputError(
-            f"records of one person differ in {what}", source=source, where=f"row {row + 1}, column {column!r}",
-            expected=f"that of row {int(first[row]) + 1}, which is of the same person",
-        )  # fmt: skip
+    refuse_rows(
+        amounts != amounts[first], f"records of one person differ in {what}", source=source, column=column,
+        expected=lambda row: f"that of row {int(first[row]) + 1}, which is of the same person",
+    )  # fmt: skip
 
 
 def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path) -> None:
@@ -84,13 +77,10 @@ def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path
     """
     person = keys_of_records(frame, column, source)
     first = np.unique(person, return_index=True)[1][person]
-    again = first != np.arange(len(person))
-    if again.any():
-        row = int(again.argmax())
-        raise InputError(
-            "a second row of one person", source=source, where=f"row {row + 1}, column {column!r}",
-            expected=f"one row for each subject, who decides alone; row {int(first[row]) + 1} is of the same",
-        )  # fmt: skip
+    refuse_rows(
+        first != np.arange(len(person)), "a second row of one person", source=source, column=column,
+        expected=lambda row: f"one row for each subject, who decides alone; row {int(first[row]) + 1} is of the same",
+    )  # fmt: skip
 
 
 def refuse_keys(content: Mapping[str, Any], keep: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, require_distinct
 from reidsim.scenarios.adversary_schema import AdversarySection, WeightedAdversarySection, check_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
@@ -17,6 +17,18 @@ class PoliciesSection(Section):
     """What a publisher may do."""
 
     policies: Annotated[tuple[str, ...], Field(min_length=1)] = Field(description="policies that are compared")
+
+    def require_policies(self) -> None:
+        """Check that policies are listed, and none of them twice.
+
+        Raises
+        ------
+        InputError
+            Names the policy that is repeated.
+        """
+        if not self.policies:
+            raise InputError("the list is empty", where="policies", found=[], expected="at least one policy")
+        require_distinct("listed twice", self.policies, where="policies")
 
 
 class PublisherScenario(ScenarioHead):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, require_distinct
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.measures import columns_of
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
@@ -58,7 +58,7 @@ class RobustnessSection(Section):
 
     @model_validator(mode="after")
     def _once(self) -> RobustnessSection:
-        _refuse_repeated(self.criteria, "criteria")
+        require_distinct("given twice", self.criteria, where="criteria")
         return self
 
 
@@ -161,8 +161,8 @@ class StressSection(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> StressSection:
-        _refuse_repeated(self.outputs, "outputs")
-        _refuse_repeated(self.policies, "policies")
+        require_distinct("given twice", self.outputs, where="outputs")
+        require_distinct("given twice", self.policies, where="policies")
         return self
 
     @property
@@ -170,9 +170,3 @@ class StressSection(Section):
         """Whether the section says what to work out."""
         parts = (self.sensitivity, self.robustness, self.discovery, self.map)
         return any(part is not None for part in parts) or bool(self.beliefs) or self.guarantee
-
-
-def _refuse_repeated(values: tuple[object, ...], where: str) -> None:
-    repeated = [value for value in values if values.count(value) > 1]
-    if repeated:
-        raise InputError("given twice", where=where, found=repeated[0])

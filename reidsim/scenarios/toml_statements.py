@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -124,13 +123,3 @@ def sections_of(path: KeyPath, value: Any) -> Iterator[tuple[KeyPath, dict[str, 
     for key, below in value.items():
         if isinstance(below, dict):
             yield from sections_of((*path, key), below)
-
-
-def quoted(part: str) -> str:
-    """Return a part of a key path as a header writes it."""
-    return part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else json.dumps(part, ensure_ascii=False)
-
-
-def literal(value: Any) -> str:
-    """Return a number, text or list of them as TOML writes it, which is as JSON does."""
-    return json.dumps(value, ensure_ascii=False)

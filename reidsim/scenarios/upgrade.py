@@ -17,19 +17,18 @@ from typing import Any
 from reidsim.bundled import resolve
 from reidsim.errors import InputError
 from reidsim.scenarios.asked import section
-from reidsim.scenarios.former_keys import FORMER_GAMES, FORMER_KEYS, FormerKey, former_keys
+from reidsim.scenarios.former_keys import FORMER_GAMES, FORMER_KEYS, FormerKey, former_keys, holds
 from reidsim.scenarios.load import load_scenario, scenario_content
 from reidsim.scenarios.registry import DEFAULT_KIND
 from reidsim.scenarios.toml_statements import (
     KeyPath,
     Statement,
     comment_of,
-    literal,
-    quoted,
     sections_of,
     statements_of,
     written_path,
 )
+from reidsim.toml_text import inline_toml, toml_key
 from reidsim.validation import read_toml
 
 _FULL_DOMAIN = "full-domain"
@@ -95,8 +94,8 @@ def _play_rounds_as_before(editor: _Editor, merged: dict[str, Any]) -> None:
         return
     # Types that were said to attack once linked on what is shared alone.
     inferred = [stage.get("infers", "surname") for stage in stages[:-1]]
-    on, resource = stages[-1].get("on"), literal(stages[-1].get("resource"))
-    shared = literal([name for name in on if name not in inferred] if isinstance(on, list) else [])
+    on, resource = stages[-1].get("on"), inline_toml(stages[-1].get("resource", ""))
+    shared = inline_toml([name for name in on if name not in inferred] if isinstance(on, list) else [])
     for name in types:
         if section(types, name).get("planner") == "one-shot":
             line = f'stages = [{{ stage = "identify", resource = {resource}, on = {shared} }}]'
@@ -275,7 +274,7 @@ class _Editor:
         """Write a key, or the keys that its value holds, below a header of their own."""
         path = (*_parts(former.now), *statement.path[former.key.count(".") + 1 :])
         for place, keys in sections_of(path, statement.value):
-            below = [Statement([f"{key} = {literal(value)}{self.end}"], (*place, key), (key,), value=value)
+            below = [Statement([f"{key} = {inline_toml(value)}{self.end}"], (*place, key), (key,), value=value)
                      for key, value in keys.items()]  # fmt: skip
             self._insert_below(self._header(place), below)
         statement.lines, statement.dropped = [], True
@@ -290,7 +289,7 @@ class _Editor:
         """Return the header of a section, added at the end if there is none."""
         header = next((e for e in self.statements if e.is_header and not e.dropped and e.path == section), None)
         if header is None:
-            written = ".".join(map(quoted, section))
+            written = ".".join(map(toml_key, section))
             self._end_line(self.statements[-1])
             header = Statement([f"[{written}]{self.end}"], section, section, is_header=True)
             self.statements += [Statement([self.end]), header]
@@ -360,7 +359,7 @@ class _Editor:
             for part in reversed(statement.path):
                 content = {part: content}
         at = ".".join(statement.path)
-        return [former for former in self._former if former.key.startswith(f"{at}.") and _holds(content, former.key)]
+        return [former for former in self._former if former.key.startswith(f"{at}.") and holds(content, former.key)]
 
     def _rename(self, statement: Statement, former: FormerKey) -> None:
         now, was = _parts(former.now), _parts(former.key)
@@ -390,11 +389,3 @@ def _commented(line: str) -> str:
 
 def _parts(key: str) -> KeyPath:
     return tuple(key.split("."))
-
-
-def _holds(content: Any, key: str) -> bool:
-    for part in key.split("."):
-        if not isinstance(content, dict) or part not in content:
-            return False
-        content = content[part]
-    return True

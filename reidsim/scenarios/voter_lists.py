@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, require_among
+from reidsim.errors import InputError, listed, locating, require_among
 from reidsim.populations.sampling import UNKNOWN
 from reidsim.populations.voter_list import VOTING_AGE
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile
@@ -118,7 +118,5 @@ def _tells(profile: VoterProfile, fact: str) -> bool:
 
 
 def _profile(state: str) -> VoterProfile:
-    try:
+    with locating(where="states"):
         return voter_profile(state)
-    except InputError as error:
-        raise error.located(where="states") from None

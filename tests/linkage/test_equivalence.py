@@ -116,6 +116,7 @@ def test_distinct_rows_are_those_of_a_set(rows):
     first, kind = distinct_rows(columns, len(rows))
     assert len(first) == len(set(rows))
     assert [rows[first[k]] for k in kind] == rows
+    assert [rows[k] for k in first] == sorted(set(rows))
 
 
 def test_distinct_rows_of_more_columns_than_a_number_can_hold():

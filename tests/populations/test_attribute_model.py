@@ -1,6 +1,6 @@
 """Attribute models: exact expected counts, draws within their multinomial bounds, the same bytes for the same seed."""
 
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ from reidsim.populations.attribute_model import draw
 from reidsim.populations.attribute_model.draw import (
     attribute_model_population,
     draw_counts,
-    draw_individuals,
     expected_counts,
 )
 from reidsim.populations.attribute_model.model import AttributeModel, build_model
@@ -168,25 +167,6 @@ def test_counts_are_drawn_with_the_shares(town: Path) -> None:
         assert within_five_deviations(sum(distances), degrees * len(distances))
 
 
-def test_individuals_are_drawn_with_the_shares(town: Path) -> None:
-    model = model_of(town)
-    codes = draw_individuals(model, 200_000, 1)
-    assert codes.dtype == np.int32
-    assert within_five_deviations(*chi_square(model, codes, np.ones(len(codes))))
-
-
-def test_individuals_are_independent_of_the_pieces_they_are_drawn_in(town: Path) -> None:
-    model = model_of(town)
-    everybody = draw_individuals(model, 150_000, 1)
-    cuts = [0, 1, 65_535, 65_537, 131_072, 150_000]
-    pieces = [draw_individuals(model, b - a, 1, first=a) for a, b in pairwise(cuts)]
-    assert np.concatenate(pieces).tobytes() == everybody.tobytes()
-    assert draw_individuals(model, 9, 1, first=140_000).tobytes() == everybody[140_000:140_009].tobytes()
-    assert draw_individuals(model, 0, 1).shape == (0, 4)
-    # No two blocks have the same people.
-    assert (everybody[:65_536] != everybody[65_536:131_072]).any(axis=1).mean() > 0.9
-
-
 def test_counts_are_independent_of_how_many_cells_are_split_at_a_time(
     town: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,9 +209,8 @@ def test_nobody_is_lost_and_nobody_is_where_the_share_is_0(
     ]
     model = build_model(validated(AttributeModelRecipe, section, "made up"), Path())
     cells, counts = draw_counts(model, people, seed)
-    codes = draw_individuals(model, people, seed)
     assert counts.sum() == people
-    for a, b in [*cells.tolist(), *codes.tolist()]:
+    for a, b in cells.tolist():
         assert first[a] > 0
         # Values of b come in the order in which they are first seen, which is by number: b0, b1, ...
         assert second[a][b] > 0

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.errors import InputError
-from reidsim.populations.domain import Attribute, Domain, mixed_radix_keys, unique_rows
+from reidsim.populations.domain import Attribute, Domain, mixed_radix_keys
 
 AGE = Attribute("age", ("47", "48", "90+"))
 SEX = Attribute("sex", ("Female", "Male"))
@@ -141,16 +141,6 @@ def test_keys_are_equal_exactly_when_rows_are_and_in_their_order(drawn):
     keys = domain.keys(codes)
     every = list(itertools.product(*(range(size) for size in domain.shape)))
     assert keys.tolist() == [every.index(tuple(row)) for row in codes.tolist()]
-
-
-@given(drawn=coded_rows())
-def test_distinct_rows_are_found_once_each(drawn):
-    domain, codes = drawn
-    first, inverse = unique_rows(codes, domain.shape)
-    kinds = codes[first]
-    assert sorted(map(tuple, kinds.tolist())) == list(map(tuple, kinds.tolist()))
-    assert len({tuple(row) for row in codes.tolist()}) == len(first)
-    np.testing.assert_array_equal(kinds[inverse], codes)
 
 
 def test_domains_too_large_for_64_bit_keys_are_rejected():

@@ -33,9 +33,9 @@ from reidsim.reports.page.repeat import repeating_command
 from reidsim.reports.page.report import report_page, report_text, write_report
 from reidsim.reports.page.risk_distribution import UPPER_ENDS, class_shares
 from reidsim.reports.page.stored_run import open_results
-from reidsim.reports.page.toml_text import toml_text
 from reidsim.scenarios.load import LoadedScenario, load_scenario, scenario_content
 from reidsim.scenarios.registry import kind_named
+from reidsim.toml_text import toml_text
 
 TOWN = Path(__file__).parents[1] / "scenarios" / "town"
 TOWN_SCENARIO = load_scenario(TOWN / "town.toml", seed=1).scenario

@@ -10,7 +10,7 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, not_among
+from reidsim.errors import InputError, not_among, require_distinct
 from reidsim.linkage.equivalence import distinct_rows
 
 Floats = NDArray[np.float64]
@@ -74,11 +74,7 @@ class SourceProfile:
         if not self.price >= 0:
             raise InputError("negative price", where="price", found=self.price, expected="0 or more")
         named = [name for group in self.groups for name in group.attributes]
-        repeated = [name for name in named if named.count(name) > 1]
-        if repeated:
-            raise InputError(
-                "groups overlap", where="groups", found=repeated[0], expected="each attribute in one group only"
-            )
+        require_distinct("groups overlap", named, where="groups", expected="each attribute in one group only")
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.attempt import Attempt
+from reidsim.adversaries.attempt import Attempt, of_rows
 from reidsim.adversaries.multistage.stages import Identify, Inference, InferSurname, Stage
 from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response
-from reidsim.errors import InputError, require_among
+from reidsim.errors import InputError, require_among, require_distinct
 from reidsim.linkage.number_checks import check_share
 from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.releases.strategy_space import Floats, Rows
@@ -139,9 +139,7 @@ class MultistageAttack:
             kinds = [type(stage).__name__ for stage in self.stages]
             raise InputError("stages out of order", found=kinds, expected="inferences, then Identify once, at the end")
         inferred = [stage.infers for stage in self.inferences]
-        repeated = [name for name in inferred if inferred.count(name) > 1]
-        if repeated:
-            raise InputError("attribute inferred by two stages", found=repeated[0])
+        require_distinct("attribute inferred by two stages", inferred)
 
     @property
     def inferences(self) -> tuple[Inference, ...]:
@@ -185,7 +183,7 @@ class MultistageAttack:
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> StagedAttempt:
         """Return what an attempt by the best plan would be worth; see `Weighing` and `respond`."""
-        gain, cost = _of_rows(self.gain, rows), _of_rows(self.cost, rows)
+        gain, cost = of_rows(self.gain, rows), of_rows(self.cost, rows)
         if isinstance(linkage, PlanLinkage) and linkage.plan_believed is not None:
             believed_by_plan, success_by_plan, prices = linkage.plan_believed, linkage.plan_success, linkage.prices
         else:
@@ -203,17 +201,8 @@ class MultistageAttack:
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> PlannedResponse:
         """Return the reply to each record; a linkage without plans is linked on what is released alone."""
         attempt = self.weigh(linkage, rows)
-        attacks = attempt.pays
-        return PlannedResponse(
-            attacks=attacks,
-            success=attempt.success,
-            believed_success=attempt.believed_success,
-            adversary_payoff=np.where(attacks, attempt.payoff, 0.0),
-            exploits=attacks.astype(np.float64),
-            gain=attempt.gain,
-            plan=attempt.plan,
-            used=attempt.used,
-        )
+        reply = attempt.made(attempt.pays)
+        return PlannedResponse(**vars(reply), plan=attempt.plan, used=attempt.used)
 
 
 def best_plan(gain: float | Floats, believed: Floats, prices: Floats) -> NDArray[np.int64]:
@@ -258,7 +247,3 @@ def _guesses(sizes: NDArray[np.generic]) -> Floats:
     """Return 1 / size, 0 where nobody matches, shape (1, n)."""
     people = np.asarray(sizes, dtype=np.float64)
     return np.where(people > 0, 1.0 / np.maximum(people, 1.0), 0.0)[None]
-
-
-def _of_rows(amount: float | Floats, rows: Rows | None) -> float | Floats:
-    return amount if rows is None or np.ndim(amount) == 0 else np.asarray(amount)[rows]

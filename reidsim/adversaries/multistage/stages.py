@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, listed, require_distinct
 from reidsim.linkage.number_checks import check_share
 from reidsim.linkage.surname_inference.tmrca import Ancestry
 
@@ -118,9 +118,7 @@ def _check_price(price: float) -> None:
 
 
 def _check_distinct(where: str, names: tuple[str, ...]) -> None:
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        raise InputError("attribute named twice", where=where, found=repeated[0])
+    require_distinct("attribute named twice", names, where=where)
     if isinstance(names, str) or not names:
         raise InputError(
             "no attributes", where=where, found=names, expected=f"names such as {listed(('age', 'state'))}"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, nearest, require_among
+from reidsim.errors import InputError, listed, locating, nearest, require_among
 from reidsim.linkage.number_checks import check_whole
 
 Integers = NDArray[np.int64]
@@ -54,10 +55,8 @@ class PersonTable:
         for column, values in given.items():
             if np.ndim(values) != 1:
                 raise InputError("column is not a list", source=self.name, where=column, found=np.shape(values))
-            try:
+            with locating(self.name):
                 checked[column] = check_whole(column, values)
-            except InputError as error:
-                raise error.located(self.name) from None
         lengths = {column: len(values) for column, values in (*checked.items(), *self.missing.items())}
         if len(set(lengths.values())) > 1:
             raise InputError("columns differ in length", source=self.name, found=lengths)
@@ -66,11 +65,7 @@ class PersonTable:
         lacking = {column: where for column, where in self.missing.items() if where.any()}
         object.__setattr__(self, "missing", MappingProxyType(lacking))
 
-    def __reduce__(
-        self,
-    ) -> tuple[
-        type[PersonTable], tuple[str, dict[str, Integers], Integers | None, dict[str, NDArray[np.bool_]]]
-    ]:  # fmt: skip
+    def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle as it was made: what protects the columns from changes cannot be pickled."""
         return type(self), (self.name, dict(self.columns), self.counts, dict(self.missing))
 
@@ -179,12 +174,7 @@ class MultistageWorld:
                 )
         object.__setattr__(self, "resources", MappingProxyType(dict(self.resources)))
 
-    def __reduce__(
-        self,
-    ) -> tuple[
-        type[MultistageWorld],
-        tuple[PersonTable, dict[str, PersonTable], NDArray[np.bool_] | None, dict[str, ListedTargets], bool],
-    ]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle as it was made; see `PersonTable`."""
         return type(self), (self.targets, dict(self.resources), self.registered, dict(self.lists), self.by_coverage)
 

@@ -10,14 +10,13 @@ import numpy as np
 import pandas as pd
 
 from reidsim.engine.memory import build_within_memory
-from reidsim.engine.results import Clock, Result, make_manifest
+from reidsim.engine.results import Result, begun, make_manifest
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, UTILITY, averages
 from reidsim.games.shapley import exact_shares, sampled_shares
 from reidsim.measures import Measure, columns_of
 from reidsim.random_streams import random_stream
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
@@ -83,10 +82,7 @@ def attributes_loaded(
     InputError
         If the scenario is of another kind, or a file it names cannot be used.
     """
-    clock, report = Clock(), progress or (lambda task, done, total: None)
-    report(f"reading {loaded.name}", 0, 1)
-    loaded.makers()
-    kind = kind_of(loaded.scenario)
+    kind, clock, report = begun(loaded, progress)
     study = build_within_memory(loaded)
     columns = kind.dropped_columns(study)
     clock.lap("build")

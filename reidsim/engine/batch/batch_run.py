@@ -6,9 +6,9 @@ import contextlib
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import pandas as pd
 
@@ -38,7 +38,7 @@ from reidsim.engine.batch.job import Ended, Job, R, content_of_job
 from reidsim.engine.batch.journal import JOURNAL, damaged_lines, keeps_runs
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
-from reidsim.engine.batch.result import BatchAnalysis, BatchResult, batch_analysis, batch_warnings
+from reidsim.engine.batch.result import BatchAnalysis, BatchResult, analysis_among, batch_analysis, batch_warnings
 from reidsim.engine.batch.runner import run_tasks, tasks_of
 from reidsim.engine.batch.tables import batch_tables
 from reidsim.engine.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT
@@ -55,27 +55,21 @@ from reidsim.wording import counted
 _NOT_COMPLETE = (FAILED, TIMEOUT, KILLED)
 
 
+class Keeping(TypedDict, total=False):
+    """How a batch is kept, told and drawn; see `run_job`."""
+
+    folder: Path | None
+    resume: bool
+    rerun_failed: bool
+    progress: Progress | None
+    illustrate: Illustrator | None
+
+
 def run_batch_loaded(
-    loaded: LoadedScenario[ScenarioHead],
-    executor: Executor | None = None,
-    *,
-    folder: Path | None = None,
-    resume: bool = False,
-    rerun_failed: bool = False,
-    progress: Progress | None = None,
-    illustrate: Illustrator | None = None,
+    loaded: LoadedScenario[ScenarioHead], executor: Executor | None = None, **keeping: Unpack[Keeping]
 ) -> RunResult:
     """Run every point and replication of a scenario that has been read; see `reidsim.run_batch`."""
-    return run_job(
-        ScenarioJob(),
-        loaded,
-        executor,
-        folder=folder,
-        resume=resume,
-        rerun_failed=rerun_failed,
-        progress=progress,
-        illustrate=illustrate,
-    )
+    return run_job(ScenarioJob(), loaded, executor, **keeping)
 
 
 def run_job(
@@ -227,9 +221,7 @@ class ScenarioJob(Job[RunResult]):
 
     def stored(self, ended: Ended) -> RunResult:
         """Return them as the folder has them."""
-        known = {field.name for field in fields(BatchAnalysis)}
-        tables = {name: table for name, table in ended.tables.items() if name in known}
-        return _result(ended, lambda: replace(BatchAnalysis(), **tables))  # type: ignore[arg-type]
+        return _result(ended, lambda: analysis_among(ended.tables))
 
 
 def _result(ended: Ended, analysis: Callable[[], BatchAnalysis]) -> RunResult:

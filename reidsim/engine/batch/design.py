@@ -104,6 +104,11 @@ def has_numbered_replications(scenario: ScenarioHead) -> bool:
     return kind_of(scenario).numbers_draws and getattr(scenario, "agents", None) is None
 
 
+def draw_of(scenario: ScenarioHead, replication: int) -> int:
+    """Return which draw of its study a run of cross-play is about; 0 where replications are not numbered."""
+    return replication if has_numbered_replications(scenario) else 0
+
+
 def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
     """Return the points of a scenario's sweep crossed with those drawn from its uncertain parameters.
 
@@ -124,7 +129,7 @@ def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
         if scenario.sweep is not None:
             swept = sweep_points(scenario.sweep, own_values(loaded, scenario.sweep.one_at_a_time))
         drawn = None if scenario.uncertainty is None else draw_points(scenario.uncertainty, scenario.seed)
-    points = swept if drawn is None else _crossed(swept, drawn)
+    points = swept if drawn is None else swept.merge(drawn, how="cross")
     samples = 1 if drawn is None else len(drawn)
     return Design(points, scenario.replications, tuple(map(str, swept.columns)), samples)
 
@@ -319,13 +324,6 @@ def _column(values: list[Any]) -> pd.Series[Any]:
     if kinds <= {int, float} or kinds == {bool}:
         return pd.Series(values)
     return pd.Series(values, dtype=object)
-
-
-def _crossed(swept: pd.DataFrame, drawn: pd.DataFrame) -> pd.DataFrame:
-    n_swept, n_drawn = len(swept), len(drawn)
-    above = swept.loc[np.repeat(np.arange(n_swept), n_drawn)].reset_index(drop=True)
-    below = drawn.loc[np.tile(np.arange(n_drawn), n_swept)].reset_index(drop=True)
-    return pd.concat([above, below], axis=1)
 
 
 def _tabular(column: pd.Series[Any]) -> pd.Series[Any]:

@@ -7,6 +7,7 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +15,7 @@ from typing import Any
 
 from reidsim.engine.batch.tasks import RunOutcome, RunTask
 from reidsim.errors import InputError
+from reidsim.interrupts import tell_kept
 
 JOURNAL = "journal.jsonl"
 
@@ -114,6 +116,17 @@ def keeps_runs(folder: Path) -> bool:
     """Tell whether a folder has a journal with any run in it."""
     journal = folder / JOURNAL
     return journal.is_file() and journal.stat().st_size > 0
+
+
+@contextmanager
+def telling_kept(folder: Path | None, how_to_go_on: str) -> Iterator[None]:
+    """Note what is kept in a folder of runs when this block ends before its time, and how to go on from there."""
+    try:
+        yield
+    except BaseException:
+        if folder is not None and keeps_runs(folder):
+            tell_kept(f"runs that ended are kept in {folder}: {how_to_go_on}")
+        raise
 
 
 def not_kept(path: Path, error: OSError) -> InputError:

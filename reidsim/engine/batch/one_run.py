@@ -53,10 +53,6 @@ class ScenarioWork:
     design: Design | None = None
     studies: Studies = field(default_factory=Studies, repr=False, compare=False)
 
-    def __reduce__(self) -> tuple[type[ScenarioWork], tuple[LoadedScenario[ScenarioHead], Design | None]]:
-        """Leave the studies behind when it is sent to another process."""
-        return ScenarioWork, (self.loaded, self.design)
-
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
         """Do the run of a task; return its tables and warnings."""
         loaded = at_point(self.loaded, task.values, task.seed)

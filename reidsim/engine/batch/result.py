@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import pandas as pd
 
@@ -79,15 +80,15 @@ class BatchResult(RunResult):
 def batch_analysis(tables: Mapping[str, pd.DataFrame], design: Design) -> BatchAnalysis:
     """Work out the statistics of a batch."""
     found = measured(tables["runs"], design)
-    return BatchAnalysis(
-        statistics=statistics_table(found),
-        differences=differences_table(found),
-        distributions=tables.get("distributions", pd.DataFrame()),
-        runtimes=tables.get("runtimes", pd.DataFrame()),
-        rounds=tables.get("rounds", pd.DataFrame()),
-        adversaries=tables.get("adversaries", pd.DataFrame()),
-        through=tables.get("through", pd.DataFrame()),
-    )
+    worked_out = {"statistics": statistics_table(found), "differences": differences_table(found)}
+    return analysis_among({**tables, **worked_out})
+
+
+def analysis_among(tables: Mapping[str, pd.DataFrame]) -> BatchAnalysis:
+    """Return the analysis among the tables of a batch."""
+    known = {each.name for each in fields(BatchAnalysis)}
+    found: dict[str, Any] = {name: table for name, table in tables.items() if name in known}
+    return BatchAnalysis(**found)
 
 
 def batch_warnings(outcomes: Sequence[RunOutcome], design: Design, runs: pd.DataFrame) -> tuple[str, ...]:

@@ -54,11 +54,7 @@ class Measured:
 
     def columns(self, of_groups: pd.DataFrame | None = None) -> pd.DataFrame:
         """Return the columns that say what rows of a table are about, groups changing fastest."""
-        groups = self.groups if of_groups is None else of_groups
-        n_swept, n_groups = len(self.swept), len(groups)
-        above = self.swept.loc[np.repeat(np.arange(n_swept), n_groups)].reset_index(drop=True)
-        below = groups.iloc[np.tile(np.arange(n_groups), n_swept)].reset_index(drop=True)
-        return pd.concat([above, below], axis=1)
+        return self.swept.merge(self.groups if of_groups is None else of_groups, how="cross")
 
 
 def measured(runs: pd.DataFrame, design: Design) -> Measured:

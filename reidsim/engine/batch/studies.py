@@ -39,6 +39,10 @@ class Studies(threading.local):
         self._points: dict[str, AmountPoints | None] = {}
         self._together: tuple[object, Callable[[int], Mapping[str, PolicyOutcome]]] | None = None
 
+    def __reduce__(self) -> tuple[type[Studies], tuple[Use]]:
+        """Leave the studies behind when they are sent to another process."""
+        return Studies, (self._use,)
+
     def get(self, loaded: LoadedScenario[ScenarioHead]) -> Study[Any]:
         """Return the study of a scenario: one that is kept, with the amounts of the scenario, or a new one.
 

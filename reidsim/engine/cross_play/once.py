@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.engine.batch.design import Design, at_point, has_numbered_replications
+from reidsim.engine.batch.design import Design, at_point, draw_of
 from reidsim.engine.batch.one_run import columns_of_table
 from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
 from reidsim.engine.cross_play.options import CrossPlayOptions
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.games.cross_play import CrossPlay
 from reidsim.games.cross_play import cross_play as play_all
 from reidsim.games.defenders.defender import Defender
@@ -128,22 +128,13 @@ class CrossPlayWork:
     options: CrossPlayOptions
     _studies: Studies = field(default_factory=lambda: Studies("cross-play"), init=False, repr=False, compare=False)
 
-    def __reduce__(
-        self,
-    ) -> tuple[type[CrossPlayWork], tuple[LoadedScenario[ScenarioHead], Design, CrossPlayOptions]]:
-        """Leave the studies behind when it is sent to another process."""
-        return CrossPlayWork, (self.loaded, self.design, self.options)
-
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
         """Do the run of a task; return its tables and warnings."""
         loaded = at_point(self.loaded, task.values, task.seed)
-        draw = task.replication if has_numbered_replications(loaded.scenario) else 0
-        try:
-            table = table_of(self._studies.get(loaded), self.options, draw)
+        with locating(loaded.path):
+            table = table_of(self._studies.get(loaded), self.options, draw_of(loaded.scenario, task.replication))
             play = table.play(_silent)
             replies = table.replies(play, self.options, _silent)
-        except InputError as error:
-            raise error.located(loaded.path) from None
         tables, left_out = {"runs": columns_of_table(play.table)}, (*table.left_out, *play.left_out)
         if replies is not None:
             tables |= {name: columns_of_table(found) for name, found in tables_of(replies).items()}
@@ -164,11 +155,9 @@ class CrossPlayWork:
             If it cannot.
         """
         loaded = at_point(self.loaded, task.values, task.seed)
-        try:
+        with locating(loaded.path):
             study = self._studies.get(loaded)
-            table_of(study, self.options, task.replication if has_numbered_replications(loaded.scenario) else 0)
-        except InputError as error:
-            raise error.located(loaded.path) from None
+            table_of(study, self.options, draw_of(loaded.scenario, task.replication))
         return study.fingerprint
 
 

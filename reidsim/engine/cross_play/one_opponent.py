@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from reidsim.engine.batch.design import at_point, has_numbered_replications
+from reidsim.engine.batch.design import at_point, draw_of
 from reidsim.engine.batch.one_run import run_tables
 from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
 from reidsim.engine.cross_play.once import Table, table_of
 from reidsim.engine.cross_play.options import CrossPlayOptions
-from reidsim.errors import InputError, not_among
+from reidsim.errors import locating, not_among
 from reidsim.games.cross_play import Opponent
 from reidsim.games.defenders.defender import outcome_of, paid_in
 from reidsim.games.equilibrium import Equilibrium
@@ -40,20 +40,14 @@ class OpponentWork:
     informed: bool
     _studies: Studies = field(default_factory=Studies, init=False, repr=False, compare=False)
 
-    def __reduce__(self) -> tuple[type[OpponentWork], tuple[LoadedScenario[ScenarioHead], tuple[str, ...], bool]]:
-        """Leave the studies behind when it is sent to another process."""
-        return OpponentWork, (self.loaded, self.policies, self.informed)
-
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
         """Do the run of a task; return its tables and warnings."""
         values = dict(task.values)
         comes = values.pop(WHO_COMES)
         loaded = at_point(self.loaded, values, task.seed)
-        draw = task.replication if has_numbered_replications(loaded.scenario) else 0
-        try:
+        draw = draw_of(loaded.scenario, task.replication)
+        with locating(loaded.path):
             return self._play(table_of(self._studies.get(loaded), CrossPlayOptions(), draw), comes)
-        except InputError as error:
-            raise error.located(loaded.path) from None
 
     def _play(self, table: Table, comes: str) -> tuple[Tables, tuple[str, ...]]:
         kind, study = kind_of(table.study.scenario), table.study

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
 from reidsim.deprecation import formerly
 from reidsim.engine.batch import Executor
-from reidsim.engine.batch.batch_run import run_job
+from reidsim.engine.batch.batch_run import Keeping, run_job
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.executors.choice import executor_named
 from reidsim.engine.batch.job import Ended, Job
@@ -19,13 +19,12 @@ from reidsim.engine.cross_play.once import CrossPlayWork, table_of, tables_of
 from reidsim.engine.cross_play.options import CrossPlayOptions
 from reidsim.engine.cross_play.result import CrossPlayResult, replies_among, with_equilibria
 from reidsim.engine.memory import build_within_memory
-from reidsim.engine.results import Clock, Illustrator, make_manifest
-from reidsim.errors import InputError
+from reidsim.engine.results import begun, make_manifest
+from reidsim.errors import InputError, locating
 from reidsim.games.double_oracle import Sum
 from reidsim.progress import watched
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.named_adversaries import WHO_COMES, who_may_come, whoever_comes
-from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
@@ -141,45 +140,28 @@ def has_several_plays(scenario: ScenarioHead) -> bool:
 def cross_play_loaded(
     loaded: LoadedScenario[ScenarioHead],
     options: CrossPlayOptions | None = None,
-    *,
     executor: Executor | None = None,
-    folder: Path | None = None,
-    resume: bool = False,
-    rerun_failed: bool = False,
-    progress: Progress | None = None,
-    illustrate: Illustrator | None = None,
+    **keeping: Unpack[Keeping],
 ) -> CrossPlayResult:
     """Play every defender against every adversary of a scenario that has been read; see `cross_play`."""
     options, loaded = options or CrossPlayOptions(), whoever_comes(loaded)
     if not has_several_plays(loaded.scenario):
-        return _once(loaded, options, progress or (lambda task, done, total: None))
-    return run_job(
-        CrossPlayJob(options),
-        loaded,
-        executor,
-        folder=folder,
-        resume=resume,
-        rerun_failed=rerun_failed,
-        progress=progress,
-        illustrate=illustrate,
-    )
+        return _once(loaded, options, keeping.get("progress"))
+    return run_job(CrossPlayJob(options), loaded, executor, **keeping)
 
 
-def _once(loaded: LoadedScenario[ScenarioHead], options: CrossPlayOptions, report: Progress) -> CrossPlayResult:
+def _once(
+    loaded: LoadedScenario[ScenarioHead], options: CrossPlayOptions, progress: Progress | None
+) -> CrossPlayResult:
     """Play at the scenario's own values; what cannot be played is an error of the call, not of a run."""
-    clock = Clock()
-    report(f"reading {loaded.name}", 0, 1)
-    loaded.makers()
-    kind = kind_of(loaded.scenario)
-    try:
+    kind, clock, report = begun(loaded, progress)
+    with locating(loaded.path):
         # Before people are read, so that games in which nobody decides are told at once.
         kind.policies_of(loaded.scenario)
         table = table_of(build_within_memory(loaded, "cross-play"), options)
         clock.lap("build")
         play = table.play(report)
         replies = table.replies(play, options, report)
-    except InputError as error:
-        raise error.located(loaded.path) from None
     clock.lap("play")
     facts = {"cross_play": options.facts, "own_adversary": table.opponents.own, **kind.facts(table.study)}
     manifest = make_manifest(loaded, clock.laps, facts)

@@ -11,6 +11,7 @@ from reidsim.engine.batch.design import check_points, sweep_points
 from reidsim.engine.distributions import LEVELS
 from reidsim.engine.stress.designs import design_points, robustness_points, sensitivity_design
 from reidsim.engine.stress.outcomes import (
+    Planning,
     can_be_played_at_once,
     chosen_outputs,
     chosen_policies,
@@ -62,7 +63,9 @@ def check_stress(loaded: LoadedScenario[ScenarioHead]) -> None:
     section = wanted_parts(loaded.scenario)
     with locating(loaded.path):
         check_section(loaded, section)
-        for points in _all_points(loaded.scenario, section):
+        for points, planning in points_of_parts(loaded.scenario, section):
+            if planning == "as-believed":
+                points = points.assign(**believed_values(loaded.scenario, map(str, points.columns)))
             check_points(loaded, Design(points.drop(columns=WHO_COMES) if says_who_comes(points) else points))
 
 
@@ -104,22 +107,16 @@ def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) 
         raise InputError("of record-level games only", where="stress.guarantee")
 
 
-def _all_points(scenario: ScenarioHead, section: StressSection) -> Iterator[pd.DataFrame]:
-    """Yield the points of every part, as `reidsim.engine.stress.run` works them out."""
+def points_of_parts(scenario: ScenarioHead, section: StressSection) -> Iterator[tuple[pd.DataFrame, Planning]]:
+    """Yield the points of every part, and how it is planned there; beliefs of curves are among their points."""
     if section.sensitivity is not None:
         uncertainty = uncertainty_of(scenario)
-        points = design_points(uncertainty, sensitivity_design(uncertainty, section.sensitivity, scenario.seed))
-        yield _planned(scenario, points, section.planning)
+        design = sensitivity_design(uncertainty, section.sensitivity, scenario.seed)
+        yield design_points(uncertainty, design), section.planning
     if section.robustness is not None or section.discovery is not None:
-        samples = None if section.robustness is None else section.robustness.samples
-        points = robustness_points(uncertainty_of(scenario), samples, scenario.seed)
-        yield _planned(scenario, points, "as-believed")
+        samples = (section.robustness or RobustnessSection()).samples
+        yield robustness_points(uncertainty_of(scenario), samples, scenario.seed), "as-believed"
     for _, points in curve_points(scenario, section.beliefs):
-        yield points
+        yield points, "informed"
     if section.map is not None:
-        yield _planned(scenario, sweep_points(section.map.as_sweep()), section.planning)
-
-
-def _planned(scenario: ScenarioHead, points: pd.DataFrame, planning: str) -> pd.DataFrame:
-    """Add what the publisher believes, where it does not know the points."""
-    return points.assign(**believed_values(scenario, map(str, points.columns))) if planning == "as-believed" else points
+        yield sweep_points(section.map.as_sweep()), section.planning

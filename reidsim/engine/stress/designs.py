@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
@@ -68,13 +70,18 @@ def robustness_points(uncertainty: UncertaintySection, samples: int | None, seed
     return draw_points(changed, seed)
 
 
+def are_numbers(values: Iterable[object]) -> bool:
+    """Tell whether all values are numbers; truth values are none."""
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
 def numeric_columns(points: pd.DataFrame, uncertainty: UncertaintySection) -> tuple[list[str], Floats]:
     """Return points as numbers: a value that is no number becomes a column ``key = value`` of zeros and ones."""
     names: list[str] = []
     columns: list[Floats] = []
     for key in points.columns:
         values = points[key].tolist()
-        if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        if are_numbers(values):
             names.append(key)
             columns.append(np.array(values, dtype=np.float64))
             continue

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from reidsim.engine.batch.design import Design, sweep_points
+from reidsim.engine.batch.design import Design
 from reidsim.engine.expected_time import Expected, Seconds, expected_batch, expected_steps
 from reidsim.engine.stopwatch import Stopwatch
-from reidsim.engine.stress.checks import says_who_comes, uncertainty_of, wanted_parts
-from reidsim.engine.stress.designs import design_points, robustness_points, sensitivity_design
+from reidsim.engine.stress.checks import points_of_parts, says_who_comes, wanted_parts
 from reidsim.engine.stress.outcomes import AmountEvaluator, asks_for_people, can_be_played_at_once, chosen_policies
-from reidsim.engine.stress.parts import curve_points
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.stress_schema import RobustnessSection
 from reidsim.scenarios.study import Study
 
 # Points that differ only in money take so little that several are timed.
@@ -39,7 +35,7 @@ def expected_stress(loaded: LoadedScenario[ScenarioHead], study: Study[Any], bui
     scenario = loaded.scenario
     together: list[pd.DataFrame] = []
     apart: list[pd.DataFrame] = []
-    for points in _points_of_parts(loaded):
+    for points, _ in points_of_parts(scenario, wanted_parts(scenario)):
         if says_who_comes(points):
             return None
         at_once = can_be_played_at_once(scenario, tuple(map(str, points.columns)))
@@ -57,22 +53,6 @@ def expected_stress(loaded: LoadedScenario[ScenarioHead], study: Study[Any], bui
         return None
     longest = max(known, key=lambda part: part.high)
     return replace(longest, low=sum(part.low for part in known), high=sum(part.high for part in known))
-
-
-def _points_of_parts(loaded: LoadedScenario[ScenarioHead]) -> Iterator[pd.DataFrame]:
-    """Yield the points of every part of a stress test."""
-    scenario = loaded.scenario
-    section = wanted_parts(scenario)
-    if section.sensitivity is not None:
-        uncertainty = uncertainty_of(scenario)
-        yield design_points(uncertainty, sensitivity_design(uncertainty, section.sensitivity, scenario.seed))
-    if section.robustness is not None or section.discovery is not None:
-        samples = (section.robustness or RobustnessSection()).samples
-        yield robustness_points(uncertainty_of(scenario), samples, scenario.seed)
-    for _, points in curve_points(scenario, section.beliefs):
-        yield points
-    if section.map is not None:
-        yield sweep_points(section.map.as_sweep())
 
 
 def _expected_together(

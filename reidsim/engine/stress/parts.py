@@ -11,7 +11,7 @@ import pandas as pd
 
 from reidsim.engine.batch.design import Design as BatchDesign
 from reidsim.engine.batch.design import scenario_columns, sweep_points
-from reidsim.engine.stress.designs import numeric_columns
+from reidsim.engine.stress.designs import are_numbers, numeric_columns
 from reidsim.engine.stress.discovery import find_boxes
 from reidsim.engine.stress.outcomes import Evaluator, Outcomes, Planning
 from reidsim.engine.stress.planning import belief_key, belief_points
@@ -311,11 +311,10 @@ def _values(key: str, values: SweepValues | None) -> list[Any] | None:
 
 
 def _difference(believed: Any, true: Any) -> float:
-    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (believed, true))
-    return float(believed - true) if numbers else np.nan
+    return float(believed - true) if are_numbers((believed, true)) else np.nan
 
 
 def _numbers_or_text(values: Sequence[Any]) -> list[float] | list[str]:
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+    if are_numbers(values):
         return [float(value) for value in values]
     return [str(value) for value in values]

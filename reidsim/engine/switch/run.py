@@ -10,7 +10,7 @@ import pandas as pd
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.engine.memory import build_within_memory
-from reidsim.engine.results import Clock, make_manifest
+from reidsim.engine.results import begun, make_manifest
 from reidsim.engine.switch.amounts import GAIN, LOSS, Amounts, PlannedAt
 from reidsim.engine.switch.envelope import Envelope, NotConvexError, Stretch, Thresholds
 from reidsim.engine.switch.result import INTERVAL_COLUMNS, SWITCH_COLUMNS, TOGETHER, SwitchResult
@@ -18,7 +18,6 @@ from reidsim.errors import InputError, locating
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
@@ -72,10 +71,7 @@ def switch_loaded(
     >>> from reidsim.scenarios.load import load_scenario
     >>> switch_loaded(load_scenario("wan2015"), "economics.benefit").switches  # doctest: +SKIP
     """
-    clock, report = Clock(), progress or (lambda task, done, total: None)
-    report(f"reading {loaded.name}", 0, 1)
-    loaded.makers()
-    kind = kind_of(loaded.scenario)
+    kind, clock, report = begun(loaded, progress)
     with locating(loaded.path):
         kind.policies_of(loaded.scenario)
         study = build_within_memory(loaded)

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from reidsim.kinds.assessment.asked import sentences
 from reidsim.kinds.assessment.assessing import assess_study, describe_risk
-from reidsim.kinds.assessment.captions import CAPTIONS
 from reidsim.kinds.assessment.measures import MEASURES, MEASURES_OF_PEOPLE
 from reidsim.kinds.assessment.memory import needed_memory
 from reidsim.kinds.assessment.portions import portions
 from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
-from reidsim.measures import Measure
 from reidsim.scenarios.asked import Stored
-from reidsim.scenarios.faces import Figures, Shown
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.study import Played, Progress
+from reidsim.validation import read_toml
 from reidsim.wording import Sentence
 
 
@@ -31,12 +29,10 @@ class AssessmentKind(Kind):
     words = "nobody decides: the risks of a release that is given are assessed"
     schema = RiskScenario
     measures = MEASURES
-    captions = CAPTIONS
+    measures_of_people = MEASURES_OF_PEOPLE
+    captions = read_toml(Path(__file__).with_name("captions.toml"))
+    drawn_by = "reidsim.kinds.assessment.figures.risks"
     decides = ""
-
-    def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
-        """Return the measures in words of records, or of people where these are counted."""
-        return MEASURES_OF_PEOPLE if counted_units(content)[0] == "person" else self.measures
 
     def build(self, loaded: LoadedScenario[Any]) -> RiskStudy:
         """Read the release, or the people of whom samples are drawn."""
@@ -61,12 +57,6 @@ class AssessmentKind(Kind):
     def asked(self, run: Stored) -> Iterator[Sentence]:
         """Yield what a run was asked."""
         return sentences(run)
-
-    def figures(self, result: Shown) -> Figures:
-        """Return the figures of risks."""
-        from reidsim.kinds.assessment.figures.risks import run_figures
-
-        return run_figures(result)
 
 
 ASSESSMENT = AssessmentKind()

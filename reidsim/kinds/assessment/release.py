@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, locating, require_among
+from reidsim.errors import InputError, listed, locating, refuse_rows, require_among
 from reidsim.kinds.assessment.schema import RiskReleaseSection, RiskScenario, TreeSection
 from reidsim.linkage.people import largest_in_groups
 from reidsim.linkage.uniqueness.sample_cells import weights_in
@@ -185,12 +185,8 @@ def _values(
 ) -> tuple[Attribute, ValueTree | None]:
     """Return an attribute's values, and its tree if it has groups or suppressed values."""
     missing = (column == "").to_numpy()
-    if missing.any():
-        raise InputError(
-            "value missing",
-            where=f"row {int(missing.argmax()) + 1}, column {column.name!r}",
-            expected=f"a value, or {SUPPRESSED!r} for one that is suppressed",
-        )
+    expected = f"a value, or {SUPPRESSED!r} for one that is suppressed"
+    refuse_rows(missing, "value missing", column=column.name, expected=expected)
     shown = column[column != SUPPRESSED]
     seen = shown if truth is None else pd.concat([shown, truth[(truth != SUPPRESSED) & (truth != "")]])
     if declared is None and known is None and not len(seen):

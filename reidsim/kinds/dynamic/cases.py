@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.bundled import data_file, resolve
-from reidsim.errors import InputError, locating
+from reidsim.errors import InputError, locating, refuse_rows
 from reidsim.kinds.dynamic.schema import DynamicScenario, EpidemicSection
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.domain import Attribute, Codes, Domain, natural_categories
@@ -136,10 +136,8 @@ def _labels(scenario: DynamicScenario, frame: pd.DataFrame, path: Path) -> pd.Da
     columns = columns_of(scenario)
     labels = select_columns(frame, columns, {}, path)
     for name, column in columns.items():
-        missing = labels[name].eq("").to_numpy()
-        if missing.any():
-            where = f"row {int(missing.argmax()) + 1}, column {column!r}"
-            raise InputError("value missing", source=path, where=where, expected="a value in every row")
+        missing = labels[name].eq("")
+        refuse_rows(missing, "value missing", source=path, column=column, expected="a value in every row")
     return labels
 
 
@@ -159,10 +157,7 @@ def _hierarchy(name: str, attribute: Attribute, loaded: LoadedScenario[DynamicSc
 def _periods(frame: pd.DataFrame, column: str, path: Path) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     require_columns(frame, [column], path)
     values = frame[column].str.strip()
-    missing = values.eq("").to_numpy()
-    if missing.any():
-        where = f"row {int(missing.argmax()) + 1}, column {column!r}"
-        raise InputError("value missing", source=path, where=where, expected="the period of the case")
+    refuse_rows(values.eq(""), "value missing", source=path, column=column, expected="the period of the case")
     attribute = Attribute(column, natural_categories(values))
     return attribute.categories, attribute.encode(values).astype(np.int64)
 
@@ -174,14 +169,11 @@ def _forecast(column: str | None, frame: pd.DataFrame, period: NDArray[np.int64]
     require_columns(frame, [column], path)
     amounts = np.asarray(numbers(frame, column, path), dtype=np.float64)
     first = np.unique(period, return_index=True)[1]
-    wrong = amounts != amounts[first][period]
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise InputError(
-            "cases of one period differ in the benefit of its forecast", source=path,
-            where=f"row {row + 1}, column {column!r}", found=float(amounts[row]),
-            expected=f"{amounts[first[period[row]]]:g}, as in row {int(first[period[row]]) + 1}",
-        )  # fmt: skip
+    like = first[period]
+    refuse_rows(
+        amounts != amounts[like], "cases of one period differ in the benefit of its forecast", source=path,
+        column=column, found=amounts, expected=lambda row: f"{amounts[like[row]]:g}, as in row {int(like[row]) + 1}",
+    )  # fmt: skip
     return amounts[first]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ import pandas as pd
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import Reidentified, reidentified_in
 from reidsim.kinds.dynamic.asked import sentences
-from reidsim.kinds.dynamic.captions import CAPTIONS
 from reidsim.kinds.dynamic.cases import columns_of, shared_content
 from reidsim.kinds.dynamic.measures import MEASURES
 from reidsim.kinds.dynamic.memory import needed_memory
@@ -28,12 +28,12 @@ from reidsim.kinds.dynamic.schema import PERIOD, DynamicScenario
 from reidsim.kinds.dynamic.study import DynamicStudy, build_study
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.asked import Stored
-from reidsim.scenarios.faces import Figures, Shown
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import PolicyOutcome, Progress, equilibria_of
+from reidsim.validation import read_toml
 from reidsim.wording import Sentence, counted
 
 
@@ -45,7 +45,8 @@ class DynamicKind(Kind):
     schema = DynamicScenario
     policies = POLICIES
     measures = MEASURES
-    captions = CAPTIONS
+    captions = read_toml(Path(__file__).with_name("captions.toml"))
+    drawn_by = "reidsim.kinds.dynamic.figures"
     amount_keys = MONEY_KEYS
 
     def build(self, loaded: LoadedScenario[Any]) -> DynamicStudy:
@@ -140,12 +141,6 @@ class DynamicKind(Kind):
     def asked(self, run: Stored) -> Iterator[Sentence]:
         """Yield what a run was asked."""
         return sentences(run)
-
-    def figures(self, result: Shown) -> Figures:
-        """Return the figures over periods."""
-        from reidsim.kinds.dynamic.figures import run_figures
-
-        return run_figures(result)
 
 
 DYNAMIC = DynamicKind()

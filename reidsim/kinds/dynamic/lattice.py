@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.populations.domain import mixed_radix_keys
+from reidsim.linkage.equivalence import distinct_rows
 from reidsim.portable_math import log
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
@@ -99,10 +99,8 @@ class PeriodLattice(GeneralizationLattice):
         levels = self.all_levels(np.maximum(strategies, 0))
         columns: list[NDArray[np.integer]] = [self.period]
         columns += [h.groups[levels[:, j], self.codes[:, j]] for j, h in enumerate(self.hierarchies)]
-        radices = (len(self.starts) - 1, *(hierarchy.attribute.size for hierarchy in self.hierarchies))
-        keys = mixed_radix_keys(np.column_stack(columns), radices, where="attributes")
-        _, inverse = np.unique(keys, return_inverse=True)
-        return np.bincount(inverse, weights=self.counts).astype(np.int64)[inverse]
+        looks = distinct_rows(columns, len(self.codes))[1]
+        return np.bincount(looks, weights=self.counts).astype(np.int64)[looks]
 
 
 def entropy(counts: NDArray[np.number]) -> Floats:

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
-from pydantic import AfterValidator
 
 from reidsim.games.defenders.defender import Game, record_game_of, require_comparable
 from reidsim.games.defenders.fixed import FixedForms
 from reidsim.games.defenders.same_form import SameForm
 from reidsim.games.record_game import Choice
-from reidsim.scenarios.adversary_schema import names_schema
-from reidsim.scenarios.own_policies import known_policy
+from reidsim.scenarios.adversary_schema import known_part, names_schema
 from reidsim.scenarios.policy import Policy
 
 if TYPE_CHECKING:
@@ -120,4 +118,4 @@ NO_ATTACK = Policy(
     lambda study, draw: EachPeriod("no-attack", study, no_attack=True), forbids_attacks=True,
 )  # fmt: skip
 POLICIES = {policy.name: policy for policy in (NO_PROTECTION, FIXED_LEVELS, KEEPS_PK, BASIC, NO_ATTACK)}
-PolicyName = Annotated[str, AfterValidator(known_policy(POLICIES)), names_schema(POLICIES)]
+PolicyName = Annotated[str, known_part(POLICIES, "policies"), names_schema(POLICIES)]

@@ -101,10 +101,7 @@ class DynamicPublisherSection(PoliciesSection):
 
     @model_validator(mode="after")
     def _consistent(self) -> DynamicPublisherSection:
-        repeated = [name for name in self.policies if self.policies.count(name) > 1]
-        if repeated or not self.policies:
-            problem = "listed twice" if repeated else "the list is empty"
-            raise InputError(problem, where="policies", found=repeated[0] if repeated else [])
+        self.require_policies()
         if FIXED in self.policies and not self.fixed:
             raise InputError("no levels of policy 'fixed'", where="fixed", expected="a level of some attribute")
         return self

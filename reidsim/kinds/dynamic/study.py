@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Linkage, ListedCandidates, one_over
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
 from reidsim.kinds.dynamic.cases import Cases, read_cases
 from reidsim.kinds.dynamic.lattice import PeriodLattice, entropy
@@ -179,7 +179,7 @@ def build_study(loaded: LoadedScenario[Any]) -> DynamicStudy:
     """
     if not isinstance(loaded.scenario, DynamicScenario):
         raise InputError("a scenario of another kind", source=loaded.path, where="game", expected="dynamic")
-    try:
+    with locating(loaded.path):
         cases = read_cases(loaded)
         radices = tuple(hierarchy.attribute.size for hierarchy in cases.hierarchies)
         cell_keys = mixed_radix_keys(cases.codes, radices, where="attributes")
@@ -203,8 +203,6 @@ def build_study(loaded: LoadedScenario[Any]) -> DynamicStudy:
         if "fixed" in loaded.scenario.publisher.policies:
             _ = study.fixed_form
         return study
-    except InputError as error:
-        raise error.located(loaded.path) from None
 
 
 def _entropy_of(values: NDArray[np.int32]) -> float:

@@ -17,7 +17,6 @@ from reidsim.games.cross_play import MOST_FORMS
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.kinds.masking.asked import sentences
-from reidsim.kinds.masking.captions import CAPTIONS
 from reidsim.kinds.masking.measures import MEASURES
 from reidsim.kinds.masking.memory import needed_memory
 from reidsim.kinds.masking.opponents import opponents_of_subjects
@@ -41,7 +40,7 @@ from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.asked import Stored
-from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, Slider
+from reidsim.scenarios.faces import Control, Slider
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponent_types import LEFT_OUT, ideas_of_several, types_of_setting
@@ -51,6 +50,7 @@ from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
 from reidsim.tables import read_table
+from reidsim.validation import read_toml
 from reidsim.wording import Sentence, counted
 
 # Sections that only games are made from: what tables are drawn from is the same whatever they say.
@@ -64,7 +64,8 @@ class MaskingKind(Kind):
     words = "data subjects decide which attributes of their record are shared, generalized or masked"
     schema = MaskingScenario
     measures = MEASURES
-    captions = CAPTIONS
+    captions = read_toml(Path(__file__).with_name("captions.toml"))
+    drawn_by = "reidsim.kinds.masking.figures.runs"
     policies = POLICIES
     decides = "subject"
     numbers_draws = True
@@ -235,18 +236,6 @@ class MaskingKind(Kind):
     def asked(self, run: Stored) -> Iterator[Sentence]:
         """Yield what a run was asked."""
         return sentences(run)
-
-    def figures(self, result: Shown) -> Figures:
-        """Return the figures of the papers that the run has the tables for."""
-        from reidsim.kinds.masking.figures.runs import run_figures
-
-        return run_figures(result)
-
-    def sweep_figures(self, result: ShownSweep) -> Figures:
-        """Return the figures of the papers along what changes."""
-        from reidsim.kinds.masking.figures.runs import sweep_figures
-
-        return sweep_figures(result)
 
     def controls(self, scenario: MaskingScenario) -> Iterator[Control]:
         """Yield amounts, and the confidence in what is inferred from which on it is used."""

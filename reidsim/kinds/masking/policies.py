@@ -6,11 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator
-
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
-from reidsim.scenarios.adversary_schema import names_schema
-from reidsim.scenarios.own_policies import known_policy, policy_among
+from reidsim.scenarios.adversary_schema import known_part, names_schema
+from reidsim.scenarios.own_policies import policy_among
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Look, Policies, Policy
 
 if TYPE_CHECKING:
@@ -151,4 +149,4 @@ def policy_named(name: str) -> MaskingPolicy:
     return policy_among(POLICIES, MaskingPolicy, name, WHERE)
 
 
-PolicyName = Annotated[str, AfterValidator(known_policy(POLICIES)), names_schema(POLICIES, ANONYMITY_PATTERN)]
+PolicyName = Annotated[str, known_part(POLICIES, "policies"), names_schema(POLICIES, ANONYMITY_PATTERN)]

@@ -61,22 +61,15 @@ def choose(study: MaskingStudy, policy: str, game: Game, draw: int) -> Choice:
         return _rule(study, policy, draw)
     if isinstance(game, RecordGame):
         alone = _as_masking_game(game)
-        if alone is None:
-            played = game_of(study, policy, game)
-            assert isinstance(played, RecordGame)  # noqa: S101 - as given, said for the type checker
-            return _against_several(study, policy, played)
-        return choose(study, policy, alone, draw)
+        game = game if alone is None else alone
     if way == "opt-in":
         return OptIn().choose(game)
     if way == "same":
-        return _same_for_all(policy, game)
+        return replace(SameForm(policy).choose(game), solver="same-strategy")
     played = game_of(study, policy, game)
-    assert isinstance(played, MaskingGame)  # noqa: S101 - as given, said for the type checker
-    return _searched(study, policy, played)
-
-
-def _same_for_all(policy: str, game: Game) -> Choice:
-    return replace(SameForm(policy).choose(game), solver="same-strategy")
+    if isinstance(played, MaskingGame):
+        return _searched(study, policy, played)
+    return _against_several(study, policy, played)
 
 
 def game_of(study: MaskingStudy, policy: str, game: Game) -> Game:
@@ -132,10 +125,6 @@ def _as_masking_game(game: RecordGame) -> MaskingGame | None:
 
 def _against_several(study: MaskingStudy, policy: str, game: RecordGame) -> Choice:
     rule = study.policy(policy)
-    if rule.way == "opt-in":
-        return OptIn().choose(game)
-    if rule.way == "same":
-        return _same_for_all(policy, game)
     if rule.way == "search" and rule.search == "scenario":
         if study.scenario.subjects.solver == "backward-induction":
             constraint = Constraint(no_attack=rule.forbids_attacks)

@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, nearest
+from reidsim.errors import InputError, nearest, require_distinct
 from reidsim.kinds.masking.policies import PolicyName, policy_named
-from reidsim.kinds.masking.tables_schema import refuse_repeated
 from reidsim.scenarios.adversary_schema import Share
 from reidsim.scenarios.policy import AnonymityK, with_each_k
 from reidsim.scenarios.schema import RECORD_COLUMNS
@@ -88,15 +87,13 @@ class SubjectsSection(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> SubjectsSection:
-        refuse_repeated(self.attributes, "attributes")
+        require_distinct("attribute given twice", self.attributes, where="attributes")
         taken = [name for name in self.attributes if name in (*RECORD_COLUMNS, "gap")]
         if taken:
             raise InputError("name of a column of the results", where="attributes", found=taken[0])
         # Wherever policies are named, that of each k has its own name.
         object.__setattr__(self, "policies", with_each_k(self.policies, self.k))
-        repeated = [policy for policy in self.policies if self.policies.count(policy) > 1]
-        if repeated:
-            raise InputError("policy given twice", where="policies", found=repeated[0])
+        require_distinct("policy given twice", self.policies, where="policies")
         for name in self.generalize:
             if name not in self.attributes:
                 hint = nearest(name, self.attributes)

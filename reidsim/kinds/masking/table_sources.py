@@ -10,7 +10,7 @@ import pandas as pd
 
 from reidsim.adversaries.multistage.world import PersonTable
 from reidsim.bundled import data_file, resolve
-from reidsim.errors import InputError, require_among
+from reidsim.errors import InputError, refuse_rows, require_among
 from reidsim.kinds.masking.schema import TARGETS, MaskingScenario
 from reidsim.kinds.masking.tables import NO_ALLELE, Integers, MaskingTables
 from reidsim.kinds.masking.tables_schema import ResourceSection, TableSection, TargetsSection
@@ -215,18 +215,14 @@ def _people_counted(column: pd.Series[str], path: Path) -> Integers:
 
 def _numbers(column: pd.Series[str], labels: tuple[str, ...] | None, alleles: bool, path: Path) -> Integers:
     """Return a column of text as whole numbers: as they are, as positions among `labels`, or 0 for unknown alleles."""
-    where = f"column {column.name!r}"
     blank = column == ""
     if alleles:
         column = column.mask(blank, str(NO_ALLELE))
-    elif blank.any():
-        raise InputError("value missing", source=path, where=f"row {int(blank.argmax()) + 1}, {where}")
+    else:
+        refuse_rows(blank, "value missing", source=path, column=column.name)
     if labels is not None:
         return np.asarray(pd.Index(labels).get_indexer(pd.Index(column)), dtype=np.int64)
     wrong = ~column.str.fullmatch(r"\d{1,18}")
-    if wrong.any():
-        row = int(wrong.argmax())
-        expected = "a whole number of repeats, or nothing where it is not known" if alleles else "0 or more"
-        place = f"row {row + 1}, {where}"
-        raise InputError("not a whole number", source=path, where=place, found=column.iloc[row], expected=expected)
+    expected = "a whole number of repeats, or nothing where it is not known" if alleles else "0 or more"
+    refuse_rows(wrong, "not a whole number", source=path, column=column.name, found=column, expected=expected)
     return column.to_numpy().astype(np.int64)

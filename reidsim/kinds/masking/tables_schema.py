@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, require_distinct
 from reidsim.scenarios.adversary_schema import Share
 from reidsim.scenarios.resource_schema import (
     DrawnResourceSection,
@@ -15,13 +15,6 @@ from reidsim.scenarios.resource_schema import (
 from reidsim.validation import Section
 
 Years = Annotated[int, Field(ge=1)]
-
-
-def refuse_repeated(names: tuple[str, ...], where: str) -> None:
-    """Raise an error if an attribute is listed twice."""
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        raise InputError("attribute given twice", where=where, found=repeated[0])
 
 
 class PeopleSection(Section):
@@ -123,7 +116,7 @@ class ResourceSection(DrawnResourceSection, TableSection):
 
     @model_validator(mode="after")
     def _fits_origin(self) -> ResourceSection:
-        refuse_repeated(self.attributes, "attributes")
+        require_distinct("attribute given twice", self.attributes, where="attributes")
         if self.is_list:
             if "holds" in self.model_fields_set:
                 expected = "coverage, or no `kind` for a sample"

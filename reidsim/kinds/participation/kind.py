@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,16 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.participation.game import outcome, unsettled
 from reidsim.games.record_game import Choice
 from reidsim.kinds.participation.analysis import analyse_participation
-from reidsim.kinds.participation.captions import CAPTIONS
 from reidsim.kinds.participation.measures import MEASURES
 from reidsim.kinds.participation.policies import POLICIES
 from reidsim.kinds.participation.schema import ParticipationScenario
 from reidsim.kinds.participation.study import ParticipationStudy, build_participation_study
 from reidsim.scenarios.asked import Stored, section
-from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, Slider, amount_slider
+from reidsim.scenarios.faces import Control, Slider, amount_slider
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, World, record_table
+from reidsim.validation import read_toml
 from reidsim.wording import Code, Sentence, counted, number_text
 
 # Bytes of a pair of relatives, with the tables that it is found by.
@@ -37,7 +38,8 @@ class ParticipationKind(Kind):
     words = "people decide whether to join a genomic database, in which relatives expose each other"
     schema = ParticipationScenario
     measures = MEASURES
-    captions = CAPTIONS
+    captions = read_toml(Path(__file__).with_name("captions.toml"))
+    drawn_by = "reidsim.kinds.participation.figures"
     policies = POLICIES
     decides = "subject"
     amount_keys = ("subjects.benefit", "subjects.services", "subjects.harm")
@@ -130,18 +132,6 @@ class ParticipationKind(Kind):
         )
         if subjects.get("concern"):
             yield (f"Relatives' payoffs count, by relatedness and times {number_text(subjects['concern'])}.",)
-
-    def figures(self, result: Shown) -> Figures:
-        """Return the figures of equilibria."""
-        from reidsim.kinds.participation.figures import run_figures
-
-        return run_figures(result)
-
-    def sweep_figures(self, result: ShownSweep) -> Figures:
-        """Return participation along what changes."""
-        from reidsim.kinds.participation.figures import sweep_figures
-
-        return sweep_figures(result)
 
     def controls(self, scenario: ParticipationScenario) -> Iterator[Control]:
         """Yield what joining is worth, and the concern for relatives."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, require_distinct
 from reidsim.populations.recipe import Share
 from reidsim.scenarios.amounts import Money
 from reidsim.scenarios.schema import ScenarioHead
@@ -113,9 +113,7 @@ class JoiningSubjectsSection(Section):
 
     @model_validator(mode="after")
     def _each_once(self) -> JoiningSubjectsSection:
-        repeated = [policy for policy in self.policies if self.policies.count(policy) > 1]
-        if repeated:
-            raise InputError("policy given twice", where="policies", found=repeated[0])
+        require_distinct("policy given twice", self.policies, where="policies")
         return self
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.bundled import bundled_folder
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.games.directions.harm import require_held
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import require_part_of
@@ -51,7 +51,7 @@ def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
     if not isinstance(loaded.scenario, TablesScenario):
         raise InputError("a scenario of another kind", source=loaded.path, where="game", expected="tables")
     scenario = loaded.scenario
-    try:
+    with locating(loaded.path):
         records = read_release(loaded)
         amounts = _amounts(scenario, records)
         kinds, kind_of_record = _kinds(amounts)
@@ -92,8 +92,6 @@ def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
             if any(searches_each(study, name) for name in scenario.publisher.policies):
                 require_held(study.n_records, lattice.size)
         return OwnAdversary.of(study)
-    except InputError as error:
-        raise error.located(loaded.path) from None
 
 
 def safe_harbor_minimum(

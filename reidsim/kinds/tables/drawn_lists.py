@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.drawn_lists import DrawnLists
-from reidsim.errors import InputError
+from reidsim.errors import locating
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.domain import Codes, mixed_radix_keys
@@ -36,10 +36,8 @@ def lists_of_records(loaded: LoadedScenario[TablesScenario], study: TablesStudy)
     scenario, population = loaded.scenario, study.population
     assert population is not None  # noqa: S101 # asked for where there are lists
     assert scenario.population is not None  # noqa: S101
-    try:
+    with locating(where="population.counts"):
         world = Individuals.of(population)
-    except InputError as error:
-        raise error.located(where="population.counts") from None
     values = {name: world.column(name).astype(np.int64) for name in world.domain.names}
     labels = {attribute.name: attribute.categories for attribute in world.domain.attributes}
     sections = {name: scenario.resources[name] for name in scenario.lists}

@@ -14,7 +14,6 @@ from reidsim.agents.profile import Setting
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.kinds.tables.asked import sentences
 from reidsim.kinds.tables.build import build_study, data_content
-from reidsim.kinds.tables.captions import CAPTIONS
 from reidsim.kinds.tables.consistency import lists_every_form, walks_whole_lattice
 from reidsim.kinds.tables.direction_measures import direction_measures, direction_warnings
 from reidsim.kinds.tables.dropped_columns import DroppedColumns
@@ -45,23 +44,23 @@ from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.sharing import read_records, shared_columns, true_values
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.switching import largest_group, takes_best
-from reidsim.measures import Measure
 from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.faces import Choice as ControlChoice
-from reidsim.scenarios.faces import Control, Figures, Shown, ShownSweep, amount_slider
+from reidsim.scenarios.faces import Control, amount_slider
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
-from reidsim.scenarios.people import HOUSEHOLD, counted_units
+from reidsim.scenarios.people import HOUSEHOLD
 from reidsim.scenarios.policy import with_each_k
 from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import AmountPoints, AnalysisTables, PolicyOutcome, Progress
+from reidsim.validation import read_toml
 from reidsim.wording import Sentence, counted
 
 # Beyond it, walking a lattice takes minutes on tables of some ten thousand records, and more if each is solved.
@@ -75,7 +74,9 @@ class TablesKind(Kind):
     words = "a publisher decides how each record of a table is generalized, or all of them"
     schema = TablesScenario
     measures = MEASURES
-    captions = CAPTIONS
+    measures_of_people = MEASURES_OF_PEOPLE
+    captions = read_toml(Path(__file__).with_name("captions.toml"))
+    drawn_by = "reidsim.kinds.tables.figures.runs"
     policies = POLICIES
     decides = "publisher"
     amount_keys = MONEY_KEYS
@@ -83,10 +84,6 @@ class TablesKind(Kind):
     def policy(self, name: str) -> TablesPolicy:
         """Return a policy by its name."""
         return policy_named(name)
-
-    def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
-        """Return the measures in words of records, or of people where these are counted."""
-        return MEASURES_OF_PEOPLE if counted_units(content)[0] == "person" else self.measures
 
     def release_file(self, scenario: TablesScenario) -> str | None:
         """Return the file of the records."""
@@ -327,18 +324,6 @@ class TablesKind(Kind):
     def asked(self, run: Stored) -> Iterator[Sentence]:
         """Yield what a run was asked."""
         return sentences(run)
-
-    def figures(self, result: Shown) -> Figures:
-        """Return the figures of the papers that the run has the tables for."""
-        from reidsim.kinds.tables.figures.runs import run_figures
-
-        return run_figures(result)
-
-    def sweep_figures(self, result: ShownSweep) -> Figures:
-        """Return the figures of the papers along what changes."""
-        from reidsim.kinds.tables.figures.sweeps import sweep_figures
-
-        return sweep_figures(result)
 
     def controls(self, scenario: TablesScenario) -> Iterator[Control]:
         """Yield amounts, and of records against one adversary who knows everything, how it plans."""

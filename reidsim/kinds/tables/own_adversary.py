@@ -14,7 +14,7 @@ from reidsim.adversaries.knowledge.load import load_knowledge
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.bundled import resolve
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.games.record_game import Linker, PopulationLinker
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.catalogue import load_population
@@ -210,15 +210,13 @@ def _registry(study: TablesStudy) -> Population | None:
         return None
     where = "adversary.sequential.registry"
     loaded = study.loaded
-    try:
+    with locating(where=where):
         if given in loaded.given:
             registry = given_population(loaded.given, given)
         else:
             registry = load_population(resolve(given, "populations", "population", base=loaded.folder))
         domain = study.lattice.domain
         registry = over_domain(domain, registry.marginal(domain.names), study.scenario.attributes)
-    except InputError as error:
-        raise error.located(where=where) from None
     people = study.linked_population
     if registry.total > people.total:
         raise InputError(

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator
 
 from reidsim.random_streams import random_stream
-from reidsim.scenarios.adversary_schema import names_schema
-from reidsim.scenarios.own_policies import known_policy, policy_among
+from reidsim.scenarios.adversary_schema import known_part, names_schema
+from reidsim.scenarios.own_policies import policy_among
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Policies, Policy
 
 if TYPE_CHECKING:
@@ -248,4 +247,4 @@ def policy_named(name: str) -> TablesPolicy:
     return policy_among(POLICIES, TablesPolicy, name, WHERE)
 
 
-PolicyName = Annotated[str, AfterValidator(known_policy(POLICIES)), names_schema(POLICIES, ANONYMITY_PATTERN)]
+PolicyName = Annotated[str, known_part(POLICIES, "policies"), names_schema(POLICIES, ANONYMITY_PATTERN)]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.bundled import data_file, resolve
-from reidsim.errors import InputError, nearest
+from reidsim.errors import InputError, locating, nearest
 from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection
 from reidsim.kinds.tables.people import people_of_records
 from reidsim.kinds.tables.schema import TablesScenario
@@ -283,10 +283,8 @@ def _categories(
 
 
 def _encode(attribute: Attribute, records: _Rows) -> Codes:
-    try:
+    with locating(records.source):
         return attribute.encode(records.labels[attribute.name], records.columns[attribute.name])
-    except InputError as error:
-        raise error.located(records.source) from None
 
 
 def _completed(
@@ -296,10 +294,8 @@ def _completed(
     for name, attribute in loaded.scenario.attributes.items():
         if attribute.top_code is not None:
             codes = redraw_top_code(population, codes, name, attribute.top_code, rng)
-    try:
+    with locating(source):
         return complete_records(population, codes, rng)
-    except InputError as error:
-        raise error.located(source) from None
 
 
 def require_attribute(population: Population, name: str) -> None:
@@ -331,7 +327,5 @@ def coded_records(domain: Domain, records: Sequence[Mapping[str, str]], where: s
         ):
             if wrong:
                 raise InputError(problem, where=where, found=min(wrong), expected=expected)
-    try:
+    with locating(where=where):
         return domain.encode(pd.DataFrame(list(records)))
-    except InputError as error:
-        raise error.located(where=where) from None

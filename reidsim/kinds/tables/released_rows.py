@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, locating, nearest, refuse_rows
 from reidsim.kinds.tables.memory import released_memory
 from reidsim.kinds.tables.release import columns_of_release
 from reidsim.kinds.tables.released_file import ReleasedFile
@@ -70,11 +70,9 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> Rel
         hint = nearest(next(iter(named.values())), map(str, frame.columns))
         raise InputError("no quasi-identifier", source=path, found=listed(frame.columns), expected=expected, hint=hint)
     labels = pd.DataFrame({name: frame[column] for name, column in columns.items()})
-    try:
+    with locating(path):
         record = _records_of(study, frame, key, path)
         file = ReleasedFile.read(study, labels, record, columns)
-    except InputError as error:
-        raise error.located(path) from None
     return ReleasedRows(file, tuple(name for name in named if name not in columns))
 
 
@@ -94,21 +92,14 @@ def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: 
     places = pd.Series(np.arange(len(records)), index=pd.MultiIndex.from_arrays([records, _occurrence(records)]))
     wanted = pd.MultiIndex.from_arrays([rows, _occurrence(rows)])
     found = places.reindex(wanted).to_numpy()
-    unknown = np.isnan(found)
-    if unknown.any():
-        row = int(unknown.argmax())
-        expected = "a key of the release, as often as there at most"
-        raise InputError(
-            "no such record", where=f"row {row + 1}, column {key!r}", found=rows.iloc[row], expected=expected
-        )
+    expected = "a key of the release, as often as there at most"
+    refuse_rows(np.isnan(found), "no such record", column=key, found=rows, expected=expected)
     of_key, in_release = rows.value_counts(), records.value_counts()
     fewer = of_key.index[(of_key < in_release.reindex(of_key.index)).to_numpy()]
-    if len(fewer):
-        row = int((rows == fewer[0]).to_numpy().argmax())
-        raise InputError(
-            "fewer rows of a key than the release has records", where=f"row {row + 1}, column {key!r}", found=fewer[0],
-            expected=f"all of its {in_release[fewer[0]]} rows or none, or a key that distinguishes its records",
-        )  # fmt: skip
+    refuse_rows(
+        rows.isin(fewer[:1]), "fewer rows of a key than the release has records", column=key, found=rows,
+        expected=lambda row: f"all of its {in_release[fewer[0]]} rows or none, or a key that distinguishes its records",
+    )  # fmt: skip
     return found.astype(np.intp)
 
 

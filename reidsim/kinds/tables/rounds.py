@@ -13,7 +13,7 @@ from reidsim.adversaries.drawn_lists import DrawnListsLinker
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.response import Adversary
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting, Solve
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, listed, locating
 from reidsim.games.record_game import Choice, Linker, RecordGame
 from reidsim.kinds.tables.own_adversary import planner_of
 from reidsim.kinds.tables.policies import POLICIES, WHERE, policy_named
@@ -117,10 +117,8 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
     InputError
         If an adversary cannot be used; names the file.
     """
-    try:
+    with locating(study.loaded.path):
         profiles = profiles_of(study, agents)
-    except InputError as error:
-        raise error.located(study.loaded.path) from None
 
     def among(setting: Setting, participants: NDArray[np.int64]) -> Setting:
         part = study.among(participants)
@@ -175,11 +173,9 @@ def _m_invariant_releases(study: TablesStudy) -> Strategies:
     waves, section = study.waves, study.scenario.releases
     assert waves is not None and waves.sensitive is not None and section is not None  # noqa: S101, PT018 - as checked
     codes = study.lattice.codes[study.cell_of_record]
-    try:
+    with locating(study.loaded.path):
         groupings = m_invariant_groups(waves.schedule, waves.sensitive, codes, section.m)
         return np.stack([forms_of_groups(each, study.lattice, study.cell_of_record) for each in groupings])
-    except InputError as error:
-        raise error.located(study.loaded.path) from None
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -20,29 +20,13 @@ from reidsim.scenarios.adversary_schema import (
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.figures_schema import FiguresSection
 from reidsim.scenarios.policy import AnonymityK, with_each_k
+from reidsim.scenarios.publisher_schema import PoliciesSection
 from reidsim.scenarios.resource_schema import ListBeliefsSection, drawn_lists_of
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 
 # Of risks of several adversaries, the one whose people the others' are among.
 _LARGEST_FIRST: tuple[Risk, ...] = ("journalist", "sample", "prosecutor")
-
-
-def require_distinct(values: Sequence[object] | None, key: str) -> None:
-    """Check that a list, if it is given, holds something and nothing twice.
-
-    Raises
-    ------
-    InputError
-        Names the key, and the value that is repeated.
-    """
-    if values is None:
-        return
-    if not values:
-        raise InputError("the list is empty", where=key, found=[], expected="at least one of what it may hold")
-    repeated = [value for value in values if values.count(value) > 1]
-    if repeated:
-        raise InputError("listed twice", where=key, found=repeated[0])
 
 
 class PriceColumns(Section):
@@ -71,7 +55,7 @@ class TablesBeliefsSection(ListBeliefsSection):
     )
 
 
-class PublisherSection(Section):
+class PublisherSection(PoliciesSection):
     """How the publisher decides."""
 
     unit: Literal["record", "table"] = Field(
@@ -119,7 +103,7 @@ class PublisherSection(Section):
     def _consistent(self) -> PublisherSection:
         # Wherever policies are named, that of each k has its own name.
         object.__setattr__(self, "policies", with_each_k(self.policies, self.k))
-        require_distinct(self.policies, "policies")
+        self.require_policies()
         budgeted = self.nodes is not None or self.seconds is not None
         if self.search == "anytime" and not budgeted:
             raise InputError("the anytime search needs a budget", where="search", expected="nodes, seconds or both")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
@@ -400,10 +400,8 @@ def _split(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
             study.lattice.index(study.minimum),
         )  # fmt: skip
         return rule.choose(played.record_game)
-    try:
+    with locating(study.loaded.path, "publisher.policies"):
         best = multi_dimensional(played)
-    except InputError as error:
-        raise error.located(study.loaded.path, "publisher.policies") from None
     return TablesChoice(
         best.strategies,
         SPLITS,

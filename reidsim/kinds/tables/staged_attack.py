@@ -15,7 +15,7 @@ from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.on_lattice import LatticeAttackLinker
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.bundled import BUNDLED, data_file, resolve
-from reidsim.errors import InputError
+from reidsim.errors import InputError, locating, refuse_rows
 from reidsim.kinds.tables.release import columns_of_release
 from reidsim.linkage.row_groups import RowGroups
 from reidsim.populations.catalogue import as_individuals, make
@@ -138,7 +138,7 @@ def _finer(cell_of_record: NDArray[np.intp], told: pd.DataFrame) -> tuple[Intege
 
 
 def _staged(recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, told: pd.DataFrame) -> StagedAttack:
-    try:
+    with locating(path):
         stages = tuple(stage_of(section, path.parent) for section in recipe.stages)
         attack = MultistageAttack(stages, 0.0, 0.0, recipe.confidence_threshold)
         attack.check_attributes(lattice.domain.names)
@@ -150,8 +150,6 @@ def _staged(recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, to
         listed = np.asarray(groups.find([world.targets.column(name) for name in on], world.n_targets) >= 0)
         world = MultistageWorld(world.targets, world.resources, listed)
         return StagedAttack(attack, LatticeAttackLinker(attack, world, lattice))
-    except InputError as error:
-        raise error.located(path) from None
 
 
 def _world(recipe: AttackRecipe, folder: Path, lattice: GeneralizationLattice, told: pd.DataFrame) -> MultistageWorld:
@@ -227,17 +225,11 @@ def _from_file(section: AttackResourceSection, needed: tuple[str, ...], folder: 
     if section.count is not None:
         require_columns(frame, [section.count], path)
         given = np.asarray(numbers(frame, section.count, path), dtype=np.float64)
-        wrong = given != np.floor(given)
-        if wrong.any():
-            row = int(wrong.argmax())
-            place = f"row {row + 1}, column {section.count!r}"
-            raise InputError("not a whole number", source=path, where=place, found=float(given[row]))
-        too_many = given >= _MOST_PEOPLE
-        if too_many.any():
-            row = int(too_many.argmax())
-            place = f"row {row + 1}, column {section.count!r}"
-            found = frame[section.count].iloc[row]
-            raise InputError("count too large", source=path, where=place, found=found, expected="below 2**31")
+        refuse_rows(given != np.floor(given), "not a whole number", source=path, column=section.count, found=given)
+        refuse_rows(
+            given >= _MOST_PEOPLE, "count too large", source=path, column=section.count,
+            found=frame[section.count], expected="below 2**31",
+        )  # fmt: skip
         counts = given.astype(np.int64)
     return _Labels(str(path), pd.DataFrame({name: frame[column] for name, column in columns.items()}), counts)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.errors import InputError
+from reidsim.errors import locating
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.contenders import Contenders
 from reidsim.games.directions.linker import DirectedLinker
@@ -271,10 +271,8 @@ class TablesStudy(TableData):
         """
         study = replace(self, loaded=loaded)
         study = replace(study, prices=study.prices_of(loaded.scenario.economics))
-        try:
+        with locating(loaded.path):
             study.require_walkable()
-        except InputError as error:
-            raise error.located(loaded.path) from None
         return study
 
     def among(self, participants: NDArray[np.int64]) -> TablesStudy:

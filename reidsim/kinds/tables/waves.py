@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, refuse_rows
 from reidsim.scenarios.people import Keys, require_same
 from reidsim.tables import require_columns
 from reidsim.validation import Section
@@ -94,14 +94,10 @@ def read_waves(section: ReleasesSection, frame: pd.DataFrame, source: str | Path
     labels, number = _in_order(enters, leaves, section, source)
     first = enters.map(number).to_numpy(dtype=np.int64)
     last = leaves.map(number).fillna(len(labels)).to_numpy(dtype=np.int64)
-    early = last <= first
-    if early.any():
-        row = int(early.argmax())
-        raise InputError(
-            "a record leaves before it was released", source=source,
-            where=f"row {row + 1}, column {section.leaves!r}", found=leaves.iloc[row],
-            expected=f"a wave after {enters.iloc[row]}",
-        )  # fmt: skip
+    refuse_rows(
+        last <= first, "a record leaves before it was released", source=source, column=section.leaves, found=leaves,
+        expected=lambda row: f"a wave after {enters.iloc[row]}",
+    )  # fmt: skip
     sensitive = None
     if section.sensitive is not None:
         sensitive = pd.factorize(frame[section.sensitive].astype("str").str.strip(), sort=True)[0].astype(np.int64)

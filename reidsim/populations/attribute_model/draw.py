@@ -1,4 +1,4 @@
-"""Drawing people by an attribute model: one by one, or as counts by cell."""
+"""Drawing people by an attribute model, as counts by cell."""
 
 from __future__ import annotations
 
@@ -21,9 +21,6 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 # Whole people or expected ones
 Number = TypeVar("Number", np.int64, np.float64)
-
-# People drawn from one random stream: fixed, because it decides which numbers a person gets.
-_BLOCK = 1 << 16
 
 # Cells with at most this many people have them drawn one by one, which is then cheaper than binomial draws.
 _FEW = 16
@@ -63,39 +60,6 @@ def attribute_model_population(
     model = build_model(recipe, folder)
     cells, counts = expected_counts(model, recipe.people) if expected else draw_counts(model, recipe.people, seed)
     return Population(model.domain, cells, counts, name=name, source=recipe.source)
-
-
-def draw_individuals(model: AttributeModel, people: int, seed: int, *, first: int = 0) -> Codes:
-    """Draw people one by one.
-
-    Person i is decided by the seed and i alone: more people can be drawn later, in any order and in pieces of any
-    size, and are the same.
-
-    Parameters
-    ----------
-    model : AttributeModel
-    people : int
-        How many.
-    seed : int
-    first : int
-        Number of the first person, from 0.
-
-    Returns
-    -------
-    ndarray of int32, shape (people, n_attributes)
-        Codes over ``model.domain``.
-    """
-    codes = np.empty((people, len(model.conditionals)), dtype=np.int32)
-    for block in range(first // _BLOCK, -(-(first + people) // _BLOCK)):
-        start, stop = max(first, block * _BLOCK), min(first + people, (block + 1) * _BLOCK)
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*b"individuals", block)))
-        # The stream is read from its beginning, whichever people of the block are wanted.
-        uniforms = rng.random((stop - block * _BLOCK, codes.shape[1]))[start - block * _BLOCK :]
-        part = codes[start - first : stop - first]
-        for position, conditional in enumerate(model.conditionals):
-            row = conditional.combinations.of_codes([part[:, earlier] for earlier in conditional.given], len(part))
-            _invert(conditional.cumulative, row, uniforms[:, position], part[:, position])
-    return codes
 
 
 def draw_counts(model: AttributeModel, people: int, seed: int) -> tuple[Codes, Integers]:
@@ -214,13 +178,6 @@ def _decode(keys: Integers, shape: tuple[int, ...]) -> Codes:
     for position in range(len(shape) - 1, -1, -1):
         rest, codes[:, position] = np.divmod(rest, shape[position])
     return codes
-
-
-@njit(cache=True)
-def _invert(cumulative: Floats, rows: Integers, uniforms: Floats, codes: NDArray[np.int32]) -> None:
-    """Turn one uniform number per person into a code, by the person's row of shares."""
-    for person in range(len(rows)):
-        codes[person] = first_above(cumulative[rows[person]], uniforms[person])
 
 
 @njit(cache=True)

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.bundled import data_file
-from reidsim.errors import InputError, locating
+from reidsim.errors import InputError, locating, refuse_rows
 from reidsim.populations.census_cells import largest_remainders
 from reidsim.populations.genealogy.recipe import Children, GenealogyRecipe, Labels, Migration
 from reidsim.tables import numbers, read_table, require_columns
@@ -236,26 +237,19 @@ def genealogy_parameters(recipe: GenealogyRecipe, folder: Path, *, name: str) ->
 def _read_loci(path: Path) -> tuple[tuple[str, ...], Floats, Ints, Ints, Floats]:
     frame = read_table(path, comment="#")
     require_columns(frame, _LOCUS_COLUMNS, path)
-    _require_distinct(frame["locus"].tolist(), "locus", path)
+    _require_distinct(frame["locus"], path)
     for row, locus in enumerate(frame["locus"], start=1):
         if locus in RESERVED_NAMES:
             raise InputError("a locus has the name of another column", source=path, where=f"row {row}", found=locus)
-    for row, rate in enumerate(frame["mutation_rate"], start=1):
-        if not rate:
-            raise InputError(
-                "a locus without a mutation rate",
-                source=path,
-                where=f"row {row}, column 'mutation_rate'",
-                found=frame["locus"].iloc[row - 1],
-                expected="mutations per generation",
-            )
+    refuse_rows(
+        frame["mutation_rate"].eq(""), "a locus without a mutation rate", source=path, column="mutation_rate",
+        found=frame["locus"], expected="mutations per generation",
+    )  # fmt: skip
     values: dict[str, Floats] = {
         column: np.asarray(numbers(frame, column, path), dtype=np.float64) for column in _LOCUS_COLUMNS[1:5]
     }
-    if (values["mutation_rate"] > 1).any():
-        row = int((values["mutation_rate"] > 1).argmax())
-        found = frame["mutation_rate"].iloc[row]
-        raise InputError("not a probability", source=path, where=f"row {row + 1}, column 'mutation_rate'", found=found)
+    impossible, rate = values["mutation_rate"] > 1, frame["mutation_rate"]
+    refuse_rows(impossible, "not a probability", source=path, column="mutation_rate", found=rate)
     alleles = np.zeros((len(frame), _ALLELES))
     for row in range(len(frame)):
         lowest, highest, first = (float(values[column][row]) for column in ("lowest", "highest", "first"))
@@ -306,8 +300,8 @@ def _read_labels(labels: Labels, folder: Path) -> tuple[tuple[str, ...], Floats]
     path = data_file(labels.file, folder, "populations")
     frame = read_table(path, comment="#")
     require_columns(frame, [labels.label, labels.people], path)
+    _require_distinct(frame[labels.label], path)
     names = frame[labels.label].tolist()
-    _require_distinct(names, labels.label, path)
     people: Floats = np.asarray(numbers(frame, labels.people, path), dtype=np.float64)
     if labels.largest is not None:
         # In the order of the file, the first of those alike.
@@ -317,13 +311,9 @@ def _read_labels(labels: Labels, folder: Path) -> tuple[tuple[str, ...], Floats]
         return tuple(names), _shares(people, f"column {labels.people!r}")
 
 
-def _require_distinct(names: list[str], column: str, path: Path) -> None:
-    seen: set[str] = set()
-    for row, name in enumerate(names, start=1):
-        if not name or name in seen:
-            problem = "given twice" if name else "empty"
-            raise InputError(problem, source=path, where=f"row {row}, column {column!r}", found=name)
-        seen.add(name)
+def _require_distinct(names: pd.Series[str], path: Path) -> None:
+    refuse_rows(names.eq(""), "empty", source=path, column=names.name, found=names)
+    refuse_rows(names.duplicated(), "given twice", source=path, column=names.name, found=names)
 
 
 def _migration_shares(migration: Migration, n_subpopulations: int) -> Floats:

@@ -14,15 +14,15 @@ from reidsim.bundled import bundled_names
 from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.run import stress_loaded
-from reidsim.errors import InputError, listed, require_among
+from reidsim.errors import InputError, listed, require_among, writing
 from reidsim.figures.saving import save_figure
 from reidsim.reports.gallery.exhibits import EXHIBITS, Exhibit
 from reidsim.reports.illustration import figures_of
 from reidsim.reports.page.captions import figure_caption
-from reidsim.reports.page.toml_text import inline_toml
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of, kind_of_content
 from reidsim.scenarios.study import Progress
+from reidsim.toml_text import inline_toml
 
 _WIDTH = 120
 _SPACES = re.compile(r"(\"(?:[^\"\\]|\\.)*\")|\s+")
@@ -66,7 +66,7 @@ def make_gallery(folder: Path, names: Sequence[str] = (), *, progress: Progress 
     require_among("no bundled scenario of this name", names, bundled, shown=20)
     pictures = folder / "gallery"
     page = folder / "gallery.md"
-    try:
+    with writing(folder):
         chosen = list(names or bundled)
         if names:
             _require_no_more_on(page, names)
@@ -77,8 +77,6 @@ def make_gallery(folder: Path, names: Sequence[str] = (), *, progress: Progress 
                 progress("gallery", done, len(chosen))
             parts.append(_exhibit(name, pictures, progress))
         page.write_text("\n".join(parts), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", source=error.filename or folder) from None
     return page
 
 

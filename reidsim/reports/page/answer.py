@@ -274,7 +274,7 @@ def _points(run: StoredRun) -> Iterator[Block]:
         values[GAIN] = values[LOSS]
     rows: list[list[Cell]] = [
         [
-            *(number_text(_plain(values.loc[point, column])) for column in varied),
+            *(number_text(values.loc[point, column]) for column in varied),
             Code(best[point]),
             f"{pays[point]:,.2f}",
             f"{risks.loc[point, best[point]]:.4f}",
@@ -285,11 +285,6 @@ def _points(run: StoredRun) -> Iterator[Block]:
         more = f"; the first {_POINTS_SHOWN} of {len(best):,}" if len(best) > _POINTS_SHOWN else ""
         header: list[Inline] = [*(Code(column) for column in varied), "Pays best", "Payoff per record", "Risk"]
         yield Table(header, rows, f"Best policy by point{more}", text_columns=frozenset({len(varied)}))
-
-
-def _plain(value: object) -> object:
-    """Return a number of numpy as one of Python."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _difference(larger: float, smaller: float) -> str:

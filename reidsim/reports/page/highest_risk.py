@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -24,10 +24,7 @@ MOST_CELLS = 8
 
 def quasi_identifiers(run: StoredRun) -> list[str]:
     """Return the attributes whose released values stand in the table of records."""
-    attributes, subjects = run.content.get("attributes"), run.content.get("subjects")
-    listed = subjects.get("attributes", ()) if isinstance(subjects, Mapping) else ()
-    names = [str(name) for name in (attributes if isinstance(attributes, Mapping | list | tuple) else listed)]
-    return [name for name in names if name in run.records.columns]
+    return [name for name in run.attributes if name in run.records.columns]
 
 
 def cell_blocks(run: StoredRun) -> Iterator[Block]:

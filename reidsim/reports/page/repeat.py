@@ -11,8 +11,8 @@ from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.errors import InputError
 from reidsim.overrides import override, parse_override
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.page.toml_text import inline_toml
 from reidsim.scenarios.load import scenario_content
+from reidsim.toml_text import inline_toml
 
 _BARE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 # Endings of the files that a scenario can name.

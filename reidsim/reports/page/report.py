@@ -39,7 +39,7 @@ from reidsim.reports.page.release_audit import audit_blocks
 from reidsim.reports.page.repeat import command_of, named_files, repeating_command
 from reidsim.reports.page.risk_distribution import risk_blocks
 from reidsim.reports.page.stored_run import StoredRun, open_results
-from reidsim.reports.page.toml_text import toml_text
+from reidsim.toml_text import toml_text
 from reidsim.wording import Code, Inline, number_text
 
 Format = Literal["html", "markdown"]
@@ -279,20 +279,15 @@ def _tables(run: StoredRun) -> Iterator[Block]:
 
 def _holds_records(run: StoredRun, table: pd.DataFrame) -> bool:
     """Tell whether a table shows values or outcomes of single records, which a report does not hand on."""
-    attributes = run.content.get("attributes")
-    subjects = run.content.get("subjects")
-    listed = subjects.get("attributes", ()) if isinstance(subjects, Mapping) else ()
-    private = {"record", *(attributes if isinstance(attributes, Mapping) else ()), *map(str, listed)}
-    return bool(private & set(map(str, table.columns)))
+    return bool({"record", *run.attributes} & set(map(str, table.columns)))
 
 
 def _cell(value: object) -> str:
-    plain = value.item() if isinstance(value, np.generic) else value
-    if plain is None or plain is pd.NaT or plain is pd.NA:
+    if value is None or value is pd.NaT or value is pd.NA:
         return "-"
-    if isinstance(plain, np.ndarray | list | tuple):
-        return shortened(", ".join(_cell(entry) for entry in plain))
-    return shortened(number_text(plain))
+    if isinstance(value, np.ndarray | list | tuple):
+        return shortened(", ".join(_cell(entry) for entry in value))
+    return shortened(number_text(value))
 
 
 def _limits() -> Iterator[Block]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from reidsim.engine.folder_links import require_no_links
 from reidsim.engine.results import measures_told
-from reidsim.errors import InputError, locating
+from reidsim.errors import InputError, locating, reading
 from reidsim.measures import Measure, measures_among
 from reidsim.parquet_sizes import require_parquet_fits
 from reidsim.scenarios.kind import Kind
@@ -116,6 +116,14 @@ class StoredRun:
         return number if isinstance(number, int) else self.n_records
 
     @property
+    def attributes(self) -> list[str]:
+        """The attributes that the scenario names, or those of its subjects."""
+        given, subjects = self.content.get("attributes"), self.content.get("subjects")
+        if not isinstance(given, Mapping | list | tuple):
+            given = subjects.get("attributes", ()) if isinstance(subjects, Mapping) else ()
+        return list(map(str, given))
+
+    @property
     def rounds(self) -> int:
         """The number of rounds of agents, or of releases; 1 for a game that is played once."""
         waves = self.manifest.get("waves")
@@ -187,10 +195,8 @@ class StoredRun:
             If it cannot be read.
         """
         path = self.figures[name]
-        try:
+        with reading(path):
             data = path.read_bytes()
-        except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror}", source=path) from None
         return data if data.startswith(_PNG) else None
 
 
@@ -204,7 +210,7 @@ def open_results(folder: Path) -> StoredRun:
         missing.
     """
     path = folder / "manifest.json"
-    try:
+    with reading(folder):
         if not folder.is_dir():
             problem = "is a file" if folder.exists() else "no such folder"
             raise InputError(problem, source=folder, expected="a results folder, as reidsim run writes")
@@ -212,8 +218,6 @@ def open_results(folder: Path) -> StoredRun:
         found = sorted(folder.glob("*.parquet"))
         pictures = {picture.stem: picture for picture in sorted((folder / "figures").glob("*.png"))}
         held = path.is_file()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", source=folder) from None
     if not held:
         raise InputError("not a results folder", source=folder, expected="manifest.json in it, as reidsim run writes")
     tables = {table.stem: table for table in found}

@@ -95,8 +95,13 @@ def key_pages() -> Iterator[tuple[str, str]]:
     for game in schemas():
         yield page_of_game(game), _game_keys(game)
     yield RECIPE_KEYS, _recipe_keys()
-    yield KNOWLEDGE_KEYS, _knowledge_keys()
-    yield ATTACK_KEYS, _attack_keys()
+    known = "a [knowledge recipe](../knowledge.md#knowledge-recipes), which describes what an adversary knows."
+    yield KNOWLEDGE_KEYS, _keys_of("knowledge recipes", known, KnowledgeRecipe)
+    attacked = (
+        "an [attack recipe](../cross-play.md#attacks-in-stages), which describes an attack on generalized records in "
+        "stages."
+    )
+    yield ATTACK_KEYS, _keys_of("attack recipes", attacked, AttackRecipe)
 
 
 def head(title: str, text: str) -> str:
@@ -169,17 +174,6 @@ def _recipe_keys() -> str:
     return "\n".join(parts)
 
 
-def _knowledge_keys() -> str:
-    text = (
-        "Every key of a [knowledge recipe](../knowledge.md#knowledge-recipes), which describes what an adversary "
-        f"knows. See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
-    )
-    return "\n".join([head("Keys of knowledge recipes", text), described_sections(KnowledgeRecipe, {})])
-
-
-def _attack_keys() -> str:
-    text = (
-        "Every key of an [attack recipe](../cross-play.md#attacks-in-stages), which describes an attack on "
-        f"generalized records in stages. See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
-    )
-    return "\n".join([head("Keys of attack recipes", text), described_sections(AttackRecipe, {})])
+def _keys_of(what: str, described: str, recipe: type[Section]) -> str:
+    text = f"Every key of {described} See [types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
+    return "\n".join([head(f"Keys of {what}", text), described_sections(recipe, {})])

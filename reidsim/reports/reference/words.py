@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from reidsim.reports.page.toml_text import inline_toml
+from reidsim.toml_text import inline_toml
 from reidsim.validation import Section
 
 # How a section is linked, by its class and the words that stand for it.

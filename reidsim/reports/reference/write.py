@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reidsim.errors import InputError
+from reidsim.errors import writing
 from reidsim.reports.reference.bundled_page import BUNDLED, bundled_page
 from reidsim.reports.reference.commands_page import COMMANDS, commands_page
 from reidsim.reports.reference.key_pages import key_pages
@@ -46,10 +46,8 @@ def write_reference(folder: Path, root: Any, exit_codes: Mapping[int, str]) -> P
         If something cannot be written.
     """
     pages = folder / "reference"
-    try:
+    with writing(folder):
         pages.mkdir(parents=True, exist_ok=True)
         for name, text in reference_pages(root, exit_codes).items():
             (pages / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", source=error.filename or folder) from None
     return pages

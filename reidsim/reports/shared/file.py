@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim import __version__
-from reidsim.engine.release_file import sha256_of
+from reidsim.engine.release_file import require_hash
 from reidsim.engine.results import require_no_standard_output
 from reidsim.errors import InputError
 from reidsim.measures import measures_among
@@ -136,14 +136,7 @@ def verify_shared(path: Path) -> dict[str, Any]:
     sidecar = _read_sidecar(sidecar_of(path))
     if not path.is_file():
         raise InputError("no such file", source=path, expected="the shared file of its sidecar")
-    found = sha256_of(path)
-    if found != sidecar["sha256"]:
-        raise InputError(
-            "changed since it was written",
-            source=path,
-            found=f"SHA-256 {found[:12]}...",
-            expected=f"{str(sidecar['sha256'])[:12]}..., as its sidecar says",
-        )
+    require_hash(path, sidecar["sha256"], "changed since it was written with its sidecar")
     if not sidecar["records"]["shared"]:
         # Nothing but a header, which the hash has told to be right.
         return sidecar
@@ -203,7 +196,7 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
 
 def _last_round(run: StoredRun) -> dict[str, Any] | None:
     """Say which round of agents has the forms that are shared; None for a game that is played once."""
-    if not _has_agents(run):
+    if run.content.get("agents") is None:
         return None
     drawn = run.content["agents"].get("mode") == "sampling"
     return {"number": int(_rounds(run)["round"].max()), "outcomes": "drawn" if drawn else "expected"}
@@ -225,10 +218,6 @@ def _expected(run: StoredRun, policy: str) -> dict[str, Any]:
         definition = f"{measure.definition}{drawn}"
         measures[column] = {"value": value if math.isfinite(value) else None, "definition": definition}
     return measures
-
-
-def _has_agents(run: StoredRun) -> bool:
-    return run.content.get("agents") is not None
 
 
 def _rounds(run: StoredRun) -> pd.DataFrame:

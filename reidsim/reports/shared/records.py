@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from reidsim.audit.identifiers import why_identifying
 from reidsim.drafts.values import is_free_text
-from reidsim.engine.release_file import find_release_file, sha256_of
-from reidsim.errors import InputError, listed, locating
+from reidsim.engine.release_file import find_release_file, require_hash
+from reidsim.errors import InputError, listed, locating, require_distinct
 from reidsim.memory import free_memory, require_memory
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
@@ -149,8 +149,7 @@ class SourceRecords:
             path = self.path.parent / os.path.relpath(told["path"], among)
         if not path.is_file():
             raise InputError("no such file", source=told["path"], expected=f"the hierarchy of attribute {name!r}")
-        if sha256_of(path) != told["sha256"]:
-            raise InputError("the hierarchy is not the one of the run", source=path, hint="run the scenario again")
+        require_hash(path, told["sha256"], "the hierarchy is not the one of the run", hint="run the scenario again")
         return path
 
 
@@ -171,18 +170,16 @@ def source_records(run: StoredRun, *, data: Path | None = None, allow_code: bool
     InputError
         If the run is a batch or has no file of records, or the file is another than that of the run.
     """
-    path, source_hash = _source(run, data)
+    path = _source(run, data)
     kind = scenario_kind(run.content, Path("manifest.json"), allow_code=allow_code)
     scenario = validated(kind.schema, run.content, run.folder / "manifest.json")
     with locating(run.folder):
         columns = kind.shared_columns(scenario)
     named = list(columns.column_of.values())
-    repeated = [column for column in named if named.count(column) > 1]
-    if repeated:
-        raise InputError("two attributes of one column", source=run.folder, found=repeated[0])
+    require_distinct("two attributes of one column", named, source=run.folder)
     frame = kind.read_records(scenario, path)
     require_columns(frame, named, path)
-    return SourceRecords(run, kind, scenario, columns, path, source_hash, frame)
+    return SourceRecords(run, kind, scenario, columns, path, run.manifest["release_file"]["sha256"], frame)
 
 
 def shared_records(
@@ -239,14 +236,7 @@ def records_of_policy(
     refuse_keys(run.content, kept)
     _check_kept(keep, "--keep", attribute_of, columns)
     _check_kept(keep_identifier, "--keep-identifier", attribute_of, columns)
-    identifying = {name: why for name in kept if (why := why_identifying(name, frame[name], source.persons))}
-    refused = next((name for name in kept if name in identifying and name not in keep_identifier), None)
-    if refused is not None:
-        raise InputError(
-            f"most people could be named by the column: {identifying[refused]}",
-            source=source.path, where="--keep", found=refused, expected="a column that names nobody",
-            hint=f"--keep-identifier {refused} copies it all the same",
-        )  # fmt: skip
+    identifying = identifying_columns(frame, source.path, kept, keep_identifier, source.persons)
     chosen = [str(name) for name in frame.columns if name in attribute_of or name in kept]
     if not chosen:
         raise InputError("no column to share", source=run.folder, where="--keep", expected="one or more columns")
@@ -268,6 +258,31 @@ def records_of_policy(
     return SharedRecords(forms.policy, table, quasi, forms, source, warnings)
 
 
+def identifying_columns(
+    frame: pd.DataFrame,
+    source: Path,
+    kept: Sequence[str],
+    keep_identifier: Sequence[str],
+    persons: NDArray[np.int64] | None = None,
+) -> dict[str, str]:
+    """Return by which columns that are kept most people could be named, and why.
+
+    Raises
+    ------
+    InputError
+        For the first of them that is not to be kept even so.
+    """
+    identifying = {name: why for name in kept if (why := why_identifying(name, frame[name], persons))}
+    refused = next((name for name in identifying if name not in keep_identifier), None)
+    if refused is not None:
+        raise InputError(
+            f"most people could be named by the column: {identifying[refused]}",
+            source=source, where="--keep", found=refused, expected="a column that names nobody",
+            hint=f"--keep-identifier {refused} copies it all the same",
+        )  # fmt: skip
+    return identifying
+
+
 def class_sizes(table: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
     """Return the size of each equivalence class: the records that agree in all of some columns, shape (n_classes,)."""
     if not len(table):
@@ -286,8 +301,8 @@ def _check_kept(keep: Sequence[str], where: str, attribute_of: Mapping[str, str]
             raise InputError("a quasi-identifier has this name", source=where, found=name)
 
 
-def _source(run: StoredRun, data: Path | None) -> tuple[Path, str]:
-    """Return the file of the release and its hash, which must be that of the run."""
+def _source(run: StoredRun, data: Path | None) -> Path:
+    """Return the file of the release, which must be that of the run."""
     if "design" in run.manifest:
         raise InputError(
             "a batch, which keeps no records",
@@ -306,16 +321,8 @@ def _source(run: StoredRun, data: Path | None) -> tuple[Path, str]:
     if not path.is_file():
         hint = None if data else "name the file with --data, or go to the folder of the run"
         raise InputError("no such file", source=path, expected="the records of the run", hint=hint)
-    found = sha256_of(path)
-    if found != told["sha256"]:
-        raise InputError(
-            "the file is not the one of the run",
-            source=path,
-            found=f"SHA-256 {found[:12]}...",
-            expected=f"{str(told['sha256'])[:12]}...",
-            hint="run the scenario again",
-        )
-    return path, found
+    require_hash(path, told["sha256"], "the file is not the one of the run", hint="run the scenario again")
+    return path
 
 
 def _none_shared(table: pd.DataFrame) -> tuple[str, ...]:

@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.audit.identifiers import why_identifying
 from reidsim.errors import InputError, listed
 from reidsim.memory import free_memory, require_memory
 from reidsim.populations.files import write_new_file
 from reidsim.reports.shared.file import csv_bytes
 from reidsim.reports.shared.memory import applying_memory
-from reidsim.reports.shared.records import SharedRecords
+from reidsim.reports.shared.records import SharedRecords, identifying_columns
 from reidsim.tables import read_table, require_columns, sniff_delimiter
 
 # The columns of a rulebook: the quasi-identifiers, these two, and the quasi-identifiers as released.
@@ -138,7 +137,10 @@ def apply_rules(
     needed = applying_memory(rulebook, rules.shape, new, frame.shape)
     require_memory(needed, "too large for memory", source=new, free=free)
     require_columns(frame, [*values, *kept], new)
-    _check_kept(frame, new, values, keep, keep_identifier)
+    released = next((name for name in kept if name in values), None)
+    if released is not None:
+        raise InputError("a quasi-identifier is shared as released only", source="--keep", found=released)
+    identifying_columns(frame, new, [name for name in kept if name not in keep_identifier], ())
     rule_of = pd.Series(np.arange(len(rules)), index=pd.MultiIndex.from_frame(rules[values]))
     own = pd.MultiIndex.from_frame(frame[values].apply(lambda column: column.str.strip()))
     found = rule_of.reindex(own).to_numpy(dtype=np.float64)
@@ -176,17 +178,3 @@ def _read_rulebook(path: Path) -> tuple[pd.DataFrame, list[str]]:
             row = int(wrong.to_numpy().argmax())
             raise InputError(problem, source=path, where=f"row {row + 1}", found=", ".join(rules.iloc[row][values]))
     return rules, values
-
-
-def _check_kept(
-    frame: pd.DataFrame, source: Path, values: Sequence[str], keep: Sequence[str], keep_identifier: Sequence[str]
-) -> None:
-    for name in (*keep, *keep_identifier):
-        if name in values:
-            raise InputError("a quasi-identifier is shared as released only", source="--keep", found=name)
-        why = "" if name in keep_identifier else why_identifying(name, frame[name])
-        if why:
-            raise InputError(
-                f"most people could be named by the column: {why}", source=source, where="--keep", found=name,
-                expected="a column that names nobody", hint=f"--keep-identifier {name} copies it all the same",
-            )  # fmt: skip

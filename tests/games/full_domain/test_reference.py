@@ -10,7 +10,8 @@ from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
-from reidsim.populations.domain import Attribute, Domain, unique_rows
+from reidsim.linkage.equivalence import distinct_rows
+from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import hierarchy_from_rows
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
@@ -68,7 +69,7 @@ def game_of(arx, kind, rows, count, amount):
     domain = Domain(tuple(h.attribute for h in hierarchies[:count]))
     everybody = domain.encode(whole)
     codes = everybody if rows == "all" else domain.encode(sample)
-    first, cell = unique_rows(codes, domain.shape)
+    first, cell = distinct_rows(list(codes.T), len(codes))
     return FullDomainGame(
         GeneralizationLattice(hierarchies[:count], codes[first]),
         np.bincount(cell),

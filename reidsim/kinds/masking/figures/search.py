@@ -47,8 +47,7 @@ def search_path_figure(path: pd.DataFrame) -> Figure:
         axes.scatter(
             table["confidence"][ringed], table[name][ringed], s=70, facecolors="none", edgecolors=BLACK, zorder=2
         )
-        style.number_ticks(axes.xaxis)
-        style.number_ticks(axes.yaxis)
+        style.number_ticks(axes.xaxis, axes.yaxis)
         style.label_axes(axes, x="Confidence of the inference", y=words)
     looks = {
         "attacked": (VERMILION, VERMILION),

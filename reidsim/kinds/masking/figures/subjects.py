@@ -95,8 +95,7 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
     right.set_ylim(min(lowest, 1 - 0.1) - 0.03, 1.03 if lowest < 0.8 else 1.01)
     right.grid(color="#E6E6E6", linewidth=0.6)
     right.set_axisbelow(True)
-    style.number_ticks(right.xaxis)
-    style.number_ticks(right.yaxis)
+    style.number_ticks(right.xaxis, right.yaxis)
     style.label_axes(right, title="(b) Privacy and utility", x="Mean utility", y="Mean privacy (1 \N{MINUS SIGN} risk)")
     policy_legend(figure, policies)
     return figure

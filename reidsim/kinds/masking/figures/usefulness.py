@@ -56,8 +56,7 @@ def usefulness_and_fairness(runs: pd.DataFrame) -> Figure:
                 alpha=0.75,
                 linewidths=0,
             )
-        style.number_ticks(axes.xaxis)
-        style.number_ticks(axes.yaxis)
+        style.number_ticks(axes.xaxis, axes.yaxis)
         style.label_axes(axes, title=title, x=words, y=fairness.label)
     policy_legend(figure, policies)
     return figure

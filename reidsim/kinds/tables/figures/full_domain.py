@@ -122,8 +122,7 @@ def full_domain_runtimes(runtimes: pd.DataFrame) -> Figure:
         for policy, pruned, name in lines:
             runs = _runs(table, policy, pruned).sort_values("value")
             style.draw_line(axes, runs["value"], 1000 * runs["seconds"], look[name], name)
-        style.number_ticks(axes.xaxis)
-        style.number_ticks(axes.yaxis)
+        style.number_ticks(axes.xaxis, axes.yaxis)
         style.label_axes(axes, title=f"({letter}) {title}", x=style.parameter_label("loss"))
         # Above all times, where it hides none.
         axes.legend(fontsize=9, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.02))

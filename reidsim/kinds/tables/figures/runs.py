@@ -16,8 +16,11 @@ from reidsim.kinds.tables.figures.sequential import (
     risk_by_group_size,
 )
 from reidsim.kinds.tables.figures.strategies import strategy_payoffs
+from reidsim.kinds.tables.figures.sweeps import sweep_figures
 from reidsim.scenarios.faces import Shown
 from reidsim.scenarios.people import once_each
+
+__all__ = ["run_figures", "sweep_figures"]
 
 
 def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:

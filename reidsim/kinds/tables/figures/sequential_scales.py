@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from reidsim.errors import InputError
+from reidsim.errors import refuse_rows
 from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.spacing import log_ticks, scale_axis
 from reidsim.figures.style import UNIT, Look, draw_line, known_first, label_axes, legend_below, looks, panels, write_out
@@ -130,16 +130,9 @@ def refuse_outside(table: pd.DataFrame, column: str, name: str, limits: tuple[fl
     InputError
         For the first row that does not.
     """
-    wrong = ~table[column].between(*limits).to_numpy()
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise InputError(
-            "value out of range",
-            source=f"{name} table",
-            where=f"row {row + 1}, column {column!r}",
-            found=float(table[column].iloc[row]),
-            expected=expected,
-        )
+    outside = ~table[column].between(*limits)
+    found = table[column].astype(float)
+    refuse_rows(outside, "value out of range", source=f"{name} table", column=column, found=found, expected=expected)
 
 
 def _checked_thresholds(thresholds: pd.DataFrame) -> pd.DataFrame:

@@ -39,11 +39,18 @@ def inline_toml(value: object) -> str:
         # repr gives the shortest text that reads back as the same number.
         return repr(value) if math.isfinite(value) else str(value)
     if isinstance(value, Mapping):
-        pairs = ", ".join(f"{_key(key)} = {inline_toml(entry)}" for key, entry in value.items() if entry is not None)
+        pairs = ", ".join(
+            f"{toml_key(key)} = {inline_toml(entry)}" for key, entry in value.items() if entry is not None
+        )
         return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, Sequence):
         return "[" + ", ".join(inline_toml(entry) for entry in value if entry is not None) + "]"
     raise TypeError(f"no TOML for {type(value).__name__}")
+
+
+def toml_key(key: str) -> str:
+    """Write one part of a key path."""
+    return key if _BARE_KEY.fullmatch(key) else _quoted(key)
 
 
 def _table(content: Mapping[str, Any], path: str) -> list[str]:
@@ -53,10 +60,10 @@ def _table(content: Mapping[str, Any], path: str) -> list[str]:
         # Tables in a line would come before those with headings, and the order of attributes can matter.
         below = {key: value for key, value in content.items() if _holds_tables(value)}
     lines = [
-        f"{_key(key)} = {_value(value)}" for key, value in content.items() if key not in below and value is not None
+        f"{toml_key(key)} = {_value(value)}" for key, value in content.items() if key not in below and value is not None
     ]
     for key, value in below.items():
-        place = f"{path}.{_key(key)}" if path else _key(key)
+        place = f"{path}.{toml_key(key)}" if path else toml_key(key)
         if isinstance(value, Mapping):
             inner = _table(value, place)
             # A table that holds nothing but headings needs none of its own.
@@ -89,10 +96,6 @@ def _value(value: object) -> str:
     if len(text) <= _WIDTH or not isinstance(value, list | tuple):
         return text
     return "[\n" + "".join(f"  {inline_toml(entry)},\n" for entry in value if entry is not None) + "]"
-
-
-def _key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else _quoted(key)
 
 
 def _quoted(text: str) -> str:
