@@ -114,7 +114,7 @@ def expected_run(study: Study[Any], built: float) -> Expected | None:
     built : float
         Seconds that it took to build.
     """
-    return expected_steps(study, _play_once, np.array([study.draws]), built)
+    return expected_steps(study, None, np.array([study.draws]), built)
 
 
 def expected_batch(
@@ -135,7 +135,7 @@ def expected_batch(
     kind, replications = kind_of(loaded.scenario), design.replications
     workers = min(default_workers(needed_memory(study) or 0), design.n_runs)
     if not kind.decides or kind.in_rounds(study.scenario):
-        return expected_steps(study, _play_once, np.array([design.n_runs]), design.n_runs * built, workers)
+        return expected_steps(study, None, np.array([design.n_runs]), design.n_runs * built, workers)
     groups = ScenarioWork(loaded, design).groups
     drawn_once = has_numbered_replications(loaded.scenario)
     # Of the points that are built from the same data the last, by these data.
@@ -176,15 +176,19 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def expected_steps(
-    study: Study[Any], play: Callable[[Study[Any]], Seconds], steps: NDArray[np.int64], built: float, workers: int = 1
+    study: Study[Any],
+    play: Callable[[Study[Any]], Seconds] | None,
+    steps: NDArray[np.int64],
+    built: float,
+    workers: int = 1,
 ) -> Expected | None:
     """Return how long so many steps of each kind take, with what is built before them; None if it cannot be told.
 
     Parameters
     ----------
     study : Study
-    play : callable
-        Plays a part of it; returns the seconds of a step of each kind.
+    play : callable or None
+        Plays a part of it; returns the seconds of a step of each kind. None where the only kind of step is a run.
     steps : ndarray of int64
         How many steps of each kind there are.
     built : float
@@ -198,33 +202,58 @@ def expected_steps(
         return None
     try:
         # A run can be given up on its way, the steps of a batch cannot.
-        few = portions.study_of(min(portions.least, portions.units))
+        few, clock = portions.study_of(min(portions.least, portions.units)), Stopwatch()
         run_once(few.loaded, study=few, progress=_Patience())
-        sizes, found = trials(portions, play)
+        if play is not None:
+            play(few)
+        some = steps > 0
+
+        def expected(sizes: Sequence[int], found: Sequence[Seconds]) -> list[float]:
+            ends = extrapolated(sizes, found, portions.units)
+            return [built + float(seconds[some] @ steps[some]) for seconds in ends]
+
+        sizes, found = trials(portions, play or _play_once, clock, lambda *tried: expected(*tried)[1] < _LITTLE)
     except InputError:
         # A part can be refused that is too small for what a scenario asks of all.
         return None
     except _TooLongError:
         return Expected(built + _PATIENCE, np.inf, 0.0, _PATIENCE)
-    some = steps > 0
-    low, high = (built + float(seconds[some] @ steps[some]) for seconds in extrapolated(sizes, found, portions.units))
+    low, high = expected(sizes, found)
     share, tried = sizes[-1] / portions.units, float(found[-1].sum())
     if workers == 1 or high < WORTH_SECONDS:
         return Expected(low, high, share, tried)
     return Expected(low / workers, high / workers, share, tried, workers)
 
 
-def trials(portions: Portions, play: Callable[[Study[Any]], Seconds]) -> tuple[list[int], list[Seconds]]:
-    """Return the units of work of some trials, ascending, and what each took."""
-    clock, whole = Stopwatch(), portions.units
+def trials(
+    portions: Portions,
+    play: Callable[[Study[Any]], Seconds],
+    clock: Stopwatch,
+    is_enough: Callable[[Sequence[int], Sequence[Seconds]], bool],
+) -> tuple[list[int], list[Seconds]]:
+    """Return the units of work of some trials, ascending, and what each took.
+
+    Parameters
+    ----------
+    portions : Portions
+    play : callable
+        Plays a part of the work; returns the seconds of a step of each kind.
+    clock : Stopwatch
+        Runs since the least units of work were first played.
+    is_enough : callable
+        Tells from two trials or more whether no other is needed.
+    """
+    whole = portions.units
     least = min(portions.least, whole)
-    # What is read and compiled the first time is no part of what a run takes.
-    first = play(portions.study_of(least))
     if clock.seconds > _SECONDS / 2:
-        return [least], [first]
+        # What was read and compiled then is no part of what a run takes.
+        clock = Stopwatch()
+        again = play(portions.study_of(least))
+        if clock.seconds > _SECONDS / 2:
+            return [least], [again]
     sizes = [min(max(_FIRST_UNITS, least), whole)]
     found = [play(portions.study_of(sizes[-1]))]
-    while sizes[-1] < whole:
+    while sizes[-1] < whole and not (len(sizes) > 1 and is_enough(sizes, found)):
         left = _SECONDS - clock.seconds
         growth = left / max(found[-1].sum(), 1e-9) if len(sizes) == 1 else _growth(sizes, found, left)
         # Without a second one nothing is told.

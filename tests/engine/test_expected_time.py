@@ -72,7 +72,9 @@ def played(monkeypatch):
 @pytest.mark.parametrize(("each", "most"), [(1e-3, 2_000), (1e-2, 200), (1e-6, 10**6)])
 def test_trials_end_in_time_and_reach_what_fits_into_it(played, each, most):
     play, spent = played
-    sizes, found = trials(Portions(10**6, lambda units: units), partial(play, 0.05, each))
+    clock = expected_time.Stopwatch()
+    play(0.05, each, 1)
+    sizes, found = trials(Portions(10**6, lambda units: units), partial(play, 0.05, each), clock, never)
     assert sizes == sorted(sizes)
     assert len(found) == len(sizes) > 1
     assert most / 20 <= sizes[-1] <= most
@@ -81,8 +83,37 @@ def test_trials_end_in_time_and_reach_what_fits_into_it(played, each, most):
 
 def test_a_run_of_which_no_part_is_short_is_tried_once(played):
     play, spent = played
-    assert trials(Portions(100, lambda units: units, 3), partial(play, 1.0, 0.0)) == ([3], [np.array([1.0])])
-    assert spent[0] == 1.0
+    clock = expected_time.Stopwatch()
+    play(1.0, 0.0, 3)
+    assert trials(Portions(100, lambda units: units, 3), partial(play, 1.0, 0.0), clock, never) == ([3], [[1.0]])
+    assert spent[0] == 2.0
+
+
+def test_what_was_compiled_in_the_first_trial_is_not_told(played):
+    play, _ = played
+    clock = expected_time.Stopwatch()
+    play(20.0, 0.0, 3)
+    sizes, found = trials(Portions(10**6, lambda units: units, 3), partial(play, 0.05, 1e-3), clock, never)
+    assert len(sizes) > 1
+    assert max(seconds.sum() for seconds in found) < 1.8
+
+
+def test_trials_end_once_they_are_enough(played):
+    play, _ = played
+    asked = []
+
+    def enough(sizes, found):
+        asked.append(len(sizes))
+        return True
+
+    sizes, _ = trials(
+        Portions(10**6, lambda units: units), partial(play, 0.01, 1e-6), expected_time.Stopwatch(), enough
+    )
+    assert (len(sizes), asked) == (2, [2])
+
+
+def never(sizes, found):
+    return False
 
 
 @pytest.mark.parametrize(
@@ -127,7 +158,7 @@ def test_rows_of_a_table_cut_down_have_the_payoffs_that_they_have_among_all():
 
 
 def test_the_time_of_a_batch_grows_with_points_and_replications(monkeypatch):
-    monkeypatch.setattr(expected_time, "trials", lambda portions, play: ([portions.units], [np.array([3.0, 1.0])]))
+    monkeypatch.setattr(expected_time, "trials", lambda portions, *asked: ([portions.units], [np.array([3.0, 1.0])]))
     monkeypatch.setattr(expected_time, "default_workers", lambda needed: 1)
     study = study_of("wan2015", {})
 
@@ -146,7 +177,7 @@ def test_the_time_of_a_batch_grows_with_points_and_replications(monkeypatch):
 
 
 def test_the_time_of_a_stress_test_is_that_of_its_points(monkeypatch):
-    monkeypatch.setattr(expected_time, "trials", lambda portions, play: ([portions.units], [np.array([3.0, 0.5])]))
+    monkeypatch.setattr(expected_time, "trials", lambda portions, *asked: ([portions.units], [np.array([3.0, 0.5])]))
     study = study_of("wan2015", {})
     uncertain = {"economics.loss": {"distribution": "uniform", "low": 100, "high": 500}}
     changes = {

@@ -189,13 +189,13 @@ def test_ethnicity_by_state(people: Population) -> None:
     assert_within_bounds(elsewhere, PEOPLE - tennessee, 0.163)
 
 
-def marketer_reduction(model: AttributeModel, n: int) -> np.ndarray:
+def marketer_reduction(model: AttributeModel, n: int, seed: int = 5) -> np.ndarray:
     """Quartiles of how much less marketer risk a voter list gives than knowing everything, in percent.
 
     Written from the paper: marketer risk is the mean of 1 / group size over what the attacker may know. The voter list
     tells all its attributes with the state's registered share, else nothing.
     """
-    codes = np.repeat(*draw_counts(model, n, 5), axis=0)
+    codes = np.repeat(*draw_counts(model, n, seed), axis=0)
 
     def risk(columns: list[int]) -> np.ndarray:
         _, group, sizes = np.unique(codes[:, columns], axis=0, return_inverse=True, return_counts=True)
@@ -228,8 +228,11 @@ TABLE_3 = {
 def test_reduction_of_marketer_risk_in_the_voter_scenario(
     model: AttributeModel, n: int, printed: tuple[float, float, float]
 ) -> None:
-    # Percentage points. The paper's attributes come from patients' records, so its first quartile is not ours.
-    assert (np.abs(marketer_reduction(model, n) - printed) < [2, 0.7, 0.2]).all()
+    # Percentage points. The paper's attributes come from patients' records, so its first quartile is not ours: that is 1
+    # to 3 points below. Draws of 4,000 people differ by .9, .25 and .05 (standard deviation): the mean of four is known
+    # to two standard errors of the same size.
+    found = np.mean([marketer_reduction(model, n, seed) for seed in range(4)], axis=0)
+    assert (np.abs(found - printed) < [3.6, 0.75, 0.2]).all()
 
 
 def test_the_state_mix_decides_the_reduction() -> None:
