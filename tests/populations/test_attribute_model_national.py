@@ -228,9 +228,9 @@ TABLE_3 = {
 def test_reduction_of_marketer_risk_in_the_voter_scenario(
     model: AttributeModel, n: int, printed: tuple[float, float, float]
 ) -> None:
-    # Percentage points. The paper's attributes come from patients' records, so its first quartile is not ours: that is 1
-    # to 3 points below. Draws of 4,000 people differ by .9, .25 and .05 (standard deviation): the mean of four is known
-    # to two standard errors of the same size.
+    # Percentage points. The paper's attributes come from patients' records, so its first quartile is not ours: that is
+    # 1 to 3 points below. Draws of 4,000 people differ by .9, .25 and .05 (standard deviation): the mean of four is
+    # known to two standard errors of the same size.
     found = np.mean([marketer_reduction(model, n, seed) for seed in range(4)], axis=0)
     assert (np.abs(found - printed) < [3.6, 0.75, 0.2]).all()
 
