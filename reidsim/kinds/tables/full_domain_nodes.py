@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from reidsim.games.full_domain.nodes import NodeOutcomes, every_node
+from reidsim.kinds.tables.node_games import search_is_of_nodes, whole_game
 from reidsim.kinds.tables.outcomes import TablesOutcome
 from reidsim.kinds.tables.schema import NodesSection
-from reidsim.kinds.tables.solving import search_is_of_nodes, whole_game
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.portable_math import dot
 from reidsim.scenarios.study import AnalysisTables

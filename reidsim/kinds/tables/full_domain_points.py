@@ -11,9 +11,10 @@ from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
+from reidsim.kinds.tables.node_games import node_strategies, planned_game, search_is_of_nodes
 from reidsim.kinds.tables.outcomes import TablesOutcome, outcome_of, play
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.kinds.tables.solving import TablesChoice, node_strategies, planned_game, search_is_of_nodes
+from reidsim.kinds.tables.solving import TablesChoice
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.table_data import PRICES
 from reidsim.portable_math import dot

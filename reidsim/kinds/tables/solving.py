@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError, locating
-from reidsim.games.adversary_types import TypesGame
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.contenders import Contenders
@@ -25,21 +23,17 @@ from reidsim.games.defenders.same_form import AnytimeForm
 from reidsim.games.directions.linker import DirectedLinker, directed_linker
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame, eager
-from reidsim.games.full_domain.anytime import anytime_search, explore
 from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
-from reidsim.games.full_domain.incumbents import FullDomainSolution
 from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
 from reidsim.games.full_domain.nodes import NodeOutcomes
-from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.risk import GivenSizes
-from reidsim.games.full_domain.search import search
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.kinds.tables.looked_up import choose_looked_up
-from reidsim.linkage.risk import UniformGuess
+from reidsim.kinds.tables.node_games import node_strategies, search_is_of_nodes, search_nodes, whole_game
 from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.adversary_schema import Risk
@@ -260,56 +254,6 @@ def _best_of_each(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     return branch_and_bound(planned, constraint_of(study, policy))
 
 
-def whole_game(study: TablesStudy, policy: str, game: RecordGame) -> FullDomainGame:
-    """Return the game of one node for all records against the adversaries of a record game."""
-    risk, prices = study.scenario.planned_risk, study.believed(study.prices)
-    # Compiled searches count people, whom sample risk estimates from two counts.
-    own = None if risk == "sample" else _prices_against(study, game, prices)
-    # A publisher who foresees purchases also looks at games with higher losses.
-    if own is not None and game.linker is study.linker(risk) and np.array_equal(game.loss, study.of_cells(prices.loss)):
-        return planned_game(study, policy, risk, own)
-    return AnyAdversaryGame.of(
-        planned_game(study, policy, risk, prices), game, by_size=_replies_by_size(study, game, risk)
-    )
-
-
-def _replies_by_size(study: TablesStudy, game: RecordGame, risk: Risk) -> bool:
-    """Tell whether one-shot types reply to nothing but sizes of classes, which are the same for all of them."""
-    if not isinstance(game, TypesGame) or risk == "sample" or np.ptp(game.benefit) or np.ptp(game.loss):
-        return False
-    return all(
-        each.linker is study.linker(risk)
-        and isinstance(each.adversary, OneShotAdversary)
-        and isinstance(each.adversary.risk, UniformGuess)
-        and not np.ndim(each.adversary.gain)
-        and not np.ndim(each.adversary.cost)
-        for each in game.types
-    )
-
-
-def search_is_of_nodes(study: TablesStudy, policy: str) -> bool:
-    """Tell whether a policy of a study picks one node for all records by a search of the lattice."""
-    way = study.policy(policy).way
-    return way == "node" or (way == "unit" and study.scenario.publisher.unit == "table")
-
-
-def planned_game(study: TablesStudy, policy: str, risk: Risk, prices: Prices) -> FullDomainGame:
-    """Return the game of one node for all records on which a policy plans against a one-shot adversary."""
-    minimum = study.safe_harbor_minimum if study.policy(policy).within_safe_harbor else None
-    return study.node_game(risk, prices, no_attack=study.policy(policy).forbids_attacks, minimum=minimum)
-
-
-def _prices_against(study: TablesStudy, game: RecordGame, prices: Prices) -> Prices | None:
-    """Return the amounts of a game against one one-shot adversary; None if it is another, or they fit no kind."""
-    adversary = game.adversary
-    if not isinstance(adversary, OneShotAdversary) or not isinstance(adversary.risk, UniformGuess):
-        return None
-    if not np.ndim(adversary.gain) and not np.ndim(adversary.cost):
-        return Prices(prices.benefit, prices.loss, np.asarray(adversary.gain), np.asarray(adversary.cost))
-    gain, cost = study.gain_and_cost(prices)
-    return prices if np.array_equal(adversary.gain, gain) and np.array_equal(adversary.cost, cost) else None
-
-
 def _one_node(study: TablesStudy, game: FullDomainGame) -> TablesChoice:
     solution, listed = search_nodes(study, game)
     node, n = int(solution.nodes[0]), study.space.n_records
@@ -325,21 +269,6 @@ def _one_node(study: TablesStudy, game: FullDomainGame) -> TablesChoice:
         classes=np.full(n, node, dtype=np.int64) if found else None,
         listed=listed,
     )
-
-
-def search_nodes(study: TablesStudy, game: FullDomainGame) -> tuple[FullDomainSolution, NodeOutcomes | None]:
-    """Search as the scenario says, and tell what the nodes evaluated lead to if a budget limits their number."""
-    publisher = study.scenario.publisher
-    if publisher.search == "exact":
-        return search(game, prune=publisher.prune), None
-    if game.prices.n_points > 1:
-        return anytime_search(game, nodes=publisher.nodes, seconds=publisher.seconds), None
-    return explore(game, nodes=publisher.nodes, seconds=publisher.seconds)
-
-
-def node_strategies(game: FullDomainGame, node: int, point: int = 0) -> Strategies:
-    """Return the node for every cell that is kept there, -1 for the others, shape (n_cells,)."""
-    return np.where(game.kept_at(node, point), node, WITHHELD)
 
 
 def _record_level(played: FullDomainGame) -> Choice:
