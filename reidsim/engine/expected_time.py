@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.engine.batch.design import Design, at_point, has_numbered_replications
-from reidsim.engine.batch.executors.automatic import WORTH_SECONDS
 from reidsim.engine.batch.executors.capacity import default_workers
+from reidsim.engine.batch.executors.choice import WORTH_SECONDS
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.studies import GivenStudy, data_key
 from reidsim.engine.batch.tasks import RunTask
 from reidsim.engine.memory import needed_memory
+from reidsim.engine.results import Stopwatch
 from reidsim.engine.single_run import run_once
-from reidsim.engine.stopwatch import Stopwatch
 from reidsim.errors import InputError
 from reidsim.random_streams import replication_seed
 from reidsim.scenarios.load import LoadedScenario

@@ -12,7 +12,7 @@ from reidsim.engine.batch.design import Design, at_point, draw_of
 from reidsim.engine.batch.one_run import columns_of_table
 from reidsim.engine.batch.studies import Studies
 from reidsim.engine.batch.tasks import RunTask, Tables
-from reidsim.engine.cross_play.options import CrossPlayOptions
+from reidsim.engine.cross_play.result import CrossPlayOptions
 from reidsim.errors import InputError, locating
 from reidsim.games.cross_play import CrossPlay
 from reidsim.games.cross_play import cross_play as play_all

@@ -22,6 +22,7 @@ from reidsim.engine.stress.outcomes import (
     AmountEvaluator,
     BatchEvaluator,
     Evaluator,
+    OpponentEvaluator,
     Outcomes,
     asks_for_people,
     can_be_played_at_once,
@@ -46,7 +47,6 @@ from reidsim.engine.stress.parts import (
 )
 from reidsim.engine.stress.planning import belief_key, known_keys
 from reidsim.engine.stress.result import TABLES, StressResult
-from reidsim.engine.stress.whoever_comes import OpponentEvaluator
 from reidsim.errors import InputError, locating
 from reidsim.games.robust import robust_choices
 from reidsim.progress import watched

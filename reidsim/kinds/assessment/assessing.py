@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from reidsim.adversaries.knowledge.assessment import Assessment, assess
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.errors import locating
-from reidsim.kinds.assessment.cohorts import cohort_table
 from reidsim.kinds.assessment.growth import grown_cohorts, growth_warnings
 from reidsim.kinds.assessment.measures import JOURNALIST_HIGH, JOURNALIST_LOW, RISKS, RISKS_OF_PERSONS
 from reidsim.kinds.assessment.release import Release
 from reidsim.kinds.assessment.risk_tables import (
+    cohort_table,
     record_table,
     reduction_table,
     risks_asked,

@@ -13,8 +13,8 @@ import pandas as pd
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import Reidentified, reidentified_in
 from reidsim.kinds.dynamic.cases import columns_of, shared_content
-from reidsim.kinds.dynamic.measures import MEASURES
 from reidsim.kinds.dynamic.outcomes import (
+    MEASURES,
     DynamicTables,
     exposing_rows,
     measures_of_periods,

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.agents.measures import RUN_MEASURES
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.record_game import WITHHELD
-from reidsim.kinds.dynamic.measures import CHANGES, PERIODS_WITHIN, PK
 from reidsim.kinds.dynamic.simulation import share_below
 from reidsim.kinds.dynamic.study import DynamicStudy
+from reidsim.measures import Measure
 from reidsim.scenarios.study import AnalysisTables
 from reidsim.wording import counted
 
@@ -140,3 +141,22 @@ def warnings_of(study: DynamicStudy, outcomes: Mapping[str, Any]) -> Iterator[st
 
 def _name(study: DynamicStudy, form: int) -> str:
     return "withheld" if form == WITHHELD else study.lattice.describe(form)
+
+
+PK = Measure(
+    "pk",
+    "PK",
+    "{:.4f}",
+    "mean over periods of the share of released records whose values fewer than `publisher.k` records share",
+)
+PERIODS_WITHIN = Measure(
+    "periods_within",
+    "Periods within the PK threshold",
+    "{:.2%}",
+    "share of periods with PK at most `publisher.threshold`",
+)
+CHANGES = Measure(
+    "release_changes", "Changes of the release", "{:,.0f}", "periods whose generalization differs from the one before"
+)
+OF_PERIODS = (PK, PERIODS_WITHIN, CHANGES)
+MEASURES = (*RUN_MEASURES, *OF_PERIODS)

@@ -8,8 +8,13 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed, require_among
-from reidsim.kinds.masking.subjects_schema import SubjectsSection
-from reidsim.kinds.masking.tables_schema import PeopleSection, ResourceSection, TableSection, TargetsSection
+from reidsim.kinds.masking.tables_schema import (
+    PeopleSection,
+    ResourceSection,
+    SubjectsSection,
+    TableSection,
+    TargetsSection,
+)
 from reidsim.scenarios.adversary_schema import PlannerSection, Share, WeightedSection, check_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_stages import (

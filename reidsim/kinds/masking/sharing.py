@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.kinds.masking.schema import MaskingScenario
-from reidsim.kinds.masking.subjects_schema import GeneralizedAttribute
+from reidsim.kinds.masking.tables_schema import GeneralizedAttribute
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.record_sharing import RecordSharing, SharedColumns
 from reidsim.tables import read_table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -13,41 +13,13 @@ from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
 from reidsim.kinds.tables.node_games import node_strategies, planned_game, search_is_of_nodes
 from reidsim.kinds.tables.outcomes import TablesOutcome, outcome_of, play
-from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.solving import TablesChoice
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.table_data import PRICES
 from reidsim.portable_math import dot
-from reidsim.scenarios.schema import MONEY_KEYS
 
-# Whose class sizes the publisher plans with is no amount, but no more of the study than the amounts are.
-_KEYS = frozenset((*MONEY_KEYS, "beliefs.risk"))
 # Points of one walk. The first of them to be asked for takes the time of all, so more would make runs uneven.
 MOST_POINTS = 20
-
-
-def walks_at_once(scenario: TablesScenario, keys: Iterable[str]) -> bool:
-    """Tell whether points of these keys of a scenario can be solved in walks that they share.
-
-    Not those of a search with a budget, which each point has of its own; and not those that change what only the time
-    depends on, such as ``publisher.prune``. Walks are of classes, and people may have records in several.
-    """
-    publisher, adversary = scenario.publisher, scenario.plain_adversary
-    return (
-        publisher.unit == "table"
-        and publisher.search == "exact"
-        and adversary is not None
-        and adversary.attacks_what_pays
-        and adversary.knowledge is None
-        and adversary.stages is None
-        and not adversary.holds
-        and "sample" not in scenario.risks
-        and not adversary.looks_up
-        and not scenario.in_rounds
-        and not scenario.has_price_columns
-        and scenario.release.person is None
-        and set(keys) <= _KEYS
-    )
 
 
 class FullDomainPoints:

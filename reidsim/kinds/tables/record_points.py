@@ -38,12 +38,9 @@ def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
         and publisher.safe_class == "at-least"
         and all(policy_named(name).thins for name in publisher.policies)
         and adversary is not None
-        and adversary.attacks_what_pays
         and adversary.stages is None
-        and not adversary.looks_up
         and scenario.planned_risk == adversary.risk
         and scenario.beliefs.lists == "members"
-        and not scenario.has_price_columns
         and not scenario.in_rounds
         and set(keys) <= set(MONEY_KEYS)
     )

@@ -184,10 +184,11 @@ class TablesScenario(ScenarioHead):
 
     @property
     def plain_adversary(self) -> AdversarySection | None:
-        """The one adversary, if its gain and cost are those of the economics; None of several."""
-        sections = list(self.every_adversary.values())
+        """The one adversary, if it attacks rows once, where that pays, and amounts are the same for all; else None."""
+        first, *others = self.every_adversary.values()
         own = any(each.amounts for each in self.adversaries.values())
-        return sections[0] if len(sections) == 1 and not own else None
+        plain = first.attacks_what_pays and not first.looks_up and not self.has_price_columns
+        return first if plain and not others and not own else None
 
     @property
     def looks_up(self) -> bool:

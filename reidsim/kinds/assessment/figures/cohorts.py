@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from reidsim.figures.inputs import checked, only_value, refuse_repeated
 from reidsim.figures.spacing import scale_axis
 from reidsim.figures.style import given_name, label_axes, legend_below, new_figure, sentence
-from reidsim.kinds.assessment.cohorts import EVERYBODY
+from reidsim.kinds.assessment.risk_tables import EVERYBODY
 from reidsim.palette import BLACK, GREY, SKY_BLUE, VERMILION
 
 # Ends of the interval of the draws.
