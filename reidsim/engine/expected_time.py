@@ -21,8 +21,8 @@ from reidsim.engine.results import Stopwatch
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
 from reidsim.random_streams import replication_seed
+from reidsim.scenarios.faces import Portions
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Study

@@ -16,8 +16,11 @@ from reidsim.games.record_game import RecordGame
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import (
     NOTHING_SOLD,
+    check_accuracy,
+    drawn_planner,
     economics_of,
     expected_fine,
+    linker_of,
     outlays_of,
     profile_of,
     rules_of,
@@ -25,7 +28,6 @@ from reidsim.scenarios.agents import (
     sequential_rules,
     types_of,
 )
-from reidsim.scenarios.agents_equipment import check_accuracy, drawn_planner, linker_of
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.policy import require_by_agents
 from reidsim.scenarios.schema import BeliefsSection

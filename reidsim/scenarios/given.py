@@ -11,10 +11,10 @@ recipe or module of this name:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,7 @@ from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.asked import section
 from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.parts import told_in_a_line
+from reidsim.scenarios.policy import Policy
 from reidsim.validation import Section, validated
 
 Given = Mapping[str, Any]
@@ -210,3 +211,27 @@ def _with(section: Section | None, values: Mapping[str, Any], name: str, source:
             raise InputError("unknown key", source=source, where=f"{name}.{key}", expected="a game that has this key")
     assert section is not None  # noqa: S101 - there is a value
     return section.model_copy(update=dict(values))
+
+
+if TYPE_CHECKING:
+    from reidsim.games.defenders.defender import Defender
+
+P = TypeVar("P", bound=Policy)
+
+
+def policy_among(policies: Mapping[str, P], made: type[P], name: str, where: str) -> P:
+    """Return a policy by its name; any that is not among these is of a user's module or an installed package."""
+    if name in policies:
+        return policies[name]
+    return made(name, name, "a policy of one's own", own_defender(name, where), by_agents=False)
+
+
+def own_defender(name: str, where: str) -> Callable[[Any, int], Defender]:
+    """Return what makes the defender of somebody's own policy, of a study and the number of a draw."""
+
+    def defender(study: Any, draw: int) -> Defender:
+        given = study.loaded.given
+        part = given[name] if name in given else study.loaded.part("policies", name, where)
+        return made_policy(part, name, where)
+
+    return defender

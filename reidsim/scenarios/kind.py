@@ -21,12 +21,9 @@ from reidsim.errors import InputError
 from reidsim.games.measures import MEASURES
 from reidsim.measures import Measure, columns_of
 from reidsim.random_streams import nested_stream
-from reidsim.scenarios.faces import Faces
-from reidsim.scenarios.many_points import ManyPoints
+from reidsim.scenarios.faces import CutDown, Faces, ManyPoints, RecordSharing
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy
-from reidsim.scenarios.portions import CutDown
-from reidsim.scenarios.record_sharing import RecordSharing
 from reidsim.scenarios.study import (
     AnalysisTables,
     DroppedColumns,
@@ -120,7 +117,7 @@ class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
 
     def policy(self, name: str) -> Policy:
         """Return a policy by its name; any that the kind does not have is somebody's own."""
-        from reidsim.scenarios.own_policies import policy_among
+        from reidsim.scenarios.given import policy_among
 
         return policy_among(self.policies, Policy, name, f"{self.decider}.policies")
 
@@ -341,7 +338,7 @@ class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
     def opponent_types(self, study: Any, draw: int = 0) -> Opponents:
         """Return adversaries with what they hold and may buy in rounds, and what may be planned on of several."""
         from reidsim.scenarios.agents import are_equipped
-        from reidsim.scenarios.opponent_types import ideas_of_several, types_of_setting
+        from reidsim.scenarios.opponents import ideas_of_several, types_of_setting
 
         if not are_equipped(study.scenario):
             return ideas_of_several(study, draw)

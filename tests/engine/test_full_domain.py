@@ -10,8 +10,8 @@ from reidsim.engine.single_run import check_once, run_once
 from reidsim.errors import InputError
 from reidsim.games.full_domain import best_splits
 from reidsim.games.measures import MEASURES, REIDENTIFIED
-from reidsim.kinds.tables import outcomes
 from reidsim.kinds.tables import kind as tables_kind
+from reidsim.kinds.tables import outcomes
 from reidsim.kinds.tables.outcomes import FullDomainTables
 from reidsim.measures import columns_of
 from reidsim.releases.full_domain import released_class_sizes

@@ -23,8 +23,8 @@ from reidsim.errors import InputError, locating
 from reidsim.games.double_oracle import Sum
 from reidsim.progress import watched
 from reidsim.scenarios.load import LoadedScenario, load_scenario
-from reidsim.scenarios.named_adversaries import WHO_COMES, who_may_come, whoever_comes
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.several_adversaries import WHO_COMES, who_may_come, whoever_comes
 from reidsim.scenarios.study import Progress
 
 

@@ -25,9 +25,9 @@ from reidsim.games.measures import RISK_QUANTILE
 from reidsim.measures import columns_of
 from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.named_adversaries import WHO_COMES, names_adversaries
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.several_adversaries import WHO_COMES, names_adversaries
 from reidsim.scenarios.stress_schema import RobustnessSection, SensitivitySection, StressSection
 
 

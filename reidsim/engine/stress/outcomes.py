@@ -35,9 +35,9 @@ from reidsim.games.reidentified import reidentified_in
 from reidsim.measures import Measure, columns_of
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.named_adversaries import WHO_COMES
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, economics_of
+from reidsim.scenarios.several_adversaries import WHO_COMES
 from reidsim.scenarios.stress_schema import StressSection
 from reidsim.scenarios.study import AmountPoints, Progress
 

@@ -53,9 +53,9 @@ from reidsim.progress import watched
 from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario, load_scenario
-from reidsim.scenarios.named_adversaries import WHO_COMES
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.several_adversaries import WHO_COMES
 from reidsim.scenarios.stress_schema import PolicyMapSection, RobustnessSection, SensitivitySection
 from reidsim.scenarios.study import AmountPoints, Progress
 

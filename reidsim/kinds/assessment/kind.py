@@ -17,10 +17,10 @@ from reidsim.kinds.assessment.release import Release
 from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
 from reidsim.scenarios.asked import Stored, section
+from reidsim.scenarios.faces import Portions
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import Keys
-from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.study import Played, Progress
 from reidsim.validation import read_toml
 from reidsim.wording import Code, Sentence, codes, counted, number_text

@@ -27,9 +27,9 @@ from reidsim.kinds.dynamic.study import DynamicStudy, build_study
 from reidsim.linkage.group_sizes import most_kept
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan, section
+from reidsim.scenarios.faces import SharedColumns
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import PolicyOutcome, Progress, equilibria_of
 from reidsim.validation import read_toml

@@ -34,13 +34,11 @@ from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.asked import Stored, adversaries, beliefs, gain_and_cost, knowledge, section
-from reidsim.scenarios.faces import Control, Slider
+from reidsim.scenarios.faces import Control, Portions, Slider
 from reidsim.scenarios.kind import Use
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.opponent_types import LEFT_OUT, ideas_of_several, types_of_setting
-from reidsim.scenarios.opponents import Opponents
+from reidsim.scenarios.opponents import LEFT_OUT, Opponents, ideas_of_several, types_of_setting
 from reidsim.scenarios.policy import k_of, with_each_k
-from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.study import PolicyOutcome
 from reidsim.validation import read_toml
 from reidsim.wording import Code, Inline, Sentence, codes, counted, number_text

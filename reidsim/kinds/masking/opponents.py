@@ -18,7 +18,7 @@ from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.adversary_schema import TOGETHER
 from reidsim.scenarios.agents import are_equipped
-from reidsim.scenarios.attack_stages import IdentifySection
+from reidsim.scenarios.attack_recipe import IdentifySection
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import (
     NO_RECIPE,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.scenarios.adversary_schema import known_part, names_schema
-from reidsim.scenarios.own_policies import policy_among
+from reidsim.scenarios.given import policy_among
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Look, Policies, Policy
 
 if TYPE_CHECKING:

@@ -22,8 +22,11 @@ from reidsim.kinds.masking.study import MaskingStudy, presence_of
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import (
     OWN_ADVERSARY,
+    check_accuracy,
     check_resources,
+    drawn_planner,
     economics_of,
+    linker_of,
     outlays_of,
     profile_of,
     rules_of,
@@ -31,7 +34,6 @@ from reidsim.scenarios.agents import (
     sequential_rules,
     types_of,
 )
-from reidsim.scenarios.agents_equipment import check_accuracy, drawn_planner, linker_of
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.planners import planner
 from reidsim.scenarios.schema import EconomicsSection

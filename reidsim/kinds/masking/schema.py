@@ -17,7 +17,7 @@ from reidsim.kinds.masking.tables_schema import (
 )
 from reidsim.scenarios.adversary_schema import PlannerSection, Share, WeightedSection, check_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.attack_stages import (
+from reidsim.scenarios.attack_recipe import (
     IdentifySection,
     StageSection,
 )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.masking.tables_schema import GeneralizedAttribute
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.scenarios.record_sharing import RecordSharing, SharedColumns
+from reidsim.scenarios.faces import RecordSharing, SharedColumns
 from reidsim.tables import read_table
 
 # What the column `strategy` says of records that are not shared at all.

@@ -28,7 +28,7 @@ from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables
 from reidsim.random_streams import replication_stream
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
 from reidsim.scenarios.agents import OWN_ADVERSARY, meeting_of
-from reidsim.scenarios.attack_stages import (
+from reidsim.scenarios.attack_recipe import (
     IdentifySection,
     InferSurnameSection,
     StageSection,

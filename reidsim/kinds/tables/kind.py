@@ -29,11 +29,11 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.attack_recipe import require_recipe
+from reidsim.scenarios.faces import Portions
 from reidsim.scenarios.kind import Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
 from reidsim.scenarios.policy import with_each_k
-from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import PolicyOutcome

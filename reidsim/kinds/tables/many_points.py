@@ -11,7 +11,7 @@ from reidsim.kinds.tables.policies import policy_named
 from reidsim.kinds.tables.record_points import is_thinnable, record_points
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.scenarios.many_points import ManyPoints
+from reidsim.scenarios.faces import ManyPoints
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import AmountPoints, PolicyOutcome
 

@@ -10,8 +10,8 @@ import numpy as np
 from reidsim.kinds.tables.consistency import lists_every_form
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.group_sizes import most_kept
+from reidsim.scenarios.faces import Portions
 from reidsim.scenarios.kind import Use
-from reidsim.scenarios.portions import Portions
 
 # Bytes, fitted to the peaks of whole runs of up to a million records; see `docs/limits.md`.
 _OF_RECORD, _OF_READ, _OF_OUTCOME, _OF_ROUNDS = 100, 37, 150, 400

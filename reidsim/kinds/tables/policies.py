@@ -10,7 +10,7 @@ import numpy as np
 
 from reidsim.random_streams import random_stream
 from reidsim.scenarios.adversary_schema import known_part, names_schema
-from reidsim.scenarios.own_policies import policy_among
+from reidsim.scenarios.given import policy_among
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Policies, Policy
 
 if TYPE_CHECKING:

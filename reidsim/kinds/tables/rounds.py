@@ -23,21 +23,19 @@ from reidsim.releases.strategy_space import Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import Risk, WeightedSection
 from reidsim.scenarios.agents import (
     OWN_ADVERSARY,
+    check_accuracy,
+    check_has_resource,
     check_resources,
+    drawn_planner,
     economics_of,
+    knowledge_held,
+    linker_of,
     outlays_of,
     profile_of,
     rules_of,
     section_of,
     sequential_rules,
     types_of,
-)
-from reidsim.scenarios.agents_equipment import (
-    check_accuracy,
-    check_has_resource,
-    drawn_planner,
-    knowledge_held,
-    linker_of,
 )
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.policy import require_by_agents

@@ -11,8 +11,8 @@ from reidsim.kinds.tables.release import attribute_labels
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import SUPPRESSED
+from reidsim.scenarios.faces import HierarchyFile, RecordSharing, SharedColumns
 from reidsim.scenarios.hierarchy_schema import Table
-from reidsim.scenarios.record_sharing import HierarchyFile, RecordSharing, SharedColumns
 from reidsim.tables import read_table
 
 

@@ -23,8 +23,7 @@ from reidsim.populations.counted import natural_categories
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.scenarios.attack_recipe import AttackRecipe, AttackResourceSection, load_attack_recipe
-from reidsim.scenarios.attack_stages import stage_of
+from reidsim.scenarios.attack_recipe import AttackRecipe, AttackResourceSection, load_attack_recipe, stage_of
 from reidsim.tables import numbers, read_table, require_columns
 
 if TYPE_CHECKING:
