@@ -29,7 +29,7 @@ from reidsim.engine.batch.executors.processes import ProcessExecutor
 from reidsim.engine.batch.gathered import batch_tables
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.runner import JOURNAL, run_tasks, tasks_of
-from reidsim.engine.batch.statistics_tables import differences_table, measured, statistics_table
+from reidsim.engine.batch.statistics import differences_table, measured, statistics_table
 from reidsim.engine.batch.tasks import RunOutcome, RunTask
 from reidsim.engine.results import write_parquet
 from reidsim.scenarios.load import load_scenario

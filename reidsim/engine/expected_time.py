@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from reidsim.engine.batch.design import Design, at_point, has_numbered_replications
 from reidsim.engine.batch.executors.capacity import default_workers
 from reidsim.engine.batch.executors.choice import WORTH_SECONDS
-from reidsim.engine.batch.one_run import ScenarioWork
-from reidsim.engine.batch.studies import GivenStudy, data_key
+from reidsim.engine.batch.one_run import GivenStudy, ScenarioWork, data_key
 from reidsim.engine.batch.tasks import RunTask
 from reidsim.engine.memory import needed_memory
 from reidsim.engine.results import Stopwatch

@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 import reidsim
 from reidsim.cli import app
-from reidsim.engine.stress.outcomes import BatchEvaluator, OpponentEvaluator
+from reidsim.engine.stress.outcomes import BatchEvaluator
+from reidsim.engine.stress.whoever_comes import OpponentEvaluator
 from reidsim.errors import InputError
 from reidsim.scenarios.load import load_scenario
 

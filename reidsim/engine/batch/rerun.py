@@ -14,7 +14,7 @@ from reidsim.engine.batch.folder import files_of, read_manifest, read_runs, scen
 from reidsim.engine.batch.gathered import batch_tables
 from reidsim.engine.batch.one_run import GROUP_COLUMNS, ScenarioWork
 from reidsim.engine.batch.runner import tasks_of
-from reidsim.engine.batch.statistics_tables import ERROR
+from reidsim.engine.batch.statistics import ERROR
 from reidsim.engine.batch.tasks import COMPLETE, RunOutcome, RunTask, code_version
 from reidsim.engine.run_result import RunResult
 from reidsim.errors import InputError, listed

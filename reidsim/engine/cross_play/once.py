@@ -9,8 +9,7 @@ from typing import Any
 import pandas as pd
 
 from reidsim.engine.batch.design import Design, at_point, draw_of
-from reidsim.engine.batch.one_run import columns_of_table
-from reidsim.engine.batch.studies import Studies
+from reidsim.engine.batch.one_run import Studies, columns_of_table
 from reidsim.engine.batch.tasks import RunTask, Tables
 from reidsim.engine.cross_play.result import CrossPlayOptions
 from reidsim.errors import InputError, locating

@@ -11,10 +11,9 @@ from typing import Any, get_args
 import pandas as pd
 
 from reidsim.engine.batch.design import Design
-from reidsim.engine.batch.statistics_tables import measured, statistics_table
+from reidsim.engine.batch.statistics import measured, statistics_table
 from reidsim.engine.batch.tasks import COMPLETE
-from reidsim.engine.cross_play.equilibria import equilibrium_tables
-from reidsim.engine.cross_play.worst_cases import worst_cases_table
+from reidsim.engine.cross_play.equilibria import equilibrium_tables, worst_cases_table
 from reidsim.engine.results import Result, measures_told
 from reidsim.errors import InputError, require_among
 from reidsim.games.cross_play import REGRET, matrix_of

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from reidsim.agents.measures import RUN_MEASURES
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.record_game import WITHHELD
-from reidsim.kinds.dynamic.simulation import share_below
+from reidsim.kinds.dynamic.lattice import share_below
 from reidsim.kinds.dynamic.study import DynamicStudy
 from reidsim.measures import Measure
 from reidsim.scenarios.study import AnalysisTables

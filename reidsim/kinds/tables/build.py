@@ -16,12 +16,11 @@ from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import require_part_of
 from reidsim.kinds.tables.looked_up import searches_each
 from reidsim.kinds.tables.own_adversary import OwnAdversary
-from reidsim.kinds.tables.people import ReleasedPeople
+from reidsim.kinds.tables.people import ReleasedPeople, sampled_people
 from reidsim.kinds.tables.release import ReleasedRecords, coded_records, read_release
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.table_data import PRICES
-from reidsim.kinds.tables.weights import sampled_people
 from reidsim.populations.domain import Codes, mixed_radix_keys
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.population import Population

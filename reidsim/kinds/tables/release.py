@@ -12,10 +12,9 @@ import pandas as pd
 from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError, locating, nearest
 from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection
-from reidsim.kinds.tables.people import people_of_records
+from reidsim.kinds.tables.people import people_of_records, sampling_weights
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.waves import Waves, read_waves
-from reidsim.kinds.tables.weights import sampling_weights
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
