@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from reidsim.games.record_game import Choice
     from reidsim.games.reidentified import Reidentified
     from reidsim.scenarios.load import LoadedScenario
-    from reidsim.scenarios.opponents import Opponents
+    from reidsim.scenarios.opponents import OpponentOptions, Opponents
     from reidsim.scenarios.schema import ScenarioHead
 
 
@@ -309,20 +309,14 @@ class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
 
     # Cross-play
 
-    def opponents(
-        self, study: Any, *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5, draw: int = 0
-    ) -> tuple[Any, Opponents]:
+    def opponents(self, study: Any, options: OpponentOptions, draw: int = 0) -> tuple[Any, Opponents]:
         """Return the adversaries that can play in a scenario, and the study on whose rows they all play.
 
         Parameters
         ----------
         study : Study
-        knowledge : str, optional
-            Knowledge recipe; that of the scenario, if not given.
-        stages : str, optional
-            Absolute path of an attack recipe; that of the scenario, if not given.
-        rate : float
-            Probability of an attack of the random adversary.
+        options : OpponentOptions
+            Paths are absolute.
         draw : int
             Of the study.
 
@@ -333,7 +327,7 @@ class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
         """
         from reidsim.scenarios.opponents import opponents_by_planner
 
-        return study, opponents_by_planner(study, knowledge=knowledge, stages=stages, rate=rate, draw=draw)
+        return study, opponents_by_planner(study, options, draw)
 
     def opponent_types(self, study: Any, draw: int = 0) -> Opponents:
         """Return adversaries with what they hold and may buy in rounds, and what may be planned on of several."""

@@ -60,26 +60,38 @@ class Opponents:
         )
 
 
-def opponents_by_planner(
-    study: Study[Any], *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5, draw: int = 0
-) -> Opponents:
-    """Return the adversaries of a scenario, each by the section that describes it.
+@dataclass(frozen=True)
+class OpponentOptions:
+    """What is given with a call about adversaries whom the scenario does not describe.
 
     Parameters
     ----------
-    study : Study
-        Its records are told apart by all that any of the adversaries looks at.
     knowledge : str, optional
-        Knowledge recipe; that of the scenario, if not given.
+        Knowledge recipe of the adversary with partial knowledge; that of the scenario, if not given.
     stages : str, optional
-        Absolute path of an attack recipe; that of the scenario, if not given.
-    rate : float
-        Probability of an attack of the random adversary.
-    draw : int
-        Of the study.
+        Attack recipe of the adversary who attacks in stages; that of the scenario, if not given.
+    attack_rate : float
+        Probability with which the random adversary attacks a record.
+    """
+
+    knowledge: str | None = None
+    stages: str | None = None
+    attack_rate: float = 0.5
+
+    @property
+    def asks_for(self) -> tuple[str, ...]:
+        """The adversaries who need what is given."""
+        given = {"partial-knowledge": self.knowledge, "multistage": self.stages}
+        return tuple(name for name, needed in given.items() if needed is not None)
+
+
+def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int = 0) -> Opponents:
+    """Return the adversaries of a scenario, each by the section that describes it; one of its study's draws.
+
+    The records of the study are told apart by all that any of the adversaries looks at.
     """
     own: AdversarySection = study.scenario.adversary
-    recipe, path = knowledge or own.knowledge, stages or own.stages
+    recipe, path = options.knowledge or own.knowledge, options.stages or own.stages
 
     def against(**changes: object) -> Games:
         world = study_against(study, **changes).world(draw)
@@ -105,13 +117,13 @@ def opponents_by_planner(
         "partial-knowledge": informed,
         "always": plain("always"),
         "never": plain("never"),
-        "random": plain("random", rate=rate),
+        "random": plain("random", rate=options.attack_rate),
     }
     linked = "partial-knowledge" if own.knowledge is not None else "multistage" if own.stages is not None else ""
     name = name_of(own, linked)
     world = study.world(draw)
     makers[name] = lambda: (world.truth, world.belief)
-    return played_by(name, makers, asked_for(knowledge, stages))
+    return played_by(name, makers, options.asks_for)
 
 
 def study_against(study: S, **changes: object) -> S:
@@ -161,12 +173,6 @@ def _reply(games: Games) -> None:
     """Let adversaries reply once: only that shows group sizes that a planner cannot take, and the like."""
     for game in games:
         record_game_of(game).outcome(record_game_of(game).space.most_specific)
-
-
-def asked_for(knowledge: str | None, stages: str | None) -> tuple[str, ...]:
-    """Return the adversaries who need what is given with a call."""
-    given = {"partial-knowledge": knowledge, "multistage": stages}
-    return tuple(name for name, needed in given.items() if needed is not None)
 
 
 # The column of all types together, and what a defender may plan against besides.

@@ -102,9 +102,7 @@ def table_of(study: Any, options: CrossPlayOptions, draw: int = 0) -> Table:
     """
     kind = kind_of(study.scenario)
     kind.policies_of(study.scenario)
-    study, others = kind.opponents(
-        study, knowledge=options.knowledge, stages=options.stages, rate=options.attack_rate, draw=draw
-    )
+    study, others = kind.opponents(study, options, draw)
     opponents = kind.opponent_types(study, draw).beside(others)
     defenders = [kind.policy(name).defender(study, draw) for name in kind.cross_play_policies(study)]
     return Table(study, opponents, defenders, draw)

@@ -20,6 +20,7 @@ from reidsim.games.cross_play import REGRET, matrix_of
 from reidsim.games.double_oracle import Sum
 from reidsim.linkage.number_checks import check_share
 from reidsim.measures import Measure, measures_among
+from reidsim.scenarios.opponents import OpponentOptions
 from reidsim.wording import counted
 
 
@@ -113,17 +114,13 @@ def replies_among(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]
 
 
 @dataclass(frozen=True)
-class CrossPlayOptions:
+class CrossPlayOptions(OpponentOptions):
     """Options of cross-play.
 
     Parameters
     ----------
-    knowledge : str, optional
-        Knowledge recipe of the adversary with partial knowledge; that of the scenario, if not given.
-    stages : str, optional
-        Attack recipe of the adversary who attacks in stages; that of the scenario, if not given.
-    attack_rate : float
-        Probability with which the random adversary attacks a record.
+    knowledge, stages, attack_rate
+        See `OpponentOptions`.
     equilibrium : bool
         Whether optimal mixtures and equilibria of the payoffs are computed.
     double_oracle : {"zero-sum", "general-sum"}, optional
@@ -138,9 +135,6 @@ class CrossPlayOptions:
         If one of them is none.
     """
 
-    knowledge: str | None = None
-    stages: str | None = None
-    attack_rate: float = 0.5
     equilibrium: bool = False
     double_oracle: Sum | None = None
     tolerance: float = 0.01

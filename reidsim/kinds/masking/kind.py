@@ -37,7 +37,7 @@ from reidsim.scenarios.asked import Stored, adversaries, beliefs, gain_and_cost,
 from reidsim.scenarios.faces import Control, Portions, Slider
 from reidsim.scenarios.kind import Use
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.opponents import LEFT_OUT, Opponents, ideas_of_several, types_of_setting
+from reidsim.scenarios.opponents import LEFT_OUT, OpponentOptions, Opponents, ideas_of_several, types_of_setting
 from reidsim.scenarios.policy import k_of, with_each_k
 from reidsim.scenarios.study import PolicyOutcome
 from reidsim.validation import read_toml
@@ -158,22 +158,12 @@ class MaskingKind(SubjectsSharing, MaskingResults):
 
         return setting
 
-    def opponents(
-        self,
-        study: MaskingStudy,
-        *,
-        knowledge: str | None = None,
-        stages: str | None = None,
-        rate: float = 0.5,
-        draw: int = 0,
-    ) -> tuple[MaskingStudy, Opponents]:
+    def opponents(self, study: MaskingStudy, options: OpponentOptions, draw: int = 0) -> tuple[MaskingStudy, Opponents]:
         """Return the adversaries in a draw of the tables."""
-        if stages is not None:
-            expected = "adversary.stages of the scenario"
-            raise InputError(
-                "a masking scenario has stages of its own", where="stages", found=stages, expected=expected
-            )
-        return study, opponents_of_subjects(study, knowledge=knowledge, rate=rate, draw=draw)
+        if options.stages is not None:
+            problem, expected = "a masking scenario has stages of its own", "adversary.stages of the scenario"
+            raise InputError(problem, where="stages", found=options.stages, expected=expected)
+        return study, opponents_of_subjects(study, options, draw)
 
     def opponent_types(self, study: MaskingStudy, draw: int = 0) -> Opponents:
         """Return those who are equipped, on the attributes that any attack looks at."""

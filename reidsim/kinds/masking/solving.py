@@ -6,7 +6,6 @@ One adversary who attacks in two stages is played by compiled searches, any othe
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from reidsim.games.backward_induction import backward_induction
 from reidsim.games.defenders.defender import Game, withholding
 from reidsim.games.defenders.fixed import OptIn
 from reidsim.games.defenders.same_form import SameForm
-from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
 from reidsim.games.masking.anytime import anytime
 from reidsim.games.masking.backward_induction import masking_backward_induction
 from reidsim.games.masking.best_first import best_first
@@ -28,13 +26,11 @@ from reidsim.games.masking.partial_knowledge import exhaustive
 from reidsim.games.masking.several_adversaries import best_against_several
 from reidsim.games.masking.whoever_comes import without_inference
 from reidsim.games.record_game import Choice, Constraint, RecordGame
+from reidsim.kinds.masking.study import MaskingStudy, masking_game
 from reidsim.random_streams import replication_stream
 from reidsim.releases.cell_suppression import k_anonymous_cells
 from reidsim.releases.masking import MaskingSpace
 from reidsim.scenarios.policy import k_of
-
-if TYPE_CHECKING:
-    from reidsim.kinds.masking.study import MaskingStudy
 
 # Solvers of games without compiled searches.
 GENERAL_SOLVERS = ("best-first", "backward-induction")
@@ -116,11 +112,8 @@ def _as_masking_game(game: RecordGame) -> MaskingGame | None:
     adversary, linker, space = game.adversary, game.linker, game.space
     if not (isinstance(adversary, MultistageAttack) and isinstance(linker, MultistageLinker)):
         return None
-    if isinstance(space, PartialMaskingSpace):
-        return PartialMaskingGame(space, adversary, linker.world, game.benefit, game.loss)
-    if isinstance(space, MaskingSpace):
-        return MaskingGame(space, adversary, linker.world, game.benefit, game.loss)
-    return None
+    whole = isinstance(space, MaskingSpace)
+    return masking_game(space, adversary, linker.world, game.benefit, game.loss) if whole else None
 
 
 def _against_several(study: MaskingStudy, policy: str, game: RecordGame) -> Choice:

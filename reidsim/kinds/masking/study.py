@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -221,9 +222,7 @@ class MaskingStudy(Study[MaskingScenario]):
         if self.knowledge is not None:
             about = self.knowledge.about(world.targets)
             return PartialKnowledgeGame(space, attack, world, *amounts, planner=planned, knowledge=about)
-        if isinstance(space, PartialMaskingSpace):
-            return PartialMaskingGame(space, attack, world, *amounts, planner=planned)
-        return MaskingGame(space, attack, world, *amounts, planner=planned)
+        return masking_game(space, attack, world, *amounts, planner=planned)
 
     def _check_search_path(self, game: MaskingGame) -> None:
         record, where = self.scenario.figures.search_path, "figures.search_path"
@@ -308,6 +307,11 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario], before: Masking
                 used = dict.fromkeys(stage.resource for stage in each.stages)
                 check_buyer(own or OWN_ADVERSARY, where, used, tables.buyers)
         return study
+
+
+def masking_game(space: MaskingSpace, *parts: Any, **more: Any) -> MaskingGame:
+    """Return the game on a space, which compiled searches tell apart by what cannot be masked; see `MaskingGame`."""
+    return (PartialMaskingGame if isinstance(space, PartialMaskingSpace) else MaskingGame)(space, *parts, **more)
 
 
 def presence_of(world: MultistageWorld, resource: str) -> float:

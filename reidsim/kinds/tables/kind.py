@@ -32,7 +32,7 @@ from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.faces import Portions
 from reidsim.scenarios.kind import Use
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.opponents import Opponents, study_against, with_adversaries
+from reidsim.scenarios.opponents import OpponentOptions, Opponents, study_against, with_adversaries
 from reidsim.scenarios.policy import with_each_k
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.several_adversaries import named
@@ -139,15 +139,7 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
             f"{counted(setting.n_subjects, 'data subject')} with {counted(setting.n_cells, 'distinct record')}, {forms}"
         )
 
-    def opponents(
-        self,
-        study: TablesStudy,
-        *,
-        knowledge: str | None = None,
-        stages: str | None = None,
-        rate: float = 0.5,
-        draw: int = 0,
-    ) -> tuple[TablesStudy, Opponents]:
+    def opponents(self, study: TablesStudy, options: OpponentOptions, draw: int = 0) -> tuple[TablesStudy, Opponents]:
         """Return the adversaries, on cells told apart by all that any of them looks at."""
         publisher = study.scenario.publisher
         if publisher.solver == "backward-induction":
@@ -155,16 +147,17 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
             publisher = publisher.model_copy(update={"solver": "branch-and-bound"})
             scenario = study.scenario.model_copy(update={"publisher": publisher})
             study = replace(study, loaded=replace(study.loaded, scenario=scenario))
-        recipe = None if stages is None else str(require_recipe(Path(stages).absolute(), "stages"))
-        path = recipe or study.scenario.adversary.stages
+        if options.stages is not None:
+            require_recipe(Path(options.stages), "stages")
+        path = options.stages or study.scenario.adversary.stages
         if path is not None and study.own.staged is None:
             staged = study_against(study, planner="one-shot", knowledge=None, stages=path)
             study = study.on_cells_of(staged)
         if not study.owns:
-            return super().opponents(study, knowledge=knowledge, stages=recipe, rate=rate, draw=draw)
+            return super().opponents(study, options, draw)
         # Adversaries that the scenario does not name count people as those it names do.
         plain = study.with_adversary(AdversarySection(risk=study.scenario.linked_risk))
-        _, others = super().opponents(plain, knowledge=knowledge, stages=recipe, rate=rate, draw=draw)
+        _, others = super().opponents(plain, options, draw)
         if are_equipped(study.scenario):
             # Those that it names play with what they hold and may buy; see `opponent_types`.
             return study, replace(others, own=TOGETHER)
