@@ -59,7 +59,6 @@ def named(name: str | None) -> Iterator[None]:
 
 
 WHO_COMES = "adversary"
-S = TypeVar("S", bound=ScenarioHead)
 
 
 def names_adversaries(values: Iterable[object]) -> bool:

@@ -185,8 +185,6 @@ def _moments(values: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
     return np.where(n > 0, mean, np.nan), variance, n
 
 
-Floats = NDArray[np.float64]
-
 # Columns of runs that tell how far an estimate of the run may be off, by the end of their names.
 ERROR = "_standard_error"
 _NOT_MEASURES = (*GROUP_COLUMNS, "scenario", "point", "replication", "state", "error", "seed", "run")

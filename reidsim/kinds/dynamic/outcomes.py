@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,14 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.record_game import WITHHELD
 from reidsim.kinds.dynamic.lattice import share_below
 from reidsim.kinds.dynamic.study import DynamicStudy
-from reidsim.measures import Measure
+from reidsim.measures import measures_worded
 from reidsim.scenarios.study import AnalysisTables
+from reidsim.validation import read_toml
 from reidsim.wording import counted
+
+_OWN = measures_worded(read_toml(Path(__file__).with_name("measures.toml"))["own"])
+PK, PERIODS_WITHIN, CHANGES = _OWN["pk"], _OWN["periods_within"], _OWN["release_changes"]
+MEASURES = (*RUN_MEASURES, *_OWN.values())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -141,22 +147,3 @@ def warnings_of(study: DynamicStudy, outcomes: Mapping[str, Any]) -> Iterator[st
 
 def _name(study: DynamicStudy, form: int) -> str:
     return "withheld" if form == WITHHELD else study.lattice.describe(form)
-
-
-PK = Measure(
-    "pk",
-    "PK",
-    "{:.4f}",
-    "mean over periods of the share of released records whose values fewer than `publisher.k` records share",
-)
-PERIODS_WITHIN = Measure(
-    "periods_within",
-    "Periods within the PK threshold",
-    "{:.2%}",
-    "share of periods with PK at most `publisher.threshold`",
-)
-CHANGES = Measure(
-    "release_changes", "Changes of the release", "{:,.0f}", "periods whose generalization differs from the one before"
-)
-OF_PERIODS = (PK, PERIODS_WITHIN, CHANGES)
-MEASURES = (*RUN_MEASURES, *OF_PERIODS)
