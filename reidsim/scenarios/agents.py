@@ -103,13 +103,26 @@ def outlays_of(adversary: Adversary) -> dict[str, float | bool]:
 def profile_of(
     name: str,
     section: WeightedSection,
-    economics: EconomicsSection,
     agents: AgentsSection,
     equip: Equip,
+    truth: tuple[EconomicsSection, Adversary],
+    belief: tuple[EconomicsSection, Adversary],
     prices: Mapping[str, float] = NOTHING_SOLD,
-    **more: Any,
 ) -> AdversaryProfile:
-    """Return the profile of an adversary, given what resources cost; `more` replaces fields of it."""
+    """Return the profile of an adversary, given its amounts and planner, true and believed, and what resources cost."""
+    true, believed = (_profile(name, section, agents, equip, prices, *each) for each in (truth, belief))
+    return replace(true, believed=believed)
+
+
+def _profile(
+    name: str,
+    section: WeightedSection,
+    agents: AgentsSection,
+    equip: Equip,
+    prices: Mapping[str, float],
+    economics: EconomicsSection,
+    planner: Adversary,
+) -> AdversaryProfile:
     fine = expected_fine(agents)
     own = economics_of(section, economics, agents)
     expected = section.accuracy if section.expected_accuracy is None else section.expected_accuracy
@@ -129,7 +142,7 @@ def profile_of(
             experience=section.experience,
             expected_fine=fine,
         ),
-        **more,
+        **outlays_of(planner),
     )
 
 

@@ -21,9 +21,11 @@ import pandas as pd
 from pydantic import BaseModel
 
 from reidsim.adversaries.response import Adversary
+from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError
 from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.releases.strategy_space import Floats
@@ -33,6 +35,9 @@ from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.parts import told_in_a_line
 from reidsim.scenarios.policy import Policy
 from reidsim.validation import Section, validated
+
+if TYPE_CHECKING:
+    from reidsim.scenarios.load import LoadedScenario
 
 Given = Mapping[str, Any]
 Amount = float | Floats
@@ -84,24 +89,43 @@ def _unplanned(section: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in section.items() if key not in ("planner", "rate")}
 
 
-def given_table(given: Given, name: str) -> pd.DataFrame:
-    """Return a given table of text."""
-    table = given[name]
-    assert isinstance(table, pd.DataFrame)  # noqa: S101 - as whoever gave it made sure, said for the type checker
-    return table
+def people_named(name: str, loaded: LoadedScenario[Any], **made: Any) -> Population:
+    """Return the people that a scenario names: given, bundled, or those of a recipe file; see `load_population`.
+
+    Raises
+    ------
+    InputError
+        If there are none of this name, or their recipe cannot be used.
+    """
+    if name in loaded.given:
+        population: Population = loaded.given[name]
+        return population
+    return load_population(resolve(name, "populations", "population", base=loaded.folder), **made)
 
 
-def given_population(given: Given, name: str) -> Population:
-    """Return a given population."""
-    population = given[name]
-    assert isinstance(population, Population)  # noqa: S101 - as above
-    return population
+def table_named(
+    name: str, loaded: LoadedScenario[Any], where: str, read: Callable[[Path], pd.DataFrame]
+) -> tuple[Path, pd.DataFrame]:
+    """Return where the table is that a scenario names at a key, and its rows: given, or read from its file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be used; names the key where no place in the file is told.
+    """
+    if name in loaded.given:
+        return Path(name), loaded.given[name]
+    path = data_file(name, loaded.folder, "scenarios")
+    try:
+        return path, read(path)
+    except InputError as error:
+        raise error if error.where else error.located(where=where) from None
 
 
 def table_rows(section: Table, folder: Path, given: Given) -> list[list[str]]:
     """Return the rows of the table of a hierarchy: given, or read from its file."""
     if section.file in given:
-        rows: list[list[str]] = given_table(given, section.file).to_numpy().tolist()
+        rows: list[list[str]] = given[section.file].to_numpy().tolist()
         return rows
     return read_hierarchy_rows(folder / section.file, delimiter=section.delimiter)
 

@@ -51,10 +51,8 @@ class DynamicStudy(Study[DynamicScenario]):
     def fingerprint(self) -> str:
         """SHA-256 of cases and people."""
         cases = self.cases
-        arrays: list[NDArray[Any]] = [cases.codes, cases.period, cases.forecast, self.lattice.counts]
-        for people in (cases.population, cases.voters):
-            arrays += [] if people is None else [people.cells, people.counts]
-        return digest_of(repr((self.lattice.domain, cases.periods)), arrays)
+        parts = [cases.codes, cases.period, cases.forecast, self.lattice.counts, cases.population, cases.voters]
+        return digest_of(repr((self.lattice.domain, cases.periods)), parts)
 
     @property
     def fixed_form(self) -> int:

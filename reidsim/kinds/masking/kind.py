@@ -21,7 +21,7 @@ from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.kinds.masking.measures import MEASURES
 from reidsim.kinds.masking.opponents import opponents_of_subjects
 from reidsim.kinds.masking.outcomes import MaskingResults
-from reidsim.kinds.masking.policies import OF_SUBJECTS, POLICIES, MaskingPolicy, policy_named
+from reidsim.kinds.masking.policies import OF_SUBJECTS, POLICIES, policy_named
 from reidsim.kinds.masking.rounds import setting_of
 from reidsim.kinds.masking.schema import TARGETS, MaskingScenario
 from reidsim.kinds.masking.sharing import SubjectsSharing
@@ -67,10 +67,6 @@ class MaskingKind(SubjectsSharing, MaskingResults):
     policies = POLICIES
     decides = "subject"
     numbers_draws = True
-
-    def policy(self, name: str) -> MaskingPolicy:
-        """Return a policy by its name."""
-        return policy_named(name)
 
     def build(self, loaded: LoadedScenario[Any]) -> MaskingStudy:
         """Read what tables are drawn from."""
@@ -181,16 +177,16 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         """Return the policies in the order of rows, and those of the scenario."""
         section, n = study.scenario.subjects, study.games(0)[0].n_records
         names = with_each_k(OF_SUBJECTS, section.k)
-        anonymous = [name for name in names if self.policy(name).way == "k-anonymity"]
+        anonymous = [name for name in names if policy_named(name).way == "k-anonymity"]
         if section.always_shared:
             impossible = anonymous
         else:
-            impossible = [name for name in anonymous if k_of(self.policy(name), section.k, "subjects.k") > n]
+            impossible = [name for name in anonymous if k_of(policy_named(name), section.k, "subjects.k") > n]
         return tuple(dict.fromkeys((*(name for name in names if name not in impossible), *section.policies)))
 
     def takes_best(self, scenario: MaskingScenario, policy: str) -> bool:
         """Tell whether a policy finds the best of strategies that any amounts allow."""
-        rule = self.policy(policy)
+        rule = policy_named(policy)
         if rule.way == "search":
             return rule.search == "scenario" and scenario.subjects.solver in ("best-first", "backward-induction")
         return rule.way in ("opt-in", "same")

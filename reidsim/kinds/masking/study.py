@@ -22,7 +22,6 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.games.masking.whoever_comes import against_whoever_comes
 from reidsim.kinds.masking.knowledge import KnowledgeOfSubjects
-from reidsim.kinds.masking.policies import MaskingPolicy, policy_named
 from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
 from reidsim.kinds.masking.table_sources import linked_in_stages, masking_tables, named_loci
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables
@@ -68,10 +67,6 @@ class MaskingStudy(Study[MaskingScenario]):
     knowledge: KnowledgeOfSubjects | None = None
     alone: dict[str, MaskingStudy] = field(default_factory=dict)
     _drawn: dict[int, dict[str | None, Games]] = field(default_factory=dict, init=False, repr=False)
-
-    def policy(self, name: str) -> MaskingPolicy:
-        """Return a policy of this kind by its name."""
-        return policy_named(name)
 
     @property
     def draws(self) -> int:
@@ -311,7 +306,9 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario], before: Masking
 
 def masking_game(space: MaskingSpace, *parts: Any, **more: Any) -> MaskingGame:
     """Return the game on a space, which compiled searches tell apart by what cannot be masked; see `MaskingGame`."""
-    return (PartialMaskingGame if isinstance(space, PartialMaskingSpace) else MaskingGame)(space, *parts, **more)
+    if isinstance(space, PartialMaskingSpace):
+        return PartialMaskingGame(space, *parts, **more)
+    return MaskingGame(space, *parts, **more)
 
 
 def presence_of(world: MultistageWorld, resource: str) -> float:

@@ -19,7 +19,7 @@ from reidsim.kinds.tables.many_points import TablesPoints
 from reidsim.kinds.tables.measures import MEASURES, MEASURES_OF_PEOPLE
 from reidsim.kinds.tables.memory import needed_memory, portions
 from reidsim.kinds.tables.outcomes import play, play_one_by_one
-from reidsim.kinds.tables.policies import OF_RECORDS, OF_TABLES, POLICIES, TablesPolicy, policy_named
+from reidsim.kinds.tables.policies import OF_RECORDS, OF_TABLES, POLICIES, policy_named
 from reidsim.kinds.tables.released_rows import read_released
 from reidsim.kinds.tables.results import TablesResults
 from reidsim.kinds.tables.rounds import planned_of, require_playable, setting_of
@@ -54,10 +54,6 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
     policies = POLICIES
     decides = "publisher"
     amount_keys = MONEY_KEYS
-
-    def policy(self, name: str) -> TablesPolicy:
-        """Return a policy by its name."""
-        return policy_named(name)
 
     def build(self, loaded: LoadedScenario[Any]) -> TablesStudy:
         """Read records and people."""
