@@ -12,8 +12,7 @@ from pydantic import Field, model_validator
 
 from reidsim.bundled import bundled_folder, data_file
 from reidsim.errors import InputError, listed, nearest, require_among
-from reidsim.scenarios.adversary_schema import Share
-from reidsim.scenarios.amounts import Money
+from reidsim.scenarios.amounts import Money, Share, Text
 from reidsim.tables import numbers, read_table, require_columns
 from reidsim.validation import Section, read_toml, validated
 
@@ -21,17 +20,13 @@ from reidsim.validation import Section, read_toml, validated
 class AttackResourceSection(Section):
     """People whom the adversary can look up."""
 
-    population: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="name of a bundled population, or path of a recipe"
-    )
-    file: Annotated[str, Field(min_length=1)] | None = Field(
+    population: Text | None = Field(default=None, description="name of a bundled population, or path of a recipe")
+    file: Text | None = Field(
         default=None, description="file of people with a header, CSV or Parquet; takes the place of `population`"
     )
     delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
-    count: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="column with the number of people of each row"
-    )
+    count: Text | None = Field(default=None, description="column with the number of people of each row")
 
     @model_validator(mode="after")
     def _one_origin(self) -> AttackResourceSection:

@@ -9,13 +9,13 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, nearest, require_distinct
 from reidsim.kinds.masking.policies import PolicyName, policy_named
-from reidsim.scenarios.adversary_schema import Share
+from reidsim.scenarios.amounts import Count, Share, Text
 from reidsim.scenarios.policy import AnonymityK, with_each_k
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
 from reidsim.scenarios.schema import RECORD_COLUMNS
 from reidsim.validation import Section
 
-Years = Annotated[int, Field(ge=1)]
+Years = Count
 
 
 class PeopleSection(Section):
@@ -49,8 +49,8 @@ class PeopleSection(Section):
 class TableSection(Section):
     """Who is in a table: drawn from the people, or the rows of a file."""
 
-    size: Annotated[int, Field(ge=1)] | None = Field(default=None, description="people drawn")
-    file: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="CSV or Parquet file instead")
+    size: Count | None = Field(default=None, description="people drawn")
+    file: Text | None = Field(default=None, description="CSV or Parquet file instead")
     delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where the names differ")
 
@@ -73,10 +73,7 @@ class TableSection(Section):
 class TargetsSection(TableSection):
     """The subjects: who shares a record."""
 
-    person: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None,
-        description="column that identifies the person, without repeated values",
-    )
+    person: Text | None = Field(default=None, description="column that identifies the person, without repeated values")
 
     @model_validator(mode="after")
     def _keyed_file(self) -> TargetsSection:
@@ -98,9 +95,7 @@ class ResourceSection(DrawnResourceSection, TableSection):
         default=None,
         description="share of unknown alleles; 0 if not given, 0.3 of a genealogy",
     )
-    count: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="column with the number of people of each row"
-    )
+    count: Text | None = Field(default=None, description="column with the number of people of each row")
 
     @model_validator(mode="after")
     def _one_origin(self) -> ResourceSection:
@@ -193,7 +188,7 @@ class SubjectsSection(Section):
     solver: Literal["best-first", "backward-induction", "greedy", "anytime"] = Field(
         default="best-first", description="of the policies that are games"
     )
-    most_evaluated: Annotated[int, Field(ge=1)] = Field(
+    most_evaluated: Count = Field(
         default=20_000, description="of solver `anytime`: most strategies evaluated per subject"
     )
     k: AnonymityK = Field(

@@ -18,6 +18,7 @@ from reidsim.scenarios.adversary_schema import (
     WeightedAdversarySection,
 )
 from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.amounts import Count, Share
 from reidsim.scenarios.figures_schema import FiguresSection
 from reidsim.scenarios.policy import AnonymityK, with_each_k
 from reidsim.scenarios.publisher_schema import PoliciesSection
@@ -75,7 +76,7 @@ class PublisherSection(PoliciesSection):
         default="backward-induction",
         description="of the best generalization of each record",
     )
-    suppression_limit: Annotated[float, Field(ge=0, le=1)] = Field(
+    suppression_limit: Share = Field(
         default=1.0,
         description="largest share of records that policies for the whole table suppress",
     )
@@ -85,7 +86,7 @@ class PublisherSection(PoliciesSection):
         'multi-dimensional generalization need `"exact"`',
     )
     prune: bool = Field(default=True, description="leave out branches that cannot be better")
-    nodes: Annotated[int, Field(ge=1)] | None = Field(
+    nodes: Count | None = Field(
         default=None,
         description="most nodes of the anytime search, per round of local recoding",
     )
@@ -93,7 +94,7 @@ class PublisherSection(PoliciesSection):
         default=None,
         description="most seconds of the anytime search, per round of local recoding",
     )
-    rounds: Annotated[int, Field(ge=1)] = Field(default=100, description="the most rounds of local recoding")
+    rounds: Count = Field(default=100, description="the most rounds of local recoding")
     k: AnonymityK = Field(
         default=2,
         description="of policy `k-anonymity`; a list makes several, such as `k-anonymity-5`",
