@@ -107,7 +107,7 @@ def _profile(
     equip = _Equip(section, record_game_of(world.truth), record_game_of(world.belief), (drawn[0], drawn[1]))
     check_accuracy(section, equip(frozenset(), 1.0).adversary, where)
     planners = (equip(frozenset(), 1.0, believed=believed).adversary for believed in (False, True))
-    return profile_of(name, section, agents, equip, *zip(both, planners, strict=True))
+    return profile_of(name, section, agents, equip, zip(both, planners, strict=True))
 
 
 def _study_against(study: Study[Any], agents: AgentsSection, section: WeightedSection) -> Study[Any]:

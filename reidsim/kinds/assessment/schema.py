@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
-from reidsim.scenarios.amounts import Count, Money, Share, Text
+from reidsim.scenarios.amounts import Count, Money, PopulationSeed, Share, Text
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 
@@ -37,9 +37,7 @@ class RiskPopulationSection(Section):
     """The people from whom the records come."""
 
     recipe: str = Field(description="name of a bundled population, or path of a recipe")
-    seed: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="of the population; the recipe's own if not given"
-    )
+    seed: PopulationSeed = None
 
 
 class RiskReleaseSection(Section):

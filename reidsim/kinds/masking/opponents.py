@@ -12,7 +12,8 @@ from reidsim.errors import InputError
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import RecordGame
 from reidsim.kinds.masking.schema import MaskingAdversarySection, MaskingScenario
-from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, masking_game, presence_of
+from reidsim.kinds.masking.solving import masking_game
+from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, presence_of
 from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.adversary_schema import TOGETHER

@@ -95,10 +95,7 @@ class PublisherSection(PoliciesSection):
         description="most seconds of the anytime search, per round of local recoding",
     )
     rounds: Count = Field(default=100, description="the most rounds of local recoding")
-    k: AnonymityK = Field(
-        default=2,
-        description="of policy `k-anonymity`; a list makes several, such as `k-anonymity-5`",
-    )
+    k: AnonymityK = 2
 
     @model_validator(mode="after")
     def _consistent(self) -> PublisherSection:
