@@ -330,13 +330,10 @@ def own_parts_of(scenario: ScenarioHead) -> tuple[OwnPart, ...]:
     game = str(getattr(scenario, "game", kind.name))
     if not is_of_package(game):
         found[game] = OwnPart("kinds", game, "game")
-    adversary = getattr(scenario, "adversary", None)
-    planners = {"adversary.planner": getattr(adversary, "planner", None)}
-    several = getattr(scenario, "adversaries", {})
-    planners |= {f"adversaries.{name}.planner": section.planner for name, section in several.items()}
-    for where, planner in planners.items():
-        if planner is not None and planner not in PLANNERS:
-            found.setdefault(planner, OwnPart("adversaries", planner, where))
+    adversary = {"adversary": scenario.adversary} if hasattr(scenario, "adversary") else {}
+    for where, section in {**adversary, **scenario.every_adversary}.items():
+        if getattr(section, "planner", PLANNERS[0]) not in PLANNERS:
+            found.setdefault(section.planner, OwnPart("adversaries", section.planner, f"{where}.planner"))
     for policy in kind.policies_of(scenario) if kind.decides else ():
         if policy not in kind.policies:
             found.setdefault(policy, OwnPart("policies", policy, f"{kind.decider}.policies"))

@@ -12,11 +12,10 @@ from typing import Any
 import pandas as pd
 
 from reidsim.engine.batch.data_files import data_files
-from reidsim.engine.batch.design import Design, check_points, has_numbered_replications, iterate_runs
+from reidsim.engine.batch.design import Design, check_points, content_of_run, has_numbered_replications, iterate_runs
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.executors.choice import AutomaticExecutor
 from reidsim.engine.batch.gathered import Gathered, batch_tables
-from reidsim.engine.batch.job import content_of_job
 from reidsim.engine.batch.journal import JOURNAL, Journal, read_journal
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
@@ -189,7 +188,7 @@ def point_tables(
     of_scenario = Design(design.points.drop(columns=list(known)), replications)
     check_points(loaded, of_scenario)
     # The folder has no manifest, so what runs were made of is part of what tells them apart.
-    content = {**content_of_job(loaded, options or {}), "files": data_files(loaded, of_scenario)}
+    content = {**content_of_run(loaded), **(options or {}), "files": data_files(loaded, of_scenario)}
     tasks = tasks_of(loaded, design, content)
     with contextlib.ExitStack() as stack:
         if folder is not None:

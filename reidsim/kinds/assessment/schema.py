@@ -13,20 +13,10 @@ from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 
 # Columns of the tables of a run, beside which the attributes stand.
+RISK_NAMES = ("journalist", "prosecutor", "marketer", "overall")
 RISK_COLUMNS = (
-    "record",
-    "records",
-    "knowledge",
-    "prosecutor",
-    "journalist",
-    "journalist_low",
-    "journalist_high",
-    "marketer",
-    "overall",
-    "prosecutor_standard_error",
-    "journalist_standard_error",
-    "marketer_standard_error",
-    "overall_standard_error",
+    *("record", "records", "knowledge", "journalist_low", "journalist_high", *RISK_NAMES),
+    *(f"{risk}_standard_error" for risk in RISK_NAMES),
 )
 WORST_CASE = "worst-case"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -173,12 +172,6 @@ class TablesScenario(ScenarioHead):
     figures: TablesFiguresSection = Field(
         default=TablesFiguresSection(), description="what is drawn besides the policies"
     )
-
-    @property
-    def every_adversary(self) -> Mapping[str, AdversarySection]:
-        """The sections of all adversaries, by key path."""
-        several = {f"adversaries.{name}": section for name, section in self.adversaries.items()}
-        return several or {"adversary": self.adversary}
 
     @property
     def plain_adversary(self) -> AdversarySection | None:
