@@ -195,8 +195,7 @@ def expected_steps(
     workers : int
         Processes that share the steps.
     """
-    once = study.scenario.model_copy(update={"replications": 1})
-    portions = kind_of(once).portions(study.with_loaded(replace(study.loaded, scenario=once)))
+    portions = kind_of(study.scenario).portions(study.with_loaded(study.loaded.with_sections(replications=1)))
     if portions is None or portions.units == 1:
         return None
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,4 +127,4 @@ def _study_against(study: Study[Any], agents: AgentsSection, section: WeightedSe
             "cost": None if section.cost is not None or beliefs.cost is None else beliefs.cost + fine,
         }
         update["beliefs"] = beliefs.model_copy(update=believed)
-    return study.with_loaded(replace(study.loaded, scenario=scenario.model_copy(update=update)))
+    return study.with_loaded(study.loaded.with_sections(**update))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from reidsim.bundled import BUNDLED, resolve
 from reidsim.errors import InputError, locating
@@ -140,6 +140,10 @@ class LoadedScenario(Generic[S_co]):
     def folder(self) -> Path:
         """Where relative paths of the scenario start."""
         return self.path.parent
+
+    def with_sections(self, **sections: object) -> Self:
+        """Return the scenario with other sections, which are not validated; its content stays."""
+        return replace(self, scenario=self.scenario.model_copy(update=sections))
 
     def with_content(self, content: dict[str, Any]) -> LoadedScenario[S_co]:
         """Return the scenario of the same kind with other content, validated; what was given in memory stays.

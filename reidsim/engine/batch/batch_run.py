@@ -318,7 +318,7 @@ def _result(ended: Ended, analysis: Callable[[], BatchAnalysis]) -> RunResult:
 def _with_first_draw(ended: Ended) -> RunResult:
     """Return replications that a run draws itself as a run in this process has them: with the first one's records."""
     loaded, tables, warnings = ended.loaded, ended.tables, ended.warnings
-    first = replace(loaded, scenario=loaded.scenario.model_copy(update={"replications": 1}))
+    first = loaded.with_sections(replications=1)
     single = run_once(first, progress=ended.report)
     runs = tables["runs"].drop(columns="run", errors="ignore")
     if (runs["state"] == COMPLETE).all():

@@ -119,8 +119,7 @@ def _unnamed(study: MaskingStudy, options: OpponentOptions, draw: int) -> Oppone
         return Opponents((), "", (f"adversaries that the scenario does not name cannot play: {reason}",))
     end = IdentifySection(stage="identify", resource=ends[0].resource, on=ends[0].on)
     section = MaskingAdversarySection(stages=(end,))
-    scenario = study.scenario.model_copy(update={"adversary": section, "adversaries": {}})
-    loaded = replace(study.loaded, scenario=scenario)
+    loaded = study.loaded.with_sections(adversary=section, adversaries={})
     plain = MaskingStudy(loaded, replace(study.tables, loaded=loaded), (ends[0],))
     found = opponents_of_subjects(plain, options, draw)
     # Who attacks in stages is named.

@@ -247,8 +247,7 @@ class TablesStudy(TableData):
         if section.planner in self.loaded.given:
             checked["planner"] = "one-shot"
         section = AdversarySection(**checked).model_copy(update={"planner": section.planner})
-        scenario = self.scenario.model_copy(update={"adversary": section, "adversaries": {}})
-        study = replace(self, loaded=replace(self.loaded, scenario=scenario))
+        study = self.with_sections(adversary=section, adversaries={})
         study = study.by_row() if section.looks_up else study
         if _links(section) == _links(before) and not self.owns:
             return study
