@@ -111,7 +111,7 @@ def run_tasks(
     return done.of_tasks(tasks)
 
 
-def run_points(
+def point_tables(
     loaded: LoadedScenario[ScenarioHead],
     points: pd.DataFrame,
     *,
@@ -119,7 +119,10 @@ def run_points(
     executor: Executor | None = None,
     progress: Progress | None = None,
     folder: Path | None = None,
-) -> pd.DataFrame:
+    work: Work | None = None,
+    options: Mapping[str, Any] | None = None,
+    known: Sequence[str] = (),
+) -> dict[str, pd.DataFrame]:
     """Run a scenario at given points, with the same random draws at each of them.
 
     Parameters
@@ -137,48 +140,24 @@ def run_points(
     folder : Path, optional
         Made if it is not there. Runs that ended are kept in it, and not done again when the call is repeated with the
         same scenario and data.
-
-    Returns
-    -------
-    DataFrame
-        One row per run and policy, sorted by point and replication: ``scenario``, ``point`` (row number), and so on as
-        in ``runs.parquet``, then one column per key path. A run that did not end well is one row whose ``state`` is
-        not ``complete``, without measures.
-
-    Raises
-    ------
-    InputError
-        If the scenario cannot have the values of a point (before the first run), or the folder cannot be written.
-    """
-    return point_tables(loaded, points, replications=replications, executor=executor, progress=progress, folder=folder)[
-        "runs"
-    ]
-
-
-def point_tables(
-    loaded: LoadedScenario[ScenarioHead],
-    points: pd.DataFrame,
-    *,
-    replications: int = 1,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-    folder: Path | None = None,
-    work: Work | None = None,
-    options: Mapping[str, Any] | None = None,
-    known: Sequence[str] = (),
-) -> dict[str, pd.DataFrame]:
-    """Run a scenario at given points as `run_points` does, and return every table that its runs leave, by name.
-
-    Parameters
-    ----------
-    loaded, points, replications, executor, progress, folder
-        As of `run_points`.
     work : callable, optional
         Does the runs; by default they play the scenario's policies.
     options : mapping, optional
         What tells these runs from those of other work.
     known : sequence of str
         Columns that are no keys of the scenario, but known to the work.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        Every table that runs leave, by name. ``runs`` has one row per run and policy, sorted by point and replication:
+        ``scenario``, ``point`` (row number), and so on as in ``runs.parquet``, then one column per key path. A run that
+        did not end well is one row whose ``state`` is not ``complete``, without measures.
+
+    Raises
+    ------
+    InputError
+        If the scenario cannot have the values of a point (before the first run), or the folder cannot be written.
     """
     if replications < 1:
         raise InputError("not a number of runs", where="replications", found=replications, expected="1 or more")
