@@ -14,8 +14,8 @@ from reidsim.reports.page.blocks import Block, Cell, Table, paragraph
 from reidsim.reports.page.exposure import Exposure, exposure_of, people_text
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.verdict import assessment_verdict, least_exposed, same_payoff
+from reidsim.scenarios.asked import GAIN, LOSS, gain_goes_with_loss
 from reidsim.scenarios.releases_by_loss import ReleasesByLoss, loss_text, releases_by_loss
-from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
 from reidsim.wording import Code, Inline, number_text
 
 _POINTS_SHOWN = 30

@@ -7,8 +7,7 @@ from typing import Any
 
 from reidsim.reports.page.blocks import Block, Bullets, paragraph, shortened
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.scenarios.asked import plain, section, varied_keys
-from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
+from reidsim.scenarios.asked import GAIN, LOSS, gain_goes_with_loss, plain, section, varied_keys
 from reidsim.wording import Code, Inline, Sentence, codes, number_text
 
 # Sections told here; others are named, and shown with the assumptions.

@@ -11,8 +11,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from reidsim.engine.folder_links import require_no_links
-from reidsim.engine.results import measures_told
+from reidsim.engine.results import measures_told, require_no_links
 from reidsim.errors import InputError, locating, reading
 from reidsim.measures import Measure, measures_among
 from reidsim.parquet_sizes import require_parquet_fits
