@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 from reidsim.bundled import bundled_names
@@ -18,13 +17,13 @@ from reidsim.figures.saving import save_figure
 from reidsim.kinds.tables.figures.differences import payoff_difference_curves
 from reidsim.reports.gallery.exhibits import EXHIBITS, Exhibit
 from reidsim.reports.illustration import figures_of
+from reidsim.reports.markdown import wrapped
 from reidsim.reports.page.captions import figure_caption
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of, kind_of_content
 from reidsim.scenarios.study import Progress
 from reidsim.toml_text import inline_toml
 
-_WIDTH = 120
 _SPACES = re.compile(r"(\"(?:[^\"\\]|\\.)*\")|\s+")
 _HEAD = """# Gallery
 
@@ -115,7 +114,7 @@ def _exhibit(name: str, pictures: Path, progress: Progress | None) -> str:
     if exhibit.compared_with:
         figures = iter([(exhibit.figure, payoff_difference_curves(result.records, exhibit.compared_with))])
     finding = _finding(exhibit, result)
-    lines = [f"## {name}", "", f"{loaded.scenario.title}.", "", fill(finding, _WIDTH, break_on_hyphens=False), ""]
+    lines = [f"## {name}", "", f"{loaded.scenario.title}.", "", wrapped(finding), ""]
     drawn = next(((key, figure) for key, figure in figures if exhibit.figure in ("", key)), None)
     if drawn is not None:
         save_figure(drawn[1], pictures / f"{name}.png")
