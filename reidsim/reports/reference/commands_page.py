@@ -5,10 +5,9 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from enum import Enum
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from reidsim.reports.markdown import table, wrapped
 from reidsim.reports.reference.key_pages import head
@@ -112,13 +111,13 @@ def _row(parameter: Any, kind: tuple[Any, Any]) -> str:
 def _values(annotation: Any, declared: Any) -> Iterator[str]:
     """Yield the words for what may be given."""
     inner = [part for part in get_args(annotation) if part is not NoneType]
-    if inner:
+    if get_origin(annotation) is Literal:
+        yield from (f"`{value}`" for value in inner)
+    elif inner:
         for part in inner:
             yield from _values(part, declared)
     elif issubclass(annotation, bool):
         yield ""
-    elif issubclass(annotation, Enum):
-        yield from (f"`{member.value}`" for member in annotation)
     elif issubclass(annotation, int | float):
         name = "integer" if issubclass(annotation, int) else "number"
         low, high = declared.min, declared.max
@@ -138,4 +137,4 @@ def _default(parameter: Any) -> str:
     default = parameter.default
     if default is None or default is False or default == "":
         return "none"
-    return f"`{default.value if isinstance(default, Enum) else default}`"
+    return f"`{default}`"
