@@ -35,22 +35,18 @@ def test_cases_tried_two_at_a_time_end_as_one_by_one(fuzz, capsys):
     assert sum(int(line.split()[0]) for line in ended[0].splitlines()) == 6
 
 
-def test_what_a_command_called_is_there_before_the_next(fuzz, monkeypatch, tmp_path):
+def test_what_a_command_imported_is_imported_for_the_next(fuzz, monkeypatch, tmp_path):
     from reidsim import cli
 
-    def command():
-        sys.modules["imported_by_a_command"] = sys
-        raise SystemExit
-
-    monkeypatch.setattr(cli, "main", command)
+    (tmp_path / "imported_by_a_command.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(cli, "main", lambda: importlib.import_module("imported_by_a_command"))
     with open(tmp_path / "used", "w+b") as used:
         assert fuzz._run(tmp_path, (), 30, used)[1] == 0
+        assert "imported_by_a_command" not in sys.modules
         used.seek(0)
-        modules, _ = pickle.load(used)
-        assert "imported_by_a_command" in modules
-        used.seek(0)
-        with pytest.raises(ModuleNotFoundError, match="imported_by_a_command"):
-            fuzz._load(used)
+        fuzz._load(used)
+    assert sys.modules.pop("imported_by_a_command")
 
 
 def test_a_case_is_the_same_each_time(fuzz, tmp_path):
