@@ -10,7 +10,7 @@ import pandas as pd
 
 from reidsim.drafts.scenario_text import OF_PAPER
 from reidsim.reports.page.answers_under_uncertainty import uncertain_answer
-from reidsim.reports.page.blocks import Block, Cell, Table, paragraph
+from reidsim.reports.page.blocks import Block, Bullets, Cell, Table, paragraph
 from reidsim.reports.page.exposure import Exposure, exposure_of, people_text
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.verdict import assessment_verdict, least_exposed, same_payoff
@@ -55,6 +55,9 @@ def _policies(run: StoredRun) -> Iterator[Block]:
     by_loss = releases_by_loss(order, run.manifest, run.policies)
     yield paragraph(*_choice(run, order, exposures, n_points), kind="answer")
     yield _comparison(run, order, exposures, by_loss, n_points)
+    words = {str(name): run.policies[name].words for name in means.index if name in run.policies}
+    if words:
+        yield Bullets(tuple((Code(name), f": {meaning}.") for name, meaning in words.items()))
     yield from _changes(run, by_loss)
     yield from _prices(run)
     spread = _paired(run.runs, order) if n_points == 1 else ()

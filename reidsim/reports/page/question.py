@@ -1,11 +1,11 @@
-"""What a run was asked, in words: what is shared, among whom, against whom, at what prices, by which policies."""
+"""What a run was asked, in words: what is shared, among whom, against whom, and at what prices."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from reidsim.reports.page.blocks import Block, Bullets, paragraph, shortened
+from reidsim.reports.page.blocks import Block, Bullets, shortened
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.scenarios.asked import plain, section, varied_keys
 from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
@@ -25,11 +25,6 @@ def question_blocks(run: StoredRun) -> Iterator[Block]:
     content = run.content
     sentences = run.kind.asked(run) if run.kind else [("A study of the kind ", Code(run.game), ".")]
     yield Bullets((*sentences, *_design(content)))
-    names = run.runs["policy"].astype(str).unique() if "policy" in run.runs else ()
-    words = {name: run.policies[name].words for name in names if name in run.policies}
-    if words:
-        yield paragraph("Policies compared:")
-        yield Bullets(tuple((Code(name), f": {meaning}.") for name, meaning in words.items()))
 
 
 def _design(content: Mapping[str, Any]) -> Iterator[Sentence]:
