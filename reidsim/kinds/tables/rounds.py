@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.drawn_lists import DrawnListsLinker
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.response import Adversary
-from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting, Solve
+from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Reply, Setting, Solve
 from reidsim.errors import InputError, listed, locating
 from reidsim.games.record_game import Choice, Linker, RecordGame
 from reidsim.kinds.tables.own_adversary import planner_of
@@ -146,9 +146,19 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         split=split,
         profiles_among=profiles_among if "prosecutor" in scenario.risks else None,
         seed=scenario.seed,
-        reply_of=lambda policy: policy_named(policy).replies,
+        reply_of=lambda policy: _reply_of(study, policy),
         **(rules_of(scenario, agents) | _releases_of(study)),
     )
+
+
+def _reply_of(study: TablesStudy, policy: str) -> Reply:
+    """Return how a policy takes what was released before."""
+    named, publisher = policy_named(policy), study.scenario.publisher
+    # Under prosecutor risk who may be taken for whom follows from the past, too.
+    best_of_each = named.way == "unit" and publisher.unit == "record" and publisher.solver != "lattice-search"
+    if named.replies == "to-past" and best_of_each and "prosecutor" not in study.scenario.risks:
+        return "each-to-past"
+    return named.replies
 
 
 def _releases_of(study: TablesStudy) -> dict[str, Any]:

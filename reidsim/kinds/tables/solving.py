@@ -269,7 +269,7 @@ def _contenders(study: TablesStudy, policy: str, game: RecordGame, constraint: C
         if kept is None:
             return None
         study.contenders[policy] = kept
-    return kept if kept.strategies is not None else None
+    return kept if kept.pairs is not None else None
 
 
 def _best_of_each(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
