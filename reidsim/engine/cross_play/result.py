@@ -1,4 +1,4 @@
-"""What cross-play found."""
+"""What cross-play is asked, and what it found."""
 
 from __future__ import annotations
 
