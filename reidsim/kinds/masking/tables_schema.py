@@ -1,4 +1,4 @@
-"""What a masking scenario may say of its tables and subjects: who is in them, what is masked, what the adversary has."""
+"""What a masking scenario may say of its tables and subjects: who is in them, what they mask, who looks for them."""
 
 from __future__ import annotations
 
