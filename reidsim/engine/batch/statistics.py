@@ -77,7 +77,7 @@ def mean_interval(values: Floats, level: float = LEVEL) -> MeanInterval:
     return MeanInterval(mean, standard_error, mean - half, mean + half, n)
 
 
-def paired_difference(first: Floats, second: Floats, level: float = LEVEL) -> MeanInterval:
+def paired_difference(first: Floats, second: Floats) -> MeanInterval:
     """Return the mean of ``first - second``, run by run, with its confidence interval.
 
     Since both have the same random draws in the same run, what these have in common cancels out.
@@ -86,12 +86,11 @@ def paired_difference(first: Floats, second: Floats, level: float = LEVEL) -> Me
     ----------
     first, second : ndarray of float64, shape (..., n_points, n_replications)
         Runs in which either has no value are left out.
-    level : float
     """
-    return mean_interval(first - second, level)
+    return mean_interval(first - second)
 
 
-def required_replications(values: Floats, half_width: float | Floats, level: float = LEVEL) -> Floats:
+def required_replications(values: Floats, half_width: float | Floats) -> Floats:
     """Return how many runs make the interval of the mean as narrow as wanted, by the spread of those at hand.
 
     Parameters
@@ -100,7 +99,6 @@ def required_replications(values: Floats, half_width: float | Floats, level: flo
         Independent runs; NaN for those without a value.
     half_width : float or ndarray of float64
         Wanted distance from the mean to either bound of the interval, above 0.
-    level : float
 
     Returns
     -------
@@ -110,7 +108,7 @@ def required_replications(values: Floats, half_width: float | Floats, level: flo
     from scipy.special import ndtri, stdtrit
 
     _, variance, n = _moments(np.asarray(values, dtype=np.float64))
-    share = (1 + level) / 2
+    share = (1 + LEVEL) / 2
     wanted = np.broadcast_to(np.asarray(half_width, dtype=np.float64), variance.shape)
     usable = (n > 1) & (wanted > 0)
     scaled = np.where(usable, variance, 0.0) / np.where(usable, wanted, 1.0) ** 2
@@ -277,7 +275,7 @@ def _error_columns(columns: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def statistics_table(found: Measured, level: float = LEVEL) -> pd.DataFrame:
+def statistics_table(found: Measured) -> pd.DataFrame:
     """Return mean, interval and quantiles over runs of every measure.
 
     Returns
@@ -290,10 +288,10 @@ def statistics_table(found: Measured, level: float = LEVEL) -> pd.DataFrame:
     """
     parts = {}
     for measure, values in found.values.items():
-        interval = mean_interval(values, level)
+        interval = mean_interval(values)
         flat = values.reshape(*values.shape[:2], -1)
         spread = dict(zip(QUANTILES, quantiles(flat, QUANTILES.values()), strict=True))
-        needed = required_replications(flat, 0.01 * np.abs(interval.mean), level)
+        needed = required_replications(flat, 0.01 * np.abs(interval.mean))
         columns = {**_interval_columns(interval), **spread, "runs_for_1_percent": needed}
         if found.errors:
             errors = found.errors.get(measure, np.full_like(values, np.nan))
@@ -302,7 +300,7 @@ def statistics_table(found: Measured, level: float = LEVEL) -> pd.DataFrame:
     return _interleaved(found.columns(), parts)
 
 
-def differences_table(found: Measured, level: float = LEVEL) -> pd.DataFrame:
+def differences_table(found: Measured) -> pd.DataFrame:
     """Return differences between groups that met the same random draws, run by run, to the first group of their kind.
 
     Returns
@@ -326,7 +324,7 @@ def differences_table(found: Measured, level: float = LEVEL) -> pd.DataFrame:
     parts = {}
     for measure, values in found.values.items():
         one, other = values[:, others], values[:, reference]
-        interval = paired_difference(one, other, level)
+        interval = paired_difference(one, other)
         both = np.isfinite(one) & np.isfinite(other)
         above = (both & (one > other)).sum(axis=(-2, -1)) / np.maximum(both.sum(axis=(-2, -1)), 1)
         share = np.where(interval.n > 0, above, np.nan)

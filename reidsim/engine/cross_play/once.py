@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,7 +81,10 @@ class Table:
     @property
     def left_out(self) -> tuple[str, ...]:
         """What cannot play, as far as that shows before playing."""
-        return (*_agents_left_out(self.study.scenario), *self.opponents.left_out)
+        scenario = self.study.scenario
+        # What a single game of the scenario's own adversary leaves out.
+        rounds = () if are_equipped(scenario) else left_out_of_rounds(scenario)
+        return (*rounds, *self.opponents.left_out)
 
 
 def table_of(study: Any, options: CrossPlayOptions, draw: int = 0) -> Table:
@@ -165,9 +167,3 @@ def tables_of(replies: DoubleOracle) -> dict[str, pd.DataFrame]:
 
 def _silent(task: str, done: int, total: int) -> None:
     """Report nothing: progress of a batch is in runs."""
-
-
-def _agents_left_out(scenario: ScenarioHead) -> Iterator[str]:
-    """Yield what a scenario says that a single game of its own adversary leaves out."""
-    if not are_equipped(scenario):
-        yield from left_out_of_rounds(scenario)

@@ -130,13 +130,10 @@ class TablesStudy(TableData):
         """Return the scenario's adversary with the gain and cost of some amounts."""
         return planner_of(self, *self.gain_and_cost(prices))
 
-    def record_game(self, linker: Linker, prices: Prices, adversary: Adversary | None = None) -> RecordGame:
-        """Return the game of the rows one by one, against the scenario's adversary if no other is given.
-
-        The linker is that of cells.
-        """
+    def record_game(self, linker: Linker, prices: Prices) -> RecordGame:
+        """Return the game of the rows one by one against the scenario's adversary; the linker is that of cells."""
         benefit, loss = self.of_cells(prices.benefit), self.of_cells(prices.loss)
-        linker, adversary = self.of_people(linker, adversary or self.adversary(prices))
+        linker, adversary = self.of_people(linker, self.adversary(prices))
         return RecordGame(self.space, linker, adversary, benefit, loss)
 
     def of_people(self, linker: Linker, adversary: Adversary) -> tuple[Linker, Adversary]:

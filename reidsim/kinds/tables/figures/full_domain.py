@@ -54,7 +54,8 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
     refuse_repeated(table, ("parameter", "value", "policy", "risk"), "curves")
     parameter = str(table["parameter"].iloc[0])
     table = table[table["parameter"] == parameter].sort_values("value")
-    of_rule, of_game = (table["policy"].map(policies) for policies in (_is_rule, _forbids_attacks))
+    of_rule = table["policy"].map(lambda policy: policy_named(policy).is_rule)
+    of_game = table["policy"].map(lambda policy: policy_named(policy).forbids_attacks)
     games = [game for game in (False, True) if (~of_rule & (of_game == game)).any()] or [False]
     risks = [risk for risk in _PLANNED_WITH if (table["risk"] == risk).any()] or [""]
     look = style.looks(list(dict.fromkeys(_METHODS.get(policy, policy) for policy in table["policy"])))
@@ -77,14 +78,6 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
         style.label_axes(row[0], y="Publisher's payout\n(share of the best case)")
     style.legend_below(figure, list(handles.values()))
     return figure
-
-
-def _is_rule(policy: str) -> bool:
-    return policy_named(policy).is_rule
-
-
-def _forbids_attacks(policy: str) -> bool:
-    return policy_named(policy).forbids_attacks
 
 
 _RUNTIME_PANELS: tuple[tuple[str, tuple[tuple[str, bool, str], ...]], ...] = (
