@@ -153,8 +153,11 @@ def _comparison(
     expected = "Re-identification risk" if run.n_counted is None else f"Re-identified of {run.n_counted:,}, expected"
     header: list[Inline] = [
         "Policy", expected, "95th percentile", f"Highest risk of a {one}, if attacked", "Utility kept",
-        f"Payoff per {one}", "Given up", *([] if by_loss is None else [f"Pays most at {_loss_words(run, by_loss)}"]),
+        f"Payoff per {one}", "Given up",
     ]  # fmt: skip
+    if by_loss is not None:
+        loss = "so many times the loss" if by_loss.in_times else f"a loss per re-identified {one} of"
+        header.append(f"Pays most at {loss}")
     caption = "The decision: whom each policy exposes, what it keeps, and what would change the choice"
     if any(exposure.high is not None for exposure in exposures.values()):
         caption += "; the percentile is of the number re-identified, where attacks succeed independently"
@@ -163,10 +166,6 @@ def _comparison(
             f"{number:,} {what}" for number, what in ((run.rounds, "rounds"), (n_points, "points")) if number > 1
         )
     return Table(header, rows, caption)
-
-
-def _loss_words(run: StoredRun, by_loss: ReleasesByLoss) -> str:
-    return "so many times the loss" if by_loss.in_times else f"a loss per re-identified {run.units[0]} of"
 
 
 def _where(by_loss: ReleasesByLoss, policy: str) -> str:
