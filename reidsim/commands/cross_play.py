@@ -68,7 +68,7 @@ def cross_play(
     with arguments.waiting(f"reading {scenario}"):
         from reidsim.engine.batch.executors.choice import executor_named
         from reidsim.engine.batch.journal import telling_kept
-        from reidsim.engine.cross_play.options import CrossPlayOptions
+        from reidsim.engine.cross_play.result import CrossPlayOptions
         from reidsim.engine.cross_play.run import cross_play_loaded, has_several_plays
         from reidsim.games.cross_play import require_measure
         from reidsim.reports.cross_play_table import cross_play_tables

@@ -10,8 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.engine.folder_links import require_no_links
-from reidsim.engine.results import measures_told
+from reidsim.engine.results import measures_told, require_no_links
 from reidsim.errors import InputError, locating, reading
 from reidsim.measures import Measure, measures_among
 from reidsim.parquet_sizes import require_parquet_fits
