@@ -114,13 +114,13 @@ class Contenders:
         chosen, tie = np.full(game.n_records, WITHHELD, dtype=np.int64), game.tie()
         for begin in range(0, len(self.pairs.rows), _AT_ONCE):
             part = slice(begin, begin + _AT_ONCE)
-            strategies, rows, most = self.pairs.strategies[part], self.pairs.rows[part], self.pairs.most[part]
-            payoff = most - game.loss[rows] * _reidentified(game, self.pairs.linked, rows, part)
+            strategies, rows = self.pairs.strategies[part], self.pairs.rows[part].astype(np.intp)
+            payoff = self.pairs.most[part] - game.loss[rows] * _reidentified(game, self.pairs.linked, rows, part)
             _take_better(strategies, rows, payoff, tie, best, chosen)
         return chosen
 
 
-def _reidentified(game: RecordGame, linked: tuple[Linkage, ...], rows: NDArray[np.int32], part: slice) -> Floats:
+def _reidentified(game: RecordGame, linked: tuple[Linkage, ...], rows: Rows, part: slice) -> Floats:
     """Return the probability that the records of some pairs are re-identified."""
     replies, of_next = [], iter(linked)
     for each in game.types if isinstance(game, TypesGame) else (game,):
@@ -142,7 +142,7 @@ def _reidentified(game: RecordGame, linked: tuple[Linkage, ...], rows: NDArray[n
 @numba.njit(cache=True)
 def _take_better(
     strategies: NDArray[np.int32],
-    rows: NDArray[np.int32],
+    rows: Rows,
     payoff: Floats,
     tie: Floats,
     best: Floats,

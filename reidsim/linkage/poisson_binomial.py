@@ -138,6 +138,11 @@ def _uncertain(chance: Floats, each: NDArray[np.int64]) -> Successes:
     """Return the distribution where no probability is 0 or 1."""
     if not len(chance):
         return Successes(0, np.ones(1))
+    # Attempts share few chances, such as one over the size of a group.
+    order = np.argsort(chance)
+    ordered = chance[order]
+    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    chance, each = ordered[first], np.add.reduceat(each[order], first)
     mean, variance = fsum((each * chance).tolist()), float((each * chance * (1.0 - chance)).sum())
     far = log(2 / LEFT_OUT)
     reach = far / 3 + sqrt(far * far / 9 + 2 * far * variance)
