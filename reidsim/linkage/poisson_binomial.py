@@ -138,11 +138,6 @@ def _uncertain(chance: Floats, each: NDArray[np.int64]) -> Successes:
     """Return the distribution where no probability is 0 or 1."""
     if not len(chance):
         return Successes(0, np.ones(1))
-    # Attempts share few chances, such as one over the size of a group.
-    order = np.argsort(chance)
-    ordered = chance[order]
-    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    chance, each = ordered[first], np.add.reduceat(each[order], first)
     mean, variance = fsum((each * chance).tolist()), float((each * chance * (1.0 - chance)).sum())
     far = log(2 / LEFT_OUT)
     reach = far / 3 + sqrt(far * far / 9 + 2 * far * variance)
@@ -177,8 +172,10 @@ def _log_around_mean(chance: Floats, each: NDArray[np.int64], frequency: Floats)
             raised *= -step
             total += power.sum() * raised / term
     others, of_others = chance[~by_series], each[~by_series]
+    # Attempts share few chances, such as one over the size of a group.
+    distinct, which = np.unique(others, return_inverse=True)
     for place, (angle, at) in enumerate(zip(frequency.tolist(), step.tolist(), strict=True) if len(others) else ()):
-        total[place] += (of_others * (np.log1p(others * at) - 1j * angle * others)).sum()
+        total[place] += (of_others * (np.log1p(distinct * at) - 1j * angle * distinct)[which]).sum()
     return total
 
 
