@@ -58,16 +58,16 @@ def assumption_blocks(run: StoredRun, scenario_file: Path | None = None) -> tupl
 
 
 def _stated(run: StoredRun, rows: list[list[Cell]], origins: Origins) -> Iterator[Block]:
-    caption = "Values that the scenario states, and whose they are: yours are those of whoever ran it"
+    caption = "Values that the scenario states; 'yours' were set by whoever ran it"
     yield Table(["Key", "Value", "Meaning", "Source"], rows, caption, text_columns=frozenset(range(4)))
     sources = list(_sources(run, origins))
-    yield paragraph("Where figures come from:")
+    yield paragraph("Sources:")
     yield Bullets(tuple(sources) if sources else (("The scenario names no source.",),))
 
 
 def _defaults(rows: list[list[Cell]]) -> Iterator[Block]:
     if rows:
-        caption = "Values that the scenario leaves as they are by default"
+        caption = "Defaults that the scenario keeps"
         yield Table(["Key", "Value", "Meaning"], rows, caption, text_columns=frozenset(range(3)))
 
 
@@ -85,7 +85,7 @@ def _whose(run: StoredRun, origins: Origins) -> dict[str, str]:
         if stated != value and whose != "yours":
             found[path] = "yours, instead of the scenario's"
         elif whose == "yours" and section == "economics" and value == OF_PAPER.get(name):
-            found[path] = "the default, of Wan et al. 2015"
+            found[path] = "default, from Wan et al. 2015"
         else:
             found[path] = whose
     return found
