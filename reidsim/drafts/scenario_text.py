@@ -108,12 +108,12 @@ def _attributes(choice: Choice, files: Mapping[str, str]) -> list[str]:
     for column in choice.chosen:
         profile, draft = column.profile, column.hierarchy
         missing = f", {profile.missing:,} missing" if profile.missing else ""
-        described = f"# {profile.kind}, {profile.distinct:,} values{missing}. As it is, {draft.comment}."
+        described = f"# {profile.kind}, {profile.distinct:,} values{missing}. Levels: unchanged, {draft.comment}."
         if profile.is_direct:
             described += f"\n# WARNING: {profile.reason}. Direct identifiers should not be shared."
         lines = [described, f"[attributes.{toml_key(names[profile.name])}]"]
         if names[profile.name] != profile.name:
-            why = "of the records" if column.match else "of the records; results have a column of that name"
+            why = "of the records" if column.match else "of the records; results have a column with that name"
             lines.append(f"column = {inline_toml(profile.name)} # {why}")
         if profile.found.content:
             lines.append(f"reading = {inline_toml(profile.found.content)}")
@@ -135,14 +135,14 @@ def _values(column: ChosenColumn, attribute: str) -> list[str]:
     values = {value: of for value, of in (category | values).items() if value != of}
     if not values:
         return []
-    head = f"[attributes.{toml_key(attribute)}.values] # value in the records = what it is taken for"
+    head = f"[attributes.{toml_key(attribute)}.values] # value in the records = value it is read as"
     return [head, *(f"{toml_key(value)} = {inline_toml(of)}" for value, of in values.items())]
 
 
 def _possible(names: Sequence[str]) -> str:
     if not names:
         return ""
-    lines, line = ["#", "# Others may also know these columns; to take one, give it a section:"], "#  "
+    lines, line = ["#", "# Others may also know these columns; to add one, give it a section:"], "#  "
     for name in names:
         shown = in_a_line(name)
         if len(line) + len(shown) > _LINE:
@@ -159,17 +159,17 @@ def _amount(value: float) -> str:
 def _economics(prices: Prices) -> str:
     given = (prices.benefit, prices.loss, prices.gain, prices.cost)
     amounts = {
-        "benefit": (OF_PAPER["benefit"] if prices.benefit is None else prices.benefit, "of sharing a record as it is"),
-        "loss": (OF_PAPER["loss"] if prices.loss is None else prices.loss, "for a re-identified record"),
-        "gain": (prices.gain, "of the adversary from a re-identified record"),
-        "cost": (OF_PAPER["cost"] if prices.cost is None else prices.cost, "of an attempt, to the adversary"),
+        "benefit": (OF_PAPER["benefit"] if prices.benefit is None else prices.benefit, "of an unchanged record"),
+        "loss": (OF_PAPER["loss"] if prices.loss is None else prices.loss, "per re-identified record"),
+        "gain": (prices.gain, "of the adversary, per re-identified record"),
+        "cost": (OF_PAPER["cost"] if prices.cost is None else prices.cost, "of an attempt, for the adversary"),
     }
     lines = [f"{key} = {_amount(value)} # {meaning}" for key, (value, meaning) in amounts.items() if value is not None]
     default = all(price is None for price in given)
     head = (
         _PRICES_OF_WAN2015
         if default
-        else "# Per record, in one currency. The adversary gains what the loss is, if no gain is said."
+        else "# Per record, in one currency. Without a gain, the adversary gains the loss."
     )
     return "\n".join([head, "[economics]", *lines])
 
@@ -194,34 +194,34 @@ def _safe_harbor(choice: Choice) -> str:
 
 
 _KEYS = {
-    "person": "repeats: people are counted, not records; leave it out if each record is a person of its own",
-    "household": "who finds one finds all: adds the measure household_risk",
+    "person": "repeats: people are counted, not records; delete it if each record is another person",
+    "household": "finding one member finds all: adds the measure household_risk",
 }
 
 _HEAD = """\
-# Drafted by `reidsim new` from the values and names of the columns. Nobody has checked it: read it, then change it.
+# Drafted by `reidsim new` from column names and values. Review it before you use it.
 title = {title}"""
 
 _QUASI_IDENTIFIERS = """\
-# Quasi-identifiers: what others may know of the people. Leave out what nobody can know, add what somebody may.
-# Levels of a hierarchy go from the value to its suppression. Missing values are a value of their own."""
+# Quasi-identifiers: what others may know about people. Delete what nobody can know, add what somebody may.
+# Hierarchy levels go from the value to its suppression. A missing value is a value of its own."""
 
 _PRICES_OF_WAN2015 = """\
-# Per record, in one currency. These are the dollars of Wan et al. 2015; put yours in their place.
-# The adversary gains what the loss is, if no gain is said."""
+# Per record, in one currency. These are the dollars of Wan et al. 2015: replace them with yours.
+# Without a gain, the adversary gains the loss."""
 
 _ADVERSARY = """\
-# Prosecutor risk: the adversary knows that the person is in this file, so groups are counted among its records. That
-# is the worst case. Where the file is a sample, name its population in a section [population] (`reidsim list` shows
-# the bundled ones) and set risk = "journalist".
+# Prosecutor risk, the worst case: the adversary knows who is in this file, so groups are counted among its records. If
+# the file is a sample, name its population in a section [population] (`reidsim list` shows the bundled ones) and set
+# risk = "journalist".
 [adversary]
 risk = "prosecutor\""""
 
 _JOURNALIST = """\
-# Journalist risk: the adversary does not know who of the population is in this file."""
+# Journalist risk: the adversary does not know which people of the population are in this file."""
 
 _PUBLISHER = """\
-# Everything unchanged, the release that pays best, and the one that pays best among those that no attack pays against.
+# Everything unchanged; the release that pays most; the one that pays most among those that are not attacked.
 [publisher]
 policies = {policies}"""
 

@@ -93,8 +93,8 @@ def _boxes(boxes: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> 
 
 def _guarantee(guarantee: pd.DataFrame, title: str, _: Mapping[str, Measure]) -> Iterator[Table]:
     columns = ("policy", "safe records", "parameter", "believed", "breaking", "error")
-    caption = "first value at which a record taken for safe is worth an attack"
-    table = titled_table(f"{title}: errors that break a promise", columns, caption, left=("parameter",))
+    caption = "first value at which attacking a record believed safe pays"
+    table = titled_table(f"{title}: errors that break the guarantee", columns, caption, left=("parameter",))
     for row in guarantee.to_dict("records"):
         numbers = [_number(row[column]) for column in ("believed", "breaking", "error")]
         table.add_row(row["policy"], _share(row["share_safe"]), row["parameter"], *numbers)
