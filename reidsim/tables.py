@@ -152,20 +152,28 @@ def _values(text: pa.ChunkedArray, trim: bool) -> pd.Series[str]:
     return values
 
 
-def read_parquet(path: Path) -> pa.Table:
-    """Read a Parquet file as it is.
+@contextlib.contextmanager
+def reading_parquet(path: Path) -> Iterator[None]:
+    """Let what libraries refuse be an error of a Parquet file, or folder of them, that cannot be read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError("no such file", source=path) from None
+    except (OSError, pa.ArrowException, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"not a Parquet file that can be read: {reason}", source=path) from None
+
+
+def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Read a Parquet file, or some of its columns, as it is.
 
     Raises
     ------
     InputError
         If it cannot be read.
     """
-    try:
-        return parquet.read_table(path)
-    except FileNotFoundError:
-        raise InputError("no such file", source=path) from None
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"not a Parquet file that can be read: {error}", source=path) from None
+    with reading_parquet(path):
+        return parquet.read_table(path, columns=columns)
 
 
 def _parquet(path: Path, trim: bool) -> pd.DataFrame:

@@ -20,7 +20,7 @@ import reidsim
 from reidsim.cli import main
 from reidsim.errors import InputError
 from reidsim.kinds.masking.sharing import group_label
-from reidsim.kinds.masking.subjects_schema import GeneralizedAttribute
+from reidsim.kinds.masking.tables_schema import GeneralizedAttribute
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.file import SEAL, csv_bytes, sealed, sidecar_of, verify_shared, write_shared
 from reidsim.reports.shared.records import class_sizes, shared_records

@@ -12,11 +12,12 @@ import pytest
 import reidsim
 from reidsim.cli import main
 from reidsim.errors import InputError
-from reidsim.kinds.tables.sharing import shared_columns
+from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.file import verify_shared, write_shared
 from reidsim.reports.shared.limit import limit_of
 from reidsim.reports.shared.records import shared_records
+from reidsim.scenarios.load import load_scenario
 
 FIFTH_KIND = Path(__file__).parent / "fifth_kind" / "withholding.py"
 SCENARIO = """
@@ -156,9 +157,8 @@ def test_people_are_counted_where_the_scenario_names_their_key(survey, monkeypat
     reidsim.run("survey.toml").save("results")
     run = open_results(Path("results"))
     by_rows, _ = write_shared(Path("rows.csv"), run, shared_records(run, policy="no-attack"))
-    monkeypatch.setattr(
-        "reidsim.kinds.tables.kind.shared_columns", lambda scenario: replace(shared_columns(scenario), person="pid")
-    )
+    by_key = replace(TABLES.shared_columns(load_scenario("survey.toml").scenario), person="pid")
+    monkeypatch.setattr(TABLES, "shared_columns", lambda scenario: by_key)
     by_people, _ = write_shared(Path("people.csv"), run, shared_records(run, policy="no-attack"))
     assert (by_rows["audit"]["people"], by_people["audit"]["people"]) == (N, N // 2)
     for count in ("fewest_people_of_a_row", "fewest_rows_of_a_person"):

@@ -160,6 +160,32 @@ class Memory:
         return np.column_stack([self._patterns[both // 2], both % 2 == 1]), pattern
 
 
+def part_of(setting: Setting, rows: Rows) -> Setting:
+    """Return the world of some rows of a round in which adversaries remember, without its subjects."""
+    known = setting.known
+    assert known is not None and known.alone.split is not None  # noqa: S101, PT018 # as rows were told apart
+    part = replace(
+        known, cells=known.cells[rows], past=known.past[rows], gone=known.gone[rows],
+        planned=None if known.planned is None else known.planned[rows],
+    )  # fmt: skip
+    space, solve = known.alone.split(part.cells, np.ones(len(rows), dtype=np.int64))
+    return replace(
+        setting, space=space, solve=solve, cell_of_subject=np.arange(len(rows)), known=part,
+        benefit=setting.benefit[rows], loss=setting.loss[rows], believed_loss=setting.believed_loss[rows],
+        profiles=tuple(_of_rows(each, part, rows) for each in setting.profiles),
+    )  # fmt: skip
+
+
+def _of_rows(profile: AdversaryProfile, part: Known, rows: Rows) -> AdversaryProfile:
+    equip = profile.equip
+    assert isinstance(equip, _Equip)  # noqa: S101 # of an adversary who remembers
+    believed = profile.believed
+    return replace(
+        profile, equip=replace(equip, known=part, which=equip.which[rows]),
+        believed=None if believed is None else _of_rows(believed, part, rows),
+    )  # fmt: skip
+
+
 def _rows(cell: Rows, key: _Key) -> tuple[Rows, Rows]:
     """Return the cell of each row and the row of each subject; rows come in the order of cells."""
     number = cell.astype(np.int64)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import typer
 
@@ -25,17 +24,9 @@ if TYPE_CHECKING:
     from reidsim.scenarios.schema import ScenarioHead
 
 
-class ExecutorName(StrEnum):
-    """Where the runs of a batch are done."""
-
-    AUTO = "auto"
-    SERIAL = "serial"
-    PROCESSES = "processes"
-    DASK = "dask"
-
-
 ExecutorOption = Annotated[
-    ExecutorName | None, typer.Option("--executor", help="Where runs are done (default: auto).", show_choices=True)
+    Literal["auto", "serial", "processes", "dask"] | None,
+    typer.Option("--executor", help="Where runs are done (default: auto)."),
 ]
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", help="Processes (default and most: one per core).", min=1)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from reidsim.drafts.choice import Choice, ChosenColumn
 from reidsim.scenarios.schema import RECORD_COLUMNS
 from reidsim.toml_text import inline_toml, toml_key
+from reidsim.validation import read_toml
 
 # Dollars per record, those of Wan et al. 2015.
 OF_PAPER = {"benefit": 1200.0, "loss": 300.0, "cost": 4.0}
 POLICIES = ("no-protection", "basic", "no-attack")
 
 _LINE = 118
+_WORDS = read_toml(Path(__file__).with_suffix(".toml"))
 
 
 @dataclass(frozen=True)
@@ -83,15 +86,16 @@ def scenario_text(
         release.append(f"delimiter = {inline_toml(str(delimiter))}")
     if encoding is not None:
         release.append(f"encoding = {inline_toml(encoding)}")
-    release += [f"{key} = {inline_toml(column)} # {_KEYS[key]}" for key, column in (keys or {}).items()]
+    release += [f"{key} = {inline_toml(column)} # {_WORDS['keys'][key]}" for key, column in (keys or {}).items()]
     parts = [
-        _HEAD.format(title=inline_toml(f"What to share of {title}")),
+        _WORDS["head"].format(title=inline_toml(f"What to share of {title}")),
         "\n".join(["[release]", *release]),
-        _QUASI_IDENTIFIERS + _possible([name for name in choice.possible if name not in (keys or {}).values()]),
+        _WORDS["quasi_identifiers"]
+        + _possible([name for name in choice.possible if name not in (keys or {}).values()]),
         *_attributes(choice, files),
         _economics(prices),
-        _ADVERSARY if population is None else _adversary_of(population),
-        _PUBLISHER.format(policies=inline_toml(list(POLICIES))) + _safe_harbor(choice),
+        _WORDS["prosecutor"] if population is None else _WORDS["journalist"].format(population=inline_toml(population)),
+        _WORDS["publisher"].format(policies=inline_toml(list(POLICIES))) + _safe_harbor(choice),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -157,26 +161,10 @@ def _amount(value: float) -> str:
 
 
 def _economics(prices: Prices) -> str:
-    given = (prices.benefit, prices.loss, prices.gain, prices.cost)
-    amounts = {
-        "benefit": (OF_PAPER["benefit"] if prices.benefit is None else prices.benefit, "of an unchanged record"),
-        "loss": (OF_PAPER["loss"] if prices.loss is None else prices.loss, "per re-identified record"),
-        "gain": (prices.gain, "of the adversary, per re-identified record"),
-        "cost": (OF_PAPER["cost"] if prices.cost is None else prices.cost, "of an attempt, for the adversary"),
-    }
-    lines = [f"{key} = {_amount(value)} # {meaning}" for key, (value, meaning) in amounts.items() if value is not None]
-    default = all(price is None for price in given)
-    head = (
-        _PRICES_OF_WAN2015
-        if default
-        else "# Per record, in one currency. Without a gain, the adversary gains the loss."
-    )
-    return "\n".join([head, "[economics]", *lines])
-
-
-def _adversary_of(population: str) -> str:
-    keys = f"recipe = {inline_toml(population)}"
-    return f'{_JOURNALIST}\n[population]\n{keys}\n\n[adversary]\nrisk = "journalist"'
+    given = {key: value for key, value in asdict(prices).items() if value is not None}
+    amounts = OF_PAPER | given
+    lines = [f"{key} = {_amount(amounts[key])} # {what}" for key, what in _WORDS["amounts"].items() if key in amounts]
+    return "\n".join([_WORDS["prices" if given else "prices_of_wan2015"], "[economics]", *lines])
 
 
 def _safe_harbor(choice: Choice) -> str:
@@ -190,41 +178,4 @@ def _safe_harbor(choice: Choice) -> str:
     if not found:
         return ""
     keys = "\n".join(f"# {key} = {inline_toml(name)}" for key, name in found.items())
-    return f"\n\n{_SAFE_HARBOR}\n# [safe_harbor]\n{keys}"
-
-
-_KEYS = {
-    "person": "repeats: people are counted, not records; delete it if each record is another person",
-    "household": "finding one member finds all: adds the measure household_risk",
-}
-
-_HEAD = """\
-# Drafted by `reidsim new` from column names and values. Review it before you use it.
-title = {title}"""
-
-_QUASI_IDENTIFIERS = """\
-# Quasi-identifiers: what others may know about people. Delete what nobody can know, add what somebody may.
-# Hierarchy levels go from the value to its suppression. A missing value is a value of its own."""
-
-_PRICES_OF_WAN2015 = """\
-# Per record, in one currency. These are the dollars of Wan et al. 2015: replace them with yours.
-# Without a gain, the adversary gains the loss."""
-
-_ADVERSARY = """\
-# Prosecutor risk, the worst case: the adversary knows who is in this file, so groups are counted among its records. If
-# the file is a sample, name its population in a section [population] (`reidsim list` shows the bundled ones) and set
-# risk = "journalist".
-[adversary]
-risk = "prosecutor\""""
-
-_JOURNALIST = """\
-# Journalist risk: the adversary does not know which people of the population are in this file."""
-
-_PUBLISHER = """\
-# Everything unchanged; the release that pays most; the one that pays most among those that are not attacked.
-[publisher]
-policies = {policies}"""
-
-_SAFE_HARBOR = """\
-# To compare with HIPAA Safe Harbor, uncomment this and add "safe-harbor" to the policies. It needs ages in whole years
-# and ZIP codes of the United States, with a level of three digits in which small areas are pooled (see wan2015)."""
+    return f"\n\n{_WORDS['safe_harbor']}\n# [safe_harbor]\n{keys}"

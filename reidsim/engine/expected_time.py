@@ -11,18 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.engine.batch.design import Design, at_point, has_numbered_replications
-from reidsim.engine.batch.executors.automatic import WORTH_SECONDS
 from reidsim.engine.batch.executors.capacity import default_workers
-from reidsim.engine.batch.one_run import ScenarioWork
-from reidsim.engine.batch.studies import GivenStudy, data_key
+from reidsim.engine.batch.executors.choice import WORTH_SECONDS
+from reidsim.engine.batch.one_run import GivenStudy, ScenarioWork, data_key
 from reidsim.engine.batch.tasks import RunTask
 from reidsim.engine.memory import needed_memory
+from reidsim.engine.results import Stopwatch
 from reidsim.engine.single_run import run_once
-from reidsim.engine.stopwatch import Stopwatch
 from reidsim.errors import InputError
 from reidsim.random_streams import replication_seed
+from reidsim.scenarios.faces import Portions
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Study

@@ -35,7 +35,8 @@ def known_of(now: Strategies, past: Strategies, meet: Meet) -> Strategies:
         See `Meet`.
     """
     known = np.where(now == WITHHELD, past, now)
-    both = np.flatnonzero((now != WITHHELD) & (past != WITHHELD))
+    # Most is released as before.
+    both = np.flatnonzero((now != past) & (now != WITHHELD) & (past != WITHHELD))
     known[both] = meet(now[both], past[both])
     return known
 

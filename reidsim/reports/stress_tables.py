@@ -10,7 +10,7 @@ from rich.table import Table
 
 from reidsim.engine.results import measures_told
 from reidsim.engine.stress.outcomes import outputs_among
-from reidsim.engine.stress.result import StressResult
+from reidsim.engine.stress.run import StressResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure
 from reidsim.reports.terminal_table import titled_table

@@ -1,4 +1,4 @@
-"""Amounts of money in scenarios."""
+"""Values that sections of scenarios share: amounts of money, shares, counts, and text that says something."""
 
 from __future__ import annotations
 
@@ -6,5 +6,11 @@ from typing import Annotated
 
 from pydantic import Field
 
+from reidsim.populations.recipe import Share
+
+__all__ = ["Count", "Money", "Share", "Text"]
+
 # Above the limit, payoffs lose the digits that tell strategies apart.
 Money = Annotated[float, Field(ge=0, le=1e15, description="currency units per record")]
+Count = Annotated[int, Field(ge=1)]
+Text = Annotated[str, Field(min_length=1)]

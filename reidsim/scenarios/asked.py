@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Protocol
 
 from reidsim.scenarios.adversary_defaults import spelled_out
-from reidsim.scenarios.varied_gain import gain_goes_with_loss
 from reidsim.wording import Code, Sentence, number_text
 
 
@@ -142,3 +141,24 @@ def plain(value: object) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key} {plain(entry)}" for key, entry in value.items()) + "}"
     return number_text(value)
+
+
+GAIN, LOSS = "economics.gain", "economics.loss"
+
+
+def gain_goes_with_loss(content: Mapping[str, Any], varied: Collection[str]) -> bool:
+    """Tell whether the gain of a scenario differs from point to point because the loss does.
+
+    Parameters
+    ----------
+    content : mapping
+        The scenario as plain data.
+    varied : collection of str
+        Keys with values of their own at each point.
+    """
+    economics = content.get("economics")
+    if LOSS not in varied or GAIN in varied or not isinstance(economics, Mapping):
+        return False
+    columns = economics.get("columns")
+    own_column = isinstance(columns, Mapping) and columns.get("gain") is not None
+    return economics.get("gain") is None and not own_column

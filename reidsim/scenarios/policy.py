@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import PlainValidator, WithJsonSchema
 
 from reidsim.errors import InputError, listed
+from reidsim.scenarios.amounts import Count
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Defender
@@ -30,7 +31,7 @@ def _checked_k(given: object) -> int | tuple[int, ...]:
     return tuple(checked) if isinstance(given, list | tuple) else checked[0]
 
 
-_AtLeastOne = Annotated[int, Field(ge=1)]
+_AtLeastOne = Count
 _K_SCHEMA: dict[str, Any] = {"type": "integer", "minimum": 1}
 # One k, or several.
 AnonymityK = Annotated[

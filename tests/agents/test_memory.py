@@ -129,6 +129,63 @@ def test_every_round_is_the_intersection_worked_out_by_hand(setting_of_small, hi
         assert model.measures["breaches"] == pytest.approx(sum(risks), abs=1e-9)
 
 
+def strategies_of_rounds(setting, small, schedule, stakes, solver, no_attack, reply):
+    """What each subject's record is released as in each round, with the publisher's loss so many times as high."""
+    lattice, least = small.lattice(), small.minimum_numbers()
+
+    def solve(policy, game):
+        linker = linker_with_past(game)
+        minimum = least if linker is None else least[linker.cells]
+        constraint = Constraint(no_attack=no_attack, minimum=minimum)
+        game = replace(game, loss=game.loss * stakes[model.round_number - 1])
+        if solver is branch_and_bound:
+            return branch_and_bound(game, constraint)
+        return backward_induction(game, {"": constraint})[""]
+
+    def split(cells, participants):
+        return GeneralizationLattice(lattice.hierarchies, lattice.codes[cells], lattice.loss_attributes), solve
+
+    setting = replace(setting, rounds=len(schedule), remembers=True, meet=lattice.meet)
+    setting = replace(setting, solve=solve, split=split, schedule=schedule, reply_of=lambda policy: reply)
+    model, found = ReidentificationModel(setting, "any"), []
+    for taking_part in schedule:
+        model.step()
+        strategies = model.publisher.strategies[model.columns.cell]
+        found.append(np.where(taking_part, strategies, WITHHELD).tolist())
+    return found
+
+
+@examples(100)
+@given(
+    histories(),
+    st.lists(st.sampled_from([0.0, 0.2, 1.0, 5.0]), min_size=ROUNDS, max_size=ROUNDS),
+    st.sampled_from([backward_induction, branch_and_bound]),
+    st.booleans(),
+)
+def test_what_is_best_if_nothing_is_known_is_best_where_no_more_is_known(
+    setting_of_small, history, stakes, solver, no_attack
+):
+    """Beliefs change from round to round, so that what was released is sometimes too specific and sometimes is not."""
+    small, subjects, schedule, _ = history
+    setting = setting_of_small(small, subjects=subjects)
+    each, every = (
+        strategies_of_rounds(setting, small, schedule, stakes, solver, no_attack, reply)
+        for reply in ("each-to-past", "to-past")
+    )
+    assert each == every
+
+
+def test_where_more_is_known_each_record_is_solved_anew(town, setting_of_small):
+    setting, everybody, stakes = setting_of_small(), np.ones((2, 12), dtype=np.bool_), [0.0, 9.0]
+    each, alone, every = (
+        strategies_of_rounds(setting, town, everybody, stakes, branch_and_bound, no_attack=False, reply=reply)
+        for reply in ("each-to-past", "alone", "to-past")
+    )
+    assert each == every
+    assert each[0] == alone[0]
+    assert each[1] != alone[1]
+
+
 @examples(40)
 @given(histories())
 def test_risk_never_falls_of_whom_something_is_out(setting_of_small, history):

@@ -17,7 +17,7 @@ from reidsim.engine.batch import run_points
 from reidsim.engine.batch.batch_run import run_batch_loaded
 from reidsim.engine.batch.data_files import data_files
 from reidsim.engine.batch.design import Design, at_point, design_of
-from reidsim.engine.batch.executors.serial import SerialExecutor
+from reidsim.engine.batch.executors.choice import SerialExecutor
 from reidsim.engine.batch.rerun import rerun_one
 from reidsim.engine.batch.tasks import attempt
 from reidsim.engine.run import describe

@@ -10,7 +10,7 @@ import reidsim
 from reidsim.reports.illustration import figures_of
 from reidsim.reports.page.report import report_text
 from reidsim.reports.summary_table import batch_tables
-from reidsim.scenarios.varied_gain import gain_goes_with_loss
+from reidsim.scenarios.asked import gain_goes_with_loss
 
 SCENARIO = """
 [release]

@@ -23,7 +23,7 @@ from reidsim.engine.batch.design import (
     require_runs_fit,
 )
 from reidsim.engine.batch.executors import Executor
-from reidsim.engine.batch.executors.automatic import AutomaticExecutor
+from reidsim.engine.batch.executors.choice import AutomaticExecutor
 from reidsim.engine.batch.folder import (
     begin,
     files_of,
@@ -33,17 +33,15 @@ from reidsim.engine.batch.folder import (
     read_stored,
     require_same,
 )
-from reidsim.engine.batch.gathered import Gathered
+from reidsim.engine.batch.gathered import Gathered, batch_tables
 from reidsim.engine.batch.job import Ended, Job, R, content_of_job
 from reidsim.engine.batch.journal import JOURNAL, damaged_lines, keeps_runs
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.result import BatchAnalysis, BatchResult, analysis_among, batch_analysis, batch_warnings
 from reidsim.engine.batch.runner import run_tasks, tasks_of
-from reidsim.engine.batch.tables import batch_tables
 from reidsim.engine.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT
-from reidsim.engine.folder_links import require_no_links
-from reidsim.engine.results import Clock, Illustrator, make_folder, make_manifest, require_free
+from reidsim.engine.results import Clock, Illustrator, make_folder, make_manifest, require_free, require_no_links
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError, listed

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from reidsim.engine.batch import Design, Executor
 from reidsim.engine.batch.design import at_point, check_points
-from reidsim.engine.batch.points import point_tables
+from reidsim.engine.batch.runner import point_tables
 from reidsim.engine.distributions import LEVELS
 from reidsim.engine.stress.planning import believed_values
 from reidsim.errors import InputError, listed, require_among

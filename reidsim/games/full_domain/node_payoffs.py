@@ -85,7 +85,7 @@ class Thresholds(NamedTuple):
     @classmethod
     def of(cls, prices: Prices, rule: int) -> Thresholds:
         """Compute the thresholds of prices for one kind of record."""
-        benefit, loss, gain, cost = (array[:, 0] for array in (prices.benefit, prices.loss, prices.gain, prices.cost))
+        benefit, loss, gain, cost = (array[:, 0] for array in prices.arrays)
         # Equality must not turn into an attack by rounding; nor, in the strict No-Attack game, into safety.
         rounding = 1 + INDIFFERENCE if rule == NO_ATTACK_STRICT else 1 / (1 + INDIFFERENCE)
         attacked_below = _ratio(gain, cost) * rounding
@@ -374,17 +374,11 @@ def payoffs_by_record(
 
 
 @numba.njit(cache=True)
-def kept_records(
-    loss: Floats,
-    people: Floats,
-    benefit: Floats,
-    harm: Floats,
-    gain: Floats,
-    cost: Floats,
-    rule: int,
-) -> NDArray[np.bool_]:
-    """Tell which records are kept; arrays of shape (n_rows,)."""
-    kept = np.empty(len(loss), dtype=np.bool_)
+def record_payoffs(
+    loss: Floats, people: Floats, benefit: Floats, harm: Floats, gain: Floats, cost: Floats, rule: int
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return what records pay the publisher, and which are kept; prices have as many rows as the losses, or more."""
+    payoff, kept = np.empty(len(loss)), np.empty(len(loss), dtype=np.bool_)
     for i in range(len(loss)):
-        kept[i] = record_payoff(loss[i], people[i], benefit[i], harm[i], gain[i], cost[i], rule)[2]
-    return kept
+        payoff[i], _, kept[i] = record_payoff(loss[i], people[i], benefit[i], harm[i], gain[i], cost[i], rule)
+    return payoff, kept

@@ -5,8 +5,7 @@ One adversary who attacks in two stages is played by compiled searches, any othe
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from reidsim.games.backward_induction import backward_induction
 from reidsim.games.defenders.defender import Game, withholding
 from reidsim.games.defenders.fixed import OptIn
 from reidsim.games.defenders.same_form import SameForm
-from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
 from reidsim.games.masking.anytime import anytime
 from reidsim.games.masking.backward_induction import masking_backward_induction
 from reidsim.games.masking.best_first import best_first
@@ -28,16 +26,41 @@ from reidsim.games.masking.partial_knowledge import exhaustive
 from reidsim.games.masking.several_adversaries import best_against_several
 from reidsim.games.masking.whoever_comes import without_inference
 from reidsim.games.record_game import Choice, Constraint, RecordGame
+from reidsim.kinds.masking.policies import policy_named
+from reidsim.kinds.masking.study import MaskingStudy, masking_game
 from reidsim.random_streams import replication_stream
 from reidsim.releases.cell_suppression import k_anonymous_cells
 from reidsim.releases.masking import MaskingSpace
 from reidsim.scenarios.policy import k_of
 
-if TYPE_CHECKING:
-    from reidsim.kinds.masking.study import MaskingStudy
-
 # Solvers of games without compiled searches.
 GENERAL_SOLVERS = ("best-first", "backward-induction")
+
+
+@dataclass(frozen=True, eq=False)
+class MaskingDefender:
+    """Follows a policy of a study in any game on the subjects of a draw.
+
+    Parameters
+    ----------
+    name : str
+    plans : bool
+    study : MaskingStudy
+    draw : int
+    """
+
+    name: str
+    plans: bool
+    study: MaskingStudy
+    draw: int
+
+    def choose(self, game: Game) -> Choice:
+        """Return the strategy of each subject; see `Defender`."""
+        return choose(self.study, self.name, game, self.draw)
+
+    def paid_in(self, game: Game, choice: Choice) -> Game:
+        """Return the game in which a choice is paid; see `reidsim.games.defenders.defender.paid_in`."""
+        return game_of(self.study, self.name, game)
 
 
 def choose(study: MaskingStudy, policy: str, game: Game, draw: int) -> Choice:
@@ -56,7 +79,7 @@ def choose(study: MaskingStudy, policy: str, game: Game, draw: int) -> Choice:
     InputError
         If the policy cannot be played in this game.
     """
-    way = study.policy(policy).way
+    way = policy_named(policy).way
     if way in ("rule", "k-anonymity"):
         return _rule(study, policy, draw)
     if isinstance(game, RecordGame):
@@ -74,11 +97,11 @@ def choose(study: MaskingStudy, policy: str, game: Game, draw: int) -> Choice:
 
 def game_of(study: MaskingStudy, policy: str, game: Game) -> Game:
     """Return the game in which a policy is played and paid: without inference for two of them."""
-    return without_inference(game) if study.policy(policy).without_inference else game
+    return without_inference(game) if policy_named(policy).without_inference else game
 
 
 def _searched(study: MaskingStudy, policy: str, game: MaskingGame) -> Choice:
-    section, rule = study.scenario.subjects, study.policy(policy)
+    section, rule = study.scenario.subjects, policy_named(policy)
     solver = section.solver if rule.search == "scenario" else rule.search
     no_attack = rule.forbids_attacks
     if not game.is_compiled and solver not in GENERAL_SOLVERS:
@@ -99,9 +122,9 @@ def _searched(study: MaskingStudy, policy: str, game: MaskingGame) -> Choice:
 def _rule(study: MaskingStudy, policy: str, draw: int) -> Choice:
     """Return what a rule prescribes, which does not depend on any adversary."""
     section, (game, _) = study.scenario.subjects, study.games(draw)
-    if study.policy(policy).way == "k-anonymity":
+    if policy_named(policy).way == "k-anonymity":
         values = game.world.targets.matrix(section.attributes)
-        k = k_of(study.policy(policy), section.k, "subjects.k")
+        k = k_of(policy_named(policy), section.k, "subjects.k")
         strategies = game.space.masking(k_anonymous_cells(values, k, study.weights(game.world)))
         return Choice(strategies, policy, np.zeros(len(strategies), dtype=np.int64), exact=False)
     rng = replication_stream(study.scenario.seed, "policies", draw)
@@ -116,15 +139,13 @@ def _as_masking_game(game: RecordGame) -> MaskingGame | None:
     adversary, linker, space = game.adversary, game.linker, game.space
     if not (isinstance(adversary, MultistageAttack) and isinstance(linker, MultistageLinker)):
         return None
-    if isinstance(space, PartialMaskingSpace):
-        return PartialMaskingGame(space, adversary, linker.world, game.benefit, game.loss)
-    if isinstance(space, MaskingSpace):
-        return MaskingGame(space, adversary, linker.world, game.benefit, game.loss)
-    return None
+    if not isinstance(space, MaskingSpace):
+        return None
+    return masking_game(space, adversary, linker.world, game.benefit, game.loss)
 
 
 def _against_several(study: MaskingStudy, policy: str, game: RecordGame) -> Choice:
-    rule = study.policy(policy)
+    rule = policy_named(policy)
     if rule.way == "search" and rule.search == "scenario":
         if study.scenario.subjects.solver == "backward-induction":
             constraint = Constraint(no_attack=rule.forbids_attacks)
@@ -144,10 +165,10 @@ def check_policies(study: MaskingStudy, game: MaskingGame) -> None:
     """Refuse what a policy cannot do before anything is played."""
     section, adversary = study.scenario.subjects, study.scenario.adversary
     if len(study.each) > 1:
-        heuristic = [name for name in section.policies if study.policy(name).search != "scenario"]
+        heuristic = [name for name in section.policies if policy_named(name).search != "scenario"]
         if heuristic:
             raise _not_against_several(heuristic[0]).located(study.loaded.path)
-    anonymous = [study.policy(name) for name in section.policies if study.policy(name).way == "k-anonymity"]
+    anonymous = [policy_named(name) for name in section.policies if policy_named(name).way == "k-anonymity"]
     most = max((k_of(policy, section.k, "subjects.k") for policy in anonymous), default=0)
     if most > game.n_records:
         raise InputError(

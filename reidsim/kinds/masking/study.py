@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +22,13 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.games.masking.whoever_comes import against_whoever_comes
 from reidsim.kinds.masking.knowledge import KnowledgeOfSubjects
-from reidsim.kinds.masking.policies import MaskingPolicy, policy_named
 from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
 from reidsim.kinds.masking.table_sources import linked_in_stages, masking_tables, named_loci
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables
 from reidsim.random_streams import replication_stream
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
 from reidsim.scenarios.agents import OWN_ADVERSARY, meeting_of
-from reidsim.scenarios.attack_stages import (
+from reidsim.scenarios.attack_recipe import (
     IdentifySection,
     InferSurnameSection,
     StageSection,
@@ -67,10 +67,6 @@ class MaskingStudy(Study[MaskingScenario]):
     knowledge: KnowledgeOfSubjects | None = None
     alone: dict[str, MaskingStudy] = field(default_factory=dict)
     _drawn: dict[int, dict[str | None, Games]] = field(default_factory=dict, init=False, repr=False)
-
-    def policy(self, name: str) -> MaskingPolicy:
-        """Return a policy of this kind by its name."""
-        return policy_named(name)
 
     @property
     def draws(self) -> int:
@@ -221,9 +217,7 @@ class MaskingStudy(Study[MaskingScenario]):
         if self.knowledge is not None:
             about = self.knowledge.about(world.targets)
             return PartialKnowledgeGame(space, attack, world, *amounts, planner=planned, knowledge=about)
-        if isinstance(space, PartialMaskingSpace):
-            return PartialMaskingGame(space, attack, world, *amounts, planner=planned)
-        return MaskingGame(space, attack, world, *amounts, planner=planned)
+        return masking_game(space, attack, world, *amounts, planner=planned)
 
     def _check_search_path(self, game: MaskingGame) -> None:
         record, where = self.scenario.figures.search_path, "figures.search_path"
@@ -308,6 +302,13 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario], before: Masking
                 used = dict.fromkeys(stage.resource for stage in each.stages)
                 check_buyer(own or OWN_ADVERSARY, where, used, tables.buyers)
         return study
+
+
+def masking_game(space: MaskingSpace, *parts: Any, **more: Any) -> MaskingGame:
+    """Return the game on a space, which compiled searches tell apart by what cannot be masked; see `MaskingGame`."""
+    if isinstance(space, PartialMaskingSpace):
+        return PartialMaskingGame(space, *parts, **more)
+    return MaskingGame(space, *parts, **more)
 
 
 def presence_of(world: MultistageWorld, resource: str) -> float:

@@ -10,13 +10,12 @@ import numpy as np
 
 from reidsim.random_streams import random_stream
 from reidsim.scenarios.adversary_schema import known_part, names_schema
-from reidsim.scenarios.own_policies import policy_among
+from reidsim.scenarios.given import policy_among
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Policies, Policy
 
 if TYPE_CHECKING:
     from reidsim.agents.profile import Reply
-    from reidsim.games.defenders.defender import Defender, Game
-    from reidsim.games.record_game import Choice
+    from reidsim.games.defenders.defender import Defender
     from reidsim.kinds.tables.study import TablesStudy
     from reidsim.releases.strategy_space import Strategies
 
@@ -88,38 +87,13 @@ class TablesPolicy(Policy):
         return "never" if unit == "record" and self.way == "unit" else self.walk
 
 
-@dataclass(frozen=True, eq=False)
-class TablesDefender:
-    """Follows a policy of a study in any game on its records.
-
-    Parameters
-    ----------
-    name : str
-    plans : bool
-    study : TablesStudy
-    """
-
-    name: str
-    plans: bool
-    study: TablesStudy
-
-    def choose(self, game: Game) -> Choice:
-        """Return the generalization of each cell's records; see `Defender`."""
-        from reidsim.games.defenders.defender import record_game_of
-        from reidsim.kinds.tables.solving import choose
-
-        return choose(self.study, self.name, record_game_of(game))
-
-    def paid_in(self, game: Game, choice: Choice) -> Game:
-        """Return the game in which a choice is paid; see `reidsim.games.defenders.defender.paid_in`."""
-        from reidsim.games.defenders.defender import record_game_of
-        from reidsim.kinds.tables.solving import truth_of
-
-        return truth_of(self.study, self.name, choice, record_game_of(game))
-
-
 def _defender(name: str, *, plans: bool) -> Callable[[TablesStudy, int], Defender]:
-    return lambda study, draw: TablesDefender(name, plans, study)
+    def defender(study: TablesStudy, draw: int) -> Defender:
+        from reidsim.kinds.tables.solving import TablesDefender
+
+        return TablesDefender(name, plans, study)
+
+    return defender
 
 
 def _policy(name: str, label: str, words: str, *, is_rule: bool = False, **more: Any) -> TablesPolicy:

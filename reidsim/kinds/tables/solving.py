@@ -16,6 +16,7 @@ from reidsim.errors import InputError, locating
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.contenders import Contenders
+from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.defenders.fixed import FixedForms, OptIn
 from reidsim.games.defenders.k_anonymity import KAnonymity
 from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
@@ -34,6 +35,7 @@ from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.kinds.tables.looked_up import choose_looked_up
 from reidsim.kinds.tables.node_games import node_strategies, search_is_of_nodes, search_nodes, whole_game
+from reidsim.kinds.tables.policies import policy_named
 from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.adversary_schema import Risk
@@ -77,6 +79,30 @@ class TablesChoice(Choice):
     listed: NodeOutcomes | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class TablesDefender:
+    """Follows a policy of a study in any game on its records.
+
+    Parameters
+    ----------
+    name : str
+    plans : bool
+    study : TablesStudy
+    """
+
+    name: str
+    plans: bool
+    study: TablesStudy
+
+    def choose(self, game: Game) -> Choice:
+        """Return the generalization of each cell's records; see `Defender`."""
+        return choose(self.study, self.name, record_game_of(game))
+
+    def paid_in(self, game: Game, choice: Choice) -> Game:
+        """Return the game in which a choice is paid; see `reidsim.games.defenders.defender.paid_in`."""
+        return truth_of(self.study, self.name, choice, record_game_of(game))
+
+
 def choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     """Pick the generalization of each cell's records in the game that the publisher believes in.
 
@@ -107,7 +133,7 @@ def choose_all(
     if (linker := directed_linker(game)) is not None:
         return {name: _looked_up(study, name, game, linker) for name in policies}
     by_record = study.scenario.publisher.unit == "record"
-    per_record = [name for name in policies if by_record and study.policy(name).way == "unit"]
+    per_record = [name for name in policies if by_record and policy_named(name).way == "unit"]
     together: dict[str, Choice] = {}
     if len(per_record) > 0 and study.scenario.publisher.solver == "backward-induction":
         together = _by_backward_induction(study, per_record, game, progress)
@@ -127,7 +153,7 @@ def truth_of(study: TablesStudy, policy: str, choice: Choice, game: RecordGame) 
     InputError
         If that cannot be told of the adversary's linkage.
     """
-    if not study.policy(policy).in_rounds or directed_linker(game) is not None:
+    if not policy_named(policy).in_rounds or directed_linker(game) is not None:
         return game
     risks = {section.risk for section in study.scenario.every_adversary.values()}
     if "prosecutor" not in risks:
@@ -149,7 +175,7 @@ def _looked_up(study: TablesStudy, policy: str, game: RecordGame, linker: Direct
 
 
 def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
-    lattice, section, way = study.lattice, study.scenario.publisher, study.policy(policy).way
+    lattice, section, way = study.lattice, study.scenario.publisher, policy_named(policy).way
     if way == "unit" and section.unit == "record":
         return _best_of_each(study, policy, game)
     if way == "record-level":
@@ -182,7 +208,7 @@ def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
 def _anonymous(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     """Play k-anonymity; the node of a table is told, with the classes in which records are decided on."""
     section, n = study.scenario.publisher, study.space.n_records
-    k, of_table = k_of(study.policy(policy), section.k, "publisher.k"), section.unit == "table"
+    k, of_table = k_of(policy_named(policy), section.k, "publisher.k"), section.unit == "table"
     limit = section.suppression_limit if of_table else 0.0
     choice = KAnonymity(k, study.weights, limit, study.lattice.index(study.minimum), policy).choose(game)
     node = int(choice.strategies.max(initial=WITHHELD))
@@ -196,7 +222,7 @@ def _anonymous(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
 
 def rule_of(study: TablesStudy, policy: str) -> Strategies:
     """Return the node that a rule prescribes for each cell, shape (n_cells,)."""
-    form = study.policy(policy).form
+    form = policy_named(policy).form
     if form is None:
         raise ValueError(f"{policy} prescribes no release")
     return form(study)
@@ -204,18 +230,18 @@ def rule_of(study: TablesStudy, policy: str) -> Strategies:
 
 def constraint_of(study: TablesStudy, policy: str) -> Constraint:
     """Return what the publisher restricts itself to when it picks the best generalization of each record."""
-    minimum = study.safe_harbor_strategies if study.policy(policy).within_safe_harbor else None
+    minimum = study.safe_harbor_strategies if policy_named(policy).within_safe_harbor else None
     lowest = study.lattice.index(study.minimum)
     if lowest:
         everywhere = np.full(study.space.n_records, lowest, dtype=np.int64)
         minimum = everywhere if minimum is None else study.lattice.join(minimum, everywhere)
-    return Constraint(no_attack=study.policy(policy).forbids_attacks, minimum=minimum)
+    return Constraint(no_attack=policy_named(policy).forbids_attacks, minimum=minimum)
 
 
 def _planned(study: TablesStudy, policy: str, game: RecordGame) -> RecordGame:
     """Return the game on which a policy that forbids attacks plans: if only larger classes are safe, an eager one."""
     strict = study.scenario.publisher.safe_class == "above"
-    return eager(game) if strict and study.policy(policy).forbids_attacks else game
+    return eager(game) if strict and policy_named(policy).forbids_attacks else game
 
 
 def _by_backward_induction(
@@ -244,7 +270,7 @@ def _contenders(study: TablesStudy, policy: str, game: RecordGame, constraint: C
         if kept is None:
             return None
         study.contenders[policy] = kept
-    return kept if kept.strategies is not None else None
+    return kept if kept.pairs is not None else None
 
 
 def _best_of_each(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
@@ -298,7 +324,7 @@ def _local(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
                 "linkage of this adversary does not give", where=policy,
             )  # fmt: skip
         rule = LocalRecoding(
-            policy, study.weights, section.suppression_limit, study.policy(policy).forbids_attacks,
+            policy, study.weights, section.suppression_limit, policy_named(policy).forbids_attacks,
             study.lattice.index(study.minimum), section.rounds,
         )  # fmt: skip
         return rule.choose(played.record_game)
@@ -325,7 +351,7 @@ def _split(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     section = study.scenario.publisher
     if isinstance(played, AnyAdversaryGame):
         rule = MultiDimensional(
-            policy, study.weights, section.suppression_limit, study.policy(policy).forbids_attacks,
+            policy, study.weights, section.suppression_limit, policy_named(policy).forbids_attacks,
             study.lattice.index(study.minimum),
         )  # fmt: skip
         return rule.choose(played.record_game)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from math import inf
 
 import numpy as np
@@ -14,9 +14,9 @@ from reidsim.reports.page.blocks import Block, Bullets, Cell, Table, paragraph
 from reidsim.reports.page.exposure import Exposure, exposure_of, people_text
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.verdict import assessment_verdict, least_exposed, same_payoff
+from reidsim.scenarios.asked import GAIN, LOSS, gain_goes_with_loss
 from reidsim.scenarios.releases_by_loss import ReleasesByLoss, loss_text, releases_by_loss
-from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
-from reidsim.wording import Code, Inline, number_text
+from reidsim.wording import Code, Inline, codes, joined, number_text
 
 _POINTS_SHOWN = 30
 
@@ -99,7 +99,7 @@ def _choice(
     start: list[Inline] = [f"The choice is between {len(names)} policies. ", Code(safest), f" {exposed[safest]}"]
     least = "" if exposed[safest].startswith("exposes nobody") else ", the least of all,"
     if safest in tied:
-        others = _as_much([name for name in tied if name != safest])
+        others = _as_much(name for name in tied if name != safest)
         return (*start, f"{least} and pays the {who} most, {most:,.2f} {per}", *others, ".")
     ahead = _difference(most, payoffs[safest])
     return (
@@ -109,12 +109,10 @@ def _choice(
     )  # fmt: skip
 
 
-def _as_much(names: Sequence[str]) -> list[Inline]:
+def _as_much(names: Iterable[str]) -> list[Inline]:
     """Say which other policies pay the same."""
-    parts: list[Inline] = []
-    for place, name in enumerate(names):
-        parts += [", as much as " if not place else " and ", Code(name)]
-    return parts
+    named = codes(names, " and ")
+    return [", as much as ", *named] if named else []
 
 
 def _exposes(run: StoredRun, attacked: float, risk: float, exposure: Exposure) -> str:
@@ -261,12 +259,9 @@ def _points(run: StoredRun) -> Iterator[Block]:
     grouped = compared.groupby(["point", "policy"], sort=False, observed=True)[["publisher_payoff", "risk"]].mean()
     means, risks = grouped["publisher_payoff"].unstack(), grouped["risk"].unstack()
     best = means.idxmax(axis=1).astype(str)
-    counts = best.value_counts()
     pays = means.max(axis=1)
-    parts: list[Inline] = [f"The scenario's values were varied over {len(best):,} points. Pays most: "]
-    for place, (name, number) in enumerate(counts.items()):
-        parts += [", " if place else "", Code(str(name)), f" at {number:,}"]
-    yield paragraph(*parts, ".")
+    where = joined((Code(str(name)), f" at {number:,}") for name, number in best.value_counts().items())
+    yield paragraph(f"The scenario's values were varied over {len(best):,} points. Pays most: ", *where, ".")
     varied = [column for column in runs.columns if "." in column]
     values = runs.groupby("point", sort=False)[varied].first()
     if gain_goes_with_loss(run.content, varied):

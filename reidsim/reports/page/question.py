@@ -7,9 +7,8 @@ from typing import Any
 
 from reidsim.reports.page.blocks import Block, Bullets, shortened
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.scenarios.asked import plain, section, varied_keys
-from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
-from reidsim.wording import Code, Inline, Sentence, codes, number_text
+from reidsim.scenarios.asked import GAIN, LOSS, gain_goes_with_loss, plain, section, varied_keys
+from reidsim.wording import Code, Inline, Sentence, codes, joined, number_text
 
 # Sections told here; others are named, and shown with the assumptions.
 _TOLD = {
@@ -64,10 +63,11 @@ def _agents(agents: Mapping[str, Any]) -> Iterator[Sentence]:
 def _varied(start: str, values: Mapping[str, Any]) -> Iterator[Sentence]:
     if not values:
         return
-    parts: list[Inline] = [start]
-    for place, (key, value) in enumerate(values.items()):
-        parts += ["; " if place else "", Code(str(key)), f" ({shortened(_listed(value))})"]
-    yield (*parts, ".")
+    yield (
+        start,
+        *joined(((Code(str(key)), f" ({shortened(_listed(value))})") for key, value in values.items()), "; "),
+        ".",
+    )
 
 
 def _listed(value: object) -> str:

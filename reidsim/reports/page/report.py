@@ -32,7 +32,7 @@ from reidsim.reports.page.blocks import (
     paragraph,
     shortened,
 )
-from reidsim.reports.page.captions import DECISION_FIGURES, MAIN_COLUMNS, figure_caption, table_caption
+from reidsim.reports.page.captions import DECISION_FIGURES, LIMITS, MAIN_COLUMNS, figure_caption, table_caption
 from reidsim.reports.page.highest_risk import cell_blocks
 from reidsim.reports.page.question import question_blocks
 from reidsim.reports.page.release_audit import audit_blocks
@@ -40,7 +40,7 @@ from reidsim.reports.page.repeat import command_of, named_files, repeating_comma
 from reidsim.reports.page.risk_distribution import risk_blocks
 from reidsim.reports.page.stored_run import StoredRun, open_results
 from reidsim.toml_text import toml_text
-from reidsim.wording import Code, Inline, number_text
+from reidsim.wording import Code, Inline, codes, number_text
 
 Format = Literal["html", "markdown"]
 ENDINGS: Mapping[Format, str] = {"html": "html", "markdown": "md"}
@@ -180,7 +180,7 @@ def report_page(run: StoredRun, scenario_file: Path | None = None, *, cells: boo
         (_CELLS, cell_blocks(run) if cells else iter(())),
         ("The release, read back", audit_blocks(run)),
         ("Assumptions and their sources", stated),
-        ("Limits", _limits()),
+        ("Limits", iter([Bullets(tuple((limit,) for limit in LIMITS))])),
         ("Appendix: measures", _measures(run)),
         ("Appendix: further figures", _figures(run, [name for name in run.figures if name not in DECISION_FIGURES])),
         ("Appendix: further tables", _tables(run)),
@@ -296,21 +296,6 @@ def _cell(value: object) -> str:
     return shortened(number_text(value))
 
 
-def _limits() -> Iterator[Block]:
-    yield Bullets(
-        (
-            ("The adversary of this study looks for gain; one who attacks at any cost is not covered.",),
-            ("It links on the attributes named above and nothing else; other columns can identify people, too.",),
-            (
-                "Population, payoff parameters and hierarchies are assumptions; the result is no better than they are. "
-                "Vary them before deciding.",
-            ),
-            ("The loss is the defender's. The harm to a person can be larger.",),
-            ("This is neither legal advice nor an expert determination.",),
-        )
-    )
-
-
 def _repeat(run: StoredRun) -> Iterator[Block]:
     versions = ", ".join(f"{name} {version}" for name, version in run.manifest["versions"].items())
     command = repeating_command(run)
@@ -329,10 +314,8 @@ def _repeat(run: StoredRun) -> Iterator[Block]:
     yield Listing(toml_text(run.content), "toml")
     files = named_files(run.content)
     if files:
-        names: list[Inline] = []
-        for place, name in enumerate(files):
-            names += [", " if place else "", Code(name)]
-        yield paragraph("It reads these files, by paths relative to the scenario file: ", *names)
+        told = "It reads these files, by paths relative to the scenario file: "
+        yield paragraph(told, *codes(files))
     yield paragraph(f"Versions: {versions}.")
     hashes = {"scenario": "scenario_hash", "data as coded": "data_hash"}
     for name, key in hashes.items():

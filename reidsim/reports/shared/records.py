@@ -23,10 +23,10 @@ from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.forms import ChosenForms, chosen_forms, chosen_policy, policies_of
 from reidsim.reports.shared.memory import sharing_memory
+from reidsim.scenarios.faces import SharedColumns
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import scenario_kind
 from reidsim.scenarios.people import refuse_keys
-from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.tables import require_columns
 from reidsim.validation import validated
