@@ -38,52 +38,6 @@ class AttackResourceSection(Section):
         return self
 
 
-class AttackRecipe(Section):
-    """An attack in stages on generalized records."""
-
-    title: str = Field(default="", description="what the recipe is about")
-    source: str = Field(default="", description="where its figures come from")
-    confidence_threshold: Share = Field(default=0.5, description="theta: a stage is not used below this confidence")
-    stages: tuple[StageSection, ...] = Field(min_length=2, description="stages in order")
-    resources: dict[str, AttackResourceSection] = Field(min_length=1, description="what the adversary holds, by name")
-    columns: dict[str, str] = Field(
-        default={},
-        description="inferred attribute = column of the records with the truth, where names differ",
-    )
-
-    @model_validator(mode="after")
-    def _consistent(self) -> AttackRecipe:
-        for number, stage in enumerate(self.stages):
-            where = f"stages[{number}].resource"
-            require_among("no such resource", (stage.resource,), self.resources, where=where)
-            if isinstance(stage, InferSurnameSection) and stage.loci is None:
-                raise InputError("key missing", where=f"stages[{number}].loci", expected="the loci to infer from")
-        for name in self.columns:
-            if name not in self.inferred:
-                raise InputError("not inferred", where=f"columns.{name}", expected=f"one of {listed(self.inferred)}")
-        return self
-
-    @property
-    def inferred(self) -> tuple[str, ...]:
-        """Attributes that stages infer."""
-        return tuple(stage.infers for stage in self.stages if stage.stage != "identify")
-
-    def needed_of(self, resource: str) -> tuple[str, ...]:
-        """Return the attributes that a resource must carry."""
-        needed: list[str] = []
-        for stage in self.stages:
-            if stage.resource == resource:
-                needed += stage.loci or () if stage.stage == "infer-surname" else stage.on
-                needed += () if stage.stage == "identify" else (stage.infers,)
-        return tuple(dict.fromkeys(needed))
-
-    @property
-    def loci(self) -> frozenset[str]:
-        """Attributes whose values are alleles."""
-        loci = [stage.loci or () for stage in self.stages if stage.stage == "infer-surname"]
-        return frozenset(name for names in loci for name in names)
-
-
 def require_recipe(path: Path, where: str) -> Path:
     """Return the path of an attack recipe, which the key or argument `where` names.
 
@@ -170,6 +124,52 @@ class IdentifySection(Section):
 
 
 StageSection = Annotated[InferSurnameSection | InferByLinkageSection | IdentifySection, Field(discriminator="stage")]
+
+
+class AttackRecipe(Section):
+    """An attack in stages on generalized records."""
+
+    title: str = Field(default="", description="what the recipe is about")
+    source: str = Field(default="", description="where its figures come from")
+    confidence_threshold: Share = Field(default=0.5, description="theta: a stage is not used below this confidence")
+    stages: tuple[StageSection, ...] = Field(min_length=2, description="stages in order")
+    resources: dict[str, AttackResourceSection] = Field(min_length=1, description="what the adversary holds, by name")
+    columns: dict[str, str] = Field(
+        default={},
+        description="inferred attribute = column of the records with the truth, where names differ",
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> AttackRecipe:
+        for number, stage in enumerate(self.stages):
+            where = f"stages[{number}].resource"
+            require_among("no such resource", (stage.resource,), self.resources, where=where)
+            if isinstance(stage, InferSurnameSection) and stage.loci is None:
+                raise InputError("key missing", where=f"stages[{number}].loci", expected="the loci to infer from")
+        for name in self.columns:
+            if name not in self.inferred:
+                raise InputError("not inferred", where=f"columns.{name}", expected=f"one of {listed(self.inferred)}")
+        return self
+
+    @property
+    def inferred(self) -> tuple[str, ...]:
+        """Attributes that stages infer."""
+        return tuple(stage.infers for stage in self.stages if stage.stage != "identify")
+
+    def needed_of(self, resource: str) -> tuple[str, ...]:
+        """Return the attributes that a resource must carry."""
+        needed: list[str] = []
+        for stage in self.stages:
+            if stage.resource == resource:
+                needed += stage.loci or () if stage.stage == "infer-surname" else stage.on
+                needed += () if stage.stage == "identify" else (stage.infers,)
+        return tuple(dict.fromkeys(needed))
+
+    @property
+    def loci(self) -> frozenset[str]:
+        """Attributes whose values are alleles."""
+        loci = [stage.loci or () for stage in self.stages if stage.stage == "infer-surname"]
+        return frozenset(name for names in loci for name in names)
 
 
 def stage_of(section: StageSection, folder: Path, loci: tuple[str, ...] = ()) -> Stage:
