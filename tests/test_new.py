@@ -355,7 +355,7 @@ def test_how_many_values_are_unlike_the_others_is_told(folder, reidsim_):
     table = {"dob": [*days, "1985-02-31", "unknown"], "sex": ["F", "M"] * 31}
     code, _, err = reidsim_("new", written(folder / "people.csv", table))
     assert code == 0
-    told = "column 'dob': 2 of 62 values are not dates, such as '1985-02-31'; they form one group"
+    told = "column 'dob': 2 of 62 values, such as '1985-02-31', cannot be read as dates and form one group"
     assert told in " ".join(err.split())
     assert "2 other values in one group" in (folder / "people" / "people.toml").read_text()
 

@@ -305,8 +305,8 @@ def _told_of_values(column: ChosenColumn) -> list[str]:
     if unlike:
         others = "known places" if of.kind == "category" else f"{of.kind}s"
         told.append(
-            f"column {name!r}: {len(unlike)} of {of.distinct} values are not {others}, such as "
-            f"{unlike[0]!r:.40}; they form one group"
+            f"column {name!r}: {len(unlike)} of {of.distinct} values, such as {unlike[0]!r:.40}, cannot be read as "
+            f"{others} and form one group"
         )
     if near:
         shown = [f"{spelling!r:.40} for {usual!r:.40}" for spelling, usual in list(near.items())[:2]]
