@@ -153,9 +153,9 @@ class DynamicKind(Kind):
         origin = (" of ", Code(str(release["path"]))) if "path" in release else (" drawn from the population",)
         cases, periods = run.manifest.get("cases"), run.manifest.get("periods")
         size = f"{number_text(cases)} cases" if cases else "Cases"
-        over = f" are released over {number_text(periods)} periods" if periods else " are released period after period"
+        over = f" are released over {number_text(periods)} periods" if periods else " are released period by period"
         held = "all cases so far" if release.get("table") == "cumulative" else "its own cases"
-        yield (size, *origin, over, f", the table of each, with {held}, in one generalization.")
+        yield (size, *origin, over, f"; each table, with {held}, has one generalization.")
         yield ("Quasi-identifiers: ", *names, ".")
         if "voters" in run.content:
             recipe = str(section(run.content, "voters").get("recipe"))

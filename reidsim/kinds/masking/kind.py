@@ -193,7 +193,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         if isinstance(recipe, str):
             yield (f"They are drawn from {number_text(people)} people of the population ", Code(recipe), ".")
         else:
-            yield ("They and what the adversary holds are read from files.",)
+            yield ("They and the adversary's resources are read from files.",)
         held = run.manifest.get("resources")
         if isinstance(held, Mapping) and held:
             parts: list[Inline] = ["The adversary holds "]
