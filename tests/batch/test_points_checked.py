@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 from pydantic import Field, model_validator
 from tiers import examples
 
+from reidsim.engine import expected_time
 from reidsim.engine.batch import design as designs
 from reidsim.engine.batch.design import Design, at_point, check_points, design_of
+from reidsim.engine.batch.one_run import ScenarioWork
+from reidsim.engine.expected_time import expected_batch
+from reidsim.engine.single_run import check_once
 from reidsim.errors import InputError
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.schema import ScenarioHead
@@ -115,6 +119,29 @@ def test_of_many_points_few_are_checked_whole(monkeypatch, key, bad, message):
     else:
         check_points(loaded, design_of(loaded))
     assert len(whole) == 1 + bool(bad)
+
+
+def test_of_many_points_few_are_made_to_tell_their_parts_and_their_time(monkeypatch):
+    values = {"from": 0, "to": 1, "points": 20_000}
+    loaded = load_scenario(TOWN, {"sweep.values": {"adversary.rate": values}})
+    made = []
+    for module in (designs, expected_time):
+        monkeypatch.setattr(module, "at_point", lambda *asked: made.append(asked) or at_point(*asked))
+    design = design_of(loaded)
+    assert designs.makers_of(loaded, design) == {}
+    assert len(made) == 1
+    groups = ScenarioWork(loaded, design).groups
+    assert groups == [(point,) for point in range(20_000)]
+    assert expected_batch(loaded, design, check_once(at_point(loaded, design.values(0))).study, 0.0) is not None
+    # Both with another rate, which changes no data.
+    assert len(made) < 10
+
+
+def test_parts_that_only_some_points_name_are_all_imported():
+    planners = ["one-shot", "no_such_module:thing"]
+    loaded = load_scenario(TOWN, {"sweep.values": {"adversary.planner": planners}}, allow_code=True)
+    with pytest.raises(InputError, match="no_such_module"):
+        designs.makers_of(loaded, design_of(loaded))
 
 
 def test_defaults_of_several_adversaries_are_checked_as_theirs():

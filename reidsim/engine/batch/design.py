@@ -325,8 +325,13 @@ def makers_of(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str,
     InputError
         If one cannot be imported.
     """
-    naming = [str(key) for key in design.points.columns if str(key).partition(".")[0] in _NAMING_PARTS]
-    first = np.unique(design.alike([key for key in map(str, design.points.columns) if key not in naming]))
+    # Numbers name nobody.
+    others = [
+        key
+        for key, values in design.columns.items()
+        if key.partition(".")[0] not in _NAMING_PARTS or all(isinstance(value, int | float) for value in values)
+    ]
+    first = np.unique(design.alike(others))
     made: dict[str, dict[str, str]] = {}
     for point in first.tolist():
         made |= at_point(loaded, design.values(point)).makers()
