@@ -22,7 +22,7 @@ from reidsim.games.full_domain.node_payoffs import (
     payoffs_by_record,
     record_payoffs,
 )
-from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.prices import FourArrays, Prices
 from reidsim.games.full_domain.risk import finest_classes
 from reidsim.games.full_domain.walk import NOBODY, Followed
 from reidsim.linkage.number_checks import most_within
@@ -137,9 +137,10 @@ class FullDomainGame:
         """The kind of each cell, shape (n_cells,)."""
         return np.zeros(self.lattice.n_records, dtype=np.int64) if self.kind is None else self.kind.astype(np.int64)
 
-    def cell_prices(self, point: int = 0) -> tuple[Floats, ...]:
+    def cell_prices(self, point: int = 0) -> FourArrays:
         """Return benefit, loss, gain and cost of each cell's records at a point, shape (n_cells,) each."""
-        return tuple(np.ascontiguousarray(array[point, self.cell_kind]) for array in self.prices.arrays)
+        benefit, loss, gain, cost = (np.ascontiguousarray(each[point, self.cell_kind]) for each in self.prices.arrays)
+        return benefit, loss, gain, cost
 
     def _by_kind(self, amounts: NDArray[np.number[Any]]) -> Floats:
         """Add up amounts of cells (n_cells,) by kind of record, shape (n_kinds,)."""
@@ -223,9 +224,10 @@ class FullDomainGame:
         return np.ones(self.prices.n_points, dtype=np.bool_)
 
     @cached_property
-    def _columns(self) -> tuple[Floats, ...]:
+    def _columns(self) -> FourArrays:
         # Prices of the only kind of records, (n_points,) each.
-        return tuple(np.ascontiguousarray(array[:, 0]) for array in self.prices.arrays)
+        benefit, loss, gain, cost = (np.ascontiguousarray(each[:, 0]) for each in self.prices.arrays)
+        return benefit, loss, gain, cost
 
     @cached_property
     def _bound_losses(self) -> list[list[Floats | float]]:
