@@ -98,7 +98,7 @@ class _BestSplits:
         if self._game.by_class:
             class_of, released = number[occupied], table.released[occupied]
             loss, people = table.loss[occupied], table.people[occupied]
-        payoff, kept = record_payoffs(loss, people, *self._prices, self._game.rule)
+        payoff, kept = record_payoffs(loss, people, self._prices, self._game.rule)
         paid = released * np.where(kept, payoff, -self._charge)
         value = np.asarray(np.bincount(class_of, paid, len(keys)), dtype=np.float64)
         nothing = -self._charge * table.released[occupied].astype(np.float64)

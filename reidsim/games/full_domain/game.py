@@ -194,18 +194,12 @@ class FullDomainGame:
             rows = followed.rows
             payoffs_by_record(
                 self.released[rows], followed.group_of, followed.loss, self.cell_kind[rows], table.people,
-                *self.prices.arrays, self.rule, outcomes,
+                self.prices.arrays, self.rule, outcomes,
             )  # fmt: skip
         elif self.no_attack:
-            attacked_below = self.thresholds.attacked_below
-            no_attack_payoffs(
-                table.released, table.people, table.loss, *attacked_below, self._columns[0], asked, outcomes,
-            )  # fmt: skip
+            no_attack_payoffs(table, self.thresholds.attacked_below, self._columns[0], asked, outcomes)
         else:
-            attacked_below, ruinous_at = self.thresholds
-            basic_payoffs(
-                table.released, table.people, table.loss, *attacked_below, *ruinous_at, *self._columns, asked, outcomes,
-            )  # fmt: skip
+            basic_payoffs(table, self.thresholds, self._columns, asked, outcomes)
         return outcomes
 
     def may_keep(self, table: ClassTable, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -215,9 +209,7 @@ class FullDomainGame:
         their records.
         """
         attacked_below, ruinous_at = (ratios.least(points) for ratios in self.thresholds)
-        return np.asarray(
-            may_be_kept(table.released, table.people, table.loss, attacked_below, ruinous_at, self.no_attack)
-        )
+        return may_be_kept(table, attacked_below, ruinous_at, self.no_attack)
 
     @cached_property
     def _everywhere(self) -> NDArray[np.bool_]:
@@ -264,4 +256,4 @@ class FullDomainGame:
         if node == NO_SOLUTION:
             return np.zeros(self.lattice.n_records, dtype=np.bool_)
         sizes, loss = self.sizes_at(node), 1.0 - self.lattice.utility(node)
-        return np.asarray(record_payoffs(loss, sizes, *self.cell_prices(point), self.rule)[1])
+        return np.asarray(record_payoffs(loss, sizes, self.cell_prices(point), self.rule)[1])
