@@ -187,7 +187,7 @@ def test_walks_are_shared_by_blocks_of_neighbours(ward, monkeypatch):
     """Seven points in blocks of three, the last alone: who asks first solves for the block."""
     solved = []
     search = many_points.search
-    monkeypatch.setattr("reidsim.kinds.tables.kind.MOST_POINTS", 3)
+    monkeypatch.setattr("reidsim.kinds.tables.many_points.MOST_POINTS", 3)
     monkeypatch.setattr(many_points, "search", lambda game, **how: solved.append(game) or search(game, **how))
     loaded = load_scenario(ward, {"publisher.policies": ["basic"]})
     found = outcomes(loaded, pd.DataFrame({"economics.loss": [float(50 * step) for step in range(7)]}))
