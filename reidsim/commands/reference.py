@@ -1,4 +1,4 @@
-"""The command that writes the reference pages of the documentation."""
+"""The command that writes the reference pages of the documentation, and the exit codes that they list."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from reidsim.commands.exit_codes import EXIT_CODES
 
 
 def reference(
@@ -28,3 +26,12 @@ def reference(
     require_no_standard_output(output)
     pages = write_reference(output, context.find_root().command, EXIT_CODES)
     typer.echo(f"Reference in {pages}")
+
+
+EXIT_CODES = {
+    0: "done; there may be warnings on standard error",
+    2: "the command, an option, the scenario or a file is wrong, or the output cannot be written",
+    130: "interrupted (Ctrl-C); no results folder is left behind, except that of a batch",
+    141: "the reader of a pipe closed it, as in `reidsim list | head -1`; files are written all the same",
+    143: "ended by SIGTERM (`kill`, a job scheduler, a container that is stopped); otherwise as 130",
+}

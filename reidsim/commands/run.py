@@ -1,4 +1,4 @@
-"""Commands that run or check a scenario."""
+"""Commands that run, check or explain a scenario."""
 
 from __future__ import annotations
 
@@ -103,3 +103,20 @@ def check(
     typer.echo(f"{loaded.name} is ready: {told}")
     for what, seconds in expected.items():
         typer.echo(f"Expected {what}: {seconds}")
+
+
+def explain(
+    scenario: arguments.ScenarioArgument,
+    set_: arguments.SetOption = None,
+    allow_code: arguments.AllowCodeOption = False,
+) -> None:
+    """Print the agents of a scenario, and who acts in each phase of a round.
+
+    Example: reidsim explain market
+
+    Example: reidsim explain mine.toml
+    """
+    from reidsim.reports.explanation import explanation
+
+    loaded = arguments.load(scenario, set_, allow_code=allow_code)
+    typer.echo(explanation(loaded), nl=False)
