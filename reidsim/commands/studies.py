@@ -78,7 +78,7 @@ def attributes(
     loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
     with arguments.waiting(f"reading {scenario}") as progress:
         from reidsim.engine.attributes.run import attributes_loaded
-        from reidsim.reports.attributes_table import attributes_tables
+        from reidsim.reports.study_tables import attributes_tables
 
         folder = arguments.results_folder(output, f"{loaded.name}-attributes")
         result = attributes_loaded(loaded, orders=orders, progress=progress)
@@ -119,7 +119,7 @@ def switch(
     loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
     with arguments.waiting(f"reading {scenario}") as progress:
         from reidsim.engine.switch.run import switch_loaded
-        from reidsim.reports.switch_table import switch_table, switch_text
+        from reidsim.reports.study_tables import switch_table, switch_text
 
         folder = arguments.results_folder(output, f"{loaded.name}-switch")
         result = switch_loaded(loaded, key, low=low, high=high, link_gain=link_gain, progress=progress)
