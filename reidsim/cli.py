@@ -18,13 +18,10 @@ from reidsim.commands.catalogue import list_, reproduce, schema, show
 from reidsim.commands.cross_play import cross_play
 from reidsim.commands.new import new
 from reidsim.commands.populations import describe, populate
-from reidsim.commands.reference import reference
-from reidsim.commands.report import gallery, report
-from reidsim.commands.run import check, explain, run
-from reidsim.commands.serve import serve
+from reidsim.commands.report import gallery, reference, report
+from reidsim.commands.run import check, explain, run, serve, upgrade
 from reidsim.commands.share import apply, share
 from reidsim.commands.studies import attributes, score, stress, switch
-from reidsim.commands.upgrade import upgrade
 from reidsim.errors import InputError
 
 
