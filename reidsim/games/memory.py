@@ -20,6 +20,7 @@ from reidsim.adversaries.multistage.attack import PlannedResponse
 from reidsim.adversaries.response import Adversary, Linkage, Response
 from reidsim.games.adversary_types import TypesLinker
 from reidsim.games.record_game import WITHHELD, Linker, RecordGame, shared_rows
+from reidsim.linkage.equivalence import distinct_rows
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 # Returns the strategies that stand for two together, given both, all of them shared.
@@ -36,7 +37,8 @@ def known_of(now: Strategies, past: Strategies, meet: Meet) -> Strategies:
         See `Meet`.
     """
     known = np.where(now == WITHHELD, past, now)
-    both = np.flatnonzero((now != WITHHELD) & (past != WITHHELD))
+    # Most is released as before.
+    both = np.flatnonzero((now != past) & (now != WITHHELD) & (past != WITHHELD))
     known[both] = meet(now[both], past[both])
     return known
 
@@ -82,7 +84,8 @@ class RememberingLinker:
     @cached_property
     def _pasts(self) -> tuple[Strategies, Rows]:
         # Records share few of them.
-        return np.unique(self.past, return_inverse=True)
+        first, code = distinct_rows([self.past - WITHHELD], len(self.past))
+        return self.past[first], code
 
     def link(self, strategy: int, rows: Rows | None = None) -> RememberedLinkage:
         """Link all records, or those of `rows`, of which `strategy` is released now."""
@@ -100,6 +103,11 @@ class RememberingLinker:
         return RememberedLinkage(true, believed, by_chance=any(part[2].by_chance for part in parts), parts=parts)
 
     def _parts(self, strategy: int, rows: Rows) -> Iterator[tuple[Rows, Rows, Linkage]]:
+        past = self.past[rows]
+        if len(self.linkers) == 1 and ((past == strategy) | (past == WITHHELD)).all():
+            cells = self.cells[rows]
+            yield np.arange(len(rows)), cells, self.linkers[0].link(strategy, cells)
+            return
         distinct, code = self._pasts
         known = known_of(np.full(len(distinct), strategy, dtype=np.int64), distinct, self.meet)[code[rows]]
         key = known * len(self.linkers) + self.which[rows]

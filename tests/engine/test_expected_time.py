@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from reidsim.engine import expected_time
 from reidsim.engine.batch.design import design_of
 from reidsim.engine.expected_time import duration, expected_batch, expected_run, extrapolated, trials
+from reidsim.engine.results import Stopwatch
 from reidsim.engine.run import describe_with_time, run_loaded
 from reidsim.engine.single_run import run_once
-from reidsim.engine.stopwatch import Stopwatch
 from reidsim.engine.stress.expected_time import expected_stress
+from reidsim.scenarios.faces import Portions
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.registry import kind_of
 
 SMALL_MASKING = {
