@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import PlannedResponse
 from reidsim.adversaries.response import Adversary, Linkage, Response
@@ -100,6 +101,12 @@ class RememberingLinker:
         for places, _, linked in parts:
             true[places], believed[places] = linked.group_sizes, linked.believed_group_sizes
         return RememberedLinkage(true, believed, by_chance=any(part[2].by_chance for part in parts), parts=parts)
+
+    def tells_all(self, strategy: int, rows: Rows) -> NDArray[np.bool_]:
+        """Tell of which of some records nothing is known that `strategy` does not tell, once they are released so."""
+        distinct, code = self._pasts
+        known = known_of(np.full(len(distinct), strategy, dtype=np.int64), distinct, self.meet)
+        return np.asarray((known == strategy)[code[rows]])
 
     def _parts(self, strategy: int, rows: Rows) -> Iterator[tuple[Rows, Rows, Linkage]]:
         past = self.past[rows]
