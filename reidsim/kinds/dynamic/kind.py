@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,6 @@ from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import PolicyOutcome, Progress, equilibria_of
-from reidsim.validation import read_toml
 from reidsim.wording import Code, Sentence, codes, counted, number_text
 
 # Bytes: of a case and policy, a value of a row, a level of a row, a value of a person in a cell; a value of a simulated
@@ -48,7 +46,6 @@ class DynamicKind(Kind):
     schema = DynamicScenario
     policies = POLICIES
     measures = MEASURES
-    captions = read_toml(Path(__file__).with_name("captions.toml"))
     drawn_by = "reidsim.kinds.dynamic.figures"
     amount_keys = MONEY_KEYS
 
@@ -156,9 +153,9 @@ class DynamicKind(Kind):
         origin = (" of ", Code(str(release["path"]))) if "path" in release else (" drawn from the population",)
         cases, periods = run.manifest.get("cases"), run.manifest.get("periods")
         size = f"{number_text(cases)} cases" if cases else "Cases"
-        over = f" are released over {number_text(periods)} periods" if periods else " are released period after period"
+        over = f" are released over {number_text(periods)} periods" if periods else " are released period by period"
         held = "all cases so far" if release.get("table") == "cumulative" else "its own cases"
-        yield (size, *origin, over, f", the table of each, with {held}, in one generalization.")
+        yield (size, *origin, over, f"; each table, with {held}, has one generalization.")
         yield ("Quasi-identifiers: ", *names, ".")
         if "voters" in run.content:
             recipe = str(section(run.content, "voters").get("recipe"))
