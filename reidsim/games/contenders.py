@@ -28,7 +28,6 @@ from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySp
 _MOST_KEPT = 16
 # Pairs of a record and a strategy that are played at once: what is computed of them stays in the cache.
 _AT_ONCE = 2**15
-_NOBODY_LINKED = Linkage(np.full(_AT_ONCE, np.inf), np.full(_AT_ONCE, np.inf))
 
 
 class Pairs(NamedTuple):
@@ -56,7 +55,7 @@ class Contenders:
     A strategy cannot win if it pays less without any attack than another one under the worst: with benefit b, loss L,
     utility u and the probability r of being re-identified, h is left out where
 
-        b u(h) < max over allowed g of  b u(g) - L R(g)  -  tie,
+        b u(h) < max over allowed g before h of  b u(g) - L R(g)  -  tie,
 
     R(g) being the probability that somebody succeeds if every type comes and attacks. Why nothing is lost: whatever its
     amounts and beliefs, a one-shot adversary attacks once or not at all, and succeeds with probability 1 / group size,
@@ -114,13 +113,13 @@ class Contenders:
         chosen, tie = np.full(game.n_records, WITHHELD, dtype=np.int64), game.tie()
         for begin in range(0, len(self.pairs.rows), _AT_ONCE):
             part = slice(begin, begin + _AT_ONCE)
-            strategies, rows, most = self.pairs.strategies[part], self.pairs.rows[part], self.pairs.most[part]
-            payoff = most - game.loss[rows] * _reidentified(game, self.pairs.linked, rows, part)
+            strategies, rows = self.pairs.strategies[part], self.pairs.rows[part].astype(np.intp)
+            payoff = self.pairs.most[part] - game.loss[rows] * _reidentified(game, self.pairs.linked, rows, part)
             _take_better(strategies, rows, payoff, tie, best, chosen)
         return chosen
 
 
-def _reidentified(game: RecordGame, linked: tuple[Linkage, ...], rows: NDArray[np.int32], part: slice) -> Floats:
+def _reidentified(game: RecordGame, linked: tuple[Linkage, ...], rows: Rows, part: slice) -> Floats:
     """Return the probability that the records of some pairs are re-identified."""
     replies, of_next = [], iter(linked)
     for each in game.types if isinstance(game, TypesGame) else (game,):
@@ -128,12 +127,14 @@ def _reidentified(game: RecordGame, linked: tuple[Linkage, ...], rows: NDArray[n
         if isinstance(adversary, RememberingAdversary):
             assert isinstance(each.linker, RememberingLinker)  # noqa: S101 # which tells what is remembered
             adversary, own = adversary.adversary, each.linker.cells[rows]
-        of_all = _NOBODY_LINKED if isinstance(adversary, NeverAttacks) else next(of_next)
-        here = slice(len(rows)) if of_all is _NOBODY_LINKED else part
-        true = of_all.group_sizes[here]
-        same = of_all.believed_group_sizes is of_all.group_sizes
-        linkage = Linkage(true, true if same else of_all.believed_group_sizes[here])
-        replies.append(adversary.respond(linkage, own))
+        if isinstance(adversary, NeverAttacks):
+            true = believed = np.full(len(rows), np.inf)
+        else:
+            of_all = next(of_next)
+            true = believed = of_all.group_sizes[part]
+            if of_all.believed_group_sizes is not of_all.group_sizes:
+                believed = of_all.believed_group_sizes[part]
+        replies.append(adversary.respond(Linkage(true, believed), own))
     if isinstance(game.adversary, TypesAdversary):
         return game.adversary.combined(replies).reidentified
     return replies[0].reidentified
@@ -142,7 +143,7 @@ def _reidentified(game: RecordGame, linked: tuple[Linkage, ...], rows: NDArray[n
 @numba.njit(cache=True)
 def _take_better(
     strategies: NDArray[np.int32],
-    rows: NDArray[np.int32],
+    rows: Rows,
     payoff: Floats,
     tie: Floats,
     best: Floats,
@@ -221,21 +222,19 @@ def _contenders(game: RecordGame, linkers: tuple[Linker, ...], constraint: Const
         kept += len(rows)
         if kept > _MOST_KEPT * game.n_records:
             return None
-    rows = np.concatenate([rows for _, rows, _, _ in found])
-    most = np.concatenate([most for _, _, most, _ in found])
-    still = most >= sure[rows] - tie[rows]
-    strategies = np.repeat([strategy for strategy, *_ in found], [len(rows) for _, rows, _, _ in found])
+    if not found:
+        return None
     return Pairs(
-        strategies[still].astype(np.int32),
-        rows[still].astype(np.int32),
-        most[still],
-        tuple(_joined([linked[number] for *_, linked in found], still) for number in range(len(linkers))),
+        np.repeat([strategy for strategy, *_ in found], [len(rows) for _, rows, _, _ in found]).astype(np.int32),
+        np.concatenate([rows for _, rows, _, _ in found], dtype=np.int32, casting="same_kind"),
+        np.concatenate([most for _, _, most, _ in found]),
+        tuple(_joined([linked[number] for *_, linked in found]) for number in range(len(linkers))),
     )
 
 
-def _joined(linked: Sequence[Linkage], still: NDArray[np.bool_]) -> Linkage:
-    """Return what linkage yields for some of the pairs, given that for all of each strategy."""
-    true = np.concatenate([each.group_sizes for each in linked])[still]
+def _joined(linked: Sequence[Linkage]) -> Linkage:
+    """Return what linkage yields for all pairs, given that for those of each strategy."""
+    true = np.concatenate([each.group_sizes for each in linked])
     if all(each.believed_group_sizes is each.group_sizes for each in linked):
         return Linkage(true, true)
-    return Linkage(true, np.concatenate([each.believed_group_sizes for each in linked])[still])
+    return Linkage(true, np.concatenate([each.believed_group_sizes for each in linked]))

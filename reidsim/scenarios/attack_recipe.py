@@ -16,61 +16,6 @@ from reidsim.scenarios.amounts import Money, Share, Text
 from reidsim.tables import numbers, read_table, require_columns
 from reidsim.validation import Section, read_toml, validated
 
-
-class AttackResourceSection(Section):
-    """People whom the adversary can look up."""
-
-    population: Text | None = Field(default=None, description="name of a bundled population, or path of a recipe")
-    file: Text | None = Field(
-        default=None, description="file of people with a header, CSV or Parquet; takes the place of `population`"
-    )
-    delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
-    columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
-    count: Text | None = Field(default=None, description="column with the number of people of each row")
-
-    @model_validator(mode="after")
-    def _one_origin(self) -> AttackResourceSection:
-        if (self.population is None) == (self.file is None):
-            raise InputError("nobody is in the resource, or two say who", expected="either population or file")
-        if self.file is None and (self.count is not None or self.columns):
-            key = "count" if self.count is not None else "columns"
-            raise InputError("a population has no columns to name", where=key, expected="it with a file only")
-        return self
-
-
-def require_recipe(path: Path, where: str) -> Path:
-    """Return the path of an attack recipe, which the key or argument `where` names.
-
-    Raises
-    ------
-    InputError
-        If there is no such file.
-    """
-    if not os.path.isfile(path):
-        problem = "is a folder" if os.path.isdir(path) else "no such file"
-        raise InputError(problem, source=path, where=where, expected="an attack recipe (TOML)")
-    return path
-
-
-def recipe_of_scenario(stages: str | None, folder: Path) -> Path | None:
-    """Return the path of the recipe that a scenario in a folder names, if any; see `require_recipe`."""
-    return None if stages is None else require_recipe(folder / stages, "adversary.stages")
-
-
-def load_attack_recipe(path: Path) -> AttackRecipe:
-    """Read an attack recipe.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be used; names it.
-    """
-    return validated(AttackRecipe, read_toml(path), path)
-
-
-if TYPE_CHECKING:
-    from reidsim.adversaries.multistage.stages import Stage
-
 Floats = NDArray[np.float64]
 
 _BUNDLED_RATES = "ystr-loci.csv.gz"
@@ -126,6 +71,67 @@ class IdentifySection(Section):
 StageSection = Annotated[InferSurnameSection | InferByLinkageSection | IdentifySection, Field(discriminator="stage")]
 
 
+def stage_of(section: StageSection, folder: Path, loci: tuple[str, ...] = ()) -> Stage:
+    """Return a stage; that which infers a surname, from these loci, or those that its section names."""
+    # Not needed by those who only read scenarios.
+    from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
+    from reidsim.linkage.surname_inference.tmrca import Ancestry
+
+    if isinstance(section, IdentifySection):
+        return Identify(section.on, section.resource)
+    if isinstance(section, InferByLinkageSection):
+        return InferByLinkage(section.infers, section.resource, section.on, section.price)
+    loci = loci or section.loci or ()
+    ancestry = Ancestry(mutation_rates(section.mutation_rates, folder, loci), section.effective_population)
+    return InferSurname(
+        loci, ancestry, section.resource, section.infers, section.method, section.candidate_share, section.price
+    )
+
+
+def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> Floats:
+    """Return the mutation rates of loci from a file, or the bundled ones, shape (n_loci,).
+
+    Raises
+    ------
+    InputError
+        If the file cannot be used, or lacks a locus.
+    """
+    if file is None:
+        path = bundled_folder("populations") / "figures" / _BUNDLED_RATES
+    else:
+        path = data_file(file, folder, "scenarios")
+    frame = read_table(path, comment="#")
+    require_columns(frame, ["locus", "mutation_rate"], path)
+    rates = dict(zip(frame["locus"], numbers(frame, "mutation_rate", path), strict=True))
+    for locus in loci:
+        if locus not in rates:
+            raise InputError(
+                "locus without a mutation rate", source=path, where=f"locus {locus!r}", hint=nearest(locus, rates)
+            )
+    return np.array([rates[locus] for locus in loci])
+
+
+class AttackResourceSection(Section):
+    """People whom the adversary can look up."""
+
+    population: Text | None = Field(default=None, description="name of a bundled population, or path of a recipe")
+    file: Text | None = Field(
+        default=None, description="file of people with a header, CSV or Parquet; takes the place of `population`"
+    )
+    delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
+    columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
+    count: Text | None = Field(default=None, description="column with the number of people of each row")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> AttackResourceSection:
+        if (self.population is None) == (self.file is None):
+            raise InputError("nobody is in the resource, or two say who", expected="either population or file")
+        if self.file is None and (self.count is not None or self.columns):
+            key = "count" if self.count is not None else "columns"
+            raise InputError("a population has no columns to name", where=key, expected="it with a file only")
+        return self
+
+
 class AttackRecipe(Section):
     """An attack in stages on generalized records."""
 
@@ -172,41 +178,35 @@ class AttackRecipe(Section):
         return frozenset(name for names in loci for name in names)
 
 
-def stage_of(section: StageSection, folder: Path, loci: tuple[str, ...] = ()) -> Stage:
-    """Return a stage; that which infers a surname, from these loci, or those that its section names."""
-    # Not needed by those who only read scenarios.
-    from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
-    from reidsim.linkage.surname_inference.tmrca import Ancestry
-
-    if isinstance(section, IdentifySection):
-        return Identify(section.on, section.resource)
-    if isinstance(section, InferByLinkageSection):
-        return InferByLinkage(section.infers, section.resource, section.on, section.price)
-    loci = loci or section.loci or ()
-    ancestry = Ancestry(mutation_rates(section.mutation_rates, folder, loci), section.effective_population)
-    return InferSurname(
-        loci, ancestry, section.resource, section.infers, section.method, section.candidate_share, section.price
-    )
-
-
-def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> Floats:
-    """Return the mutation rates of loci from a file, or the bundled ones, shape (n_loci,).
+def require_recipe(path: Path, where: str) -> Path:
+    """Return the path of an attack recipe, which the key or argument `where` names.
 
     Raises
     ------
     InputError
-        If the file cannot be used, or lacks a locus.
+        If there is no such file.
     """
-    if file is None:
-        path = bundled_folder("populations") / "figures" / _BUNDLED_RATES
-    else:
-        path = data_file(file, folder, "scenarios")
-    frame = read_table(path, comment="#")
-    require_columns(frame, ["locus", "mutation_rate"], path)
-    rates = dict(zip(frame["locus"], numbers(frame, "mutation_rate", path), strict=True))
-    for locus in loci:
-        if locus not in rates:
-            raise InputError(
-                "locus without a mutation rate", source=path, where=f"locus {locus!r}", hint=nearest(locus, rates)
-            )
-    return np.array([rates[locus] for locus in loci])
+    if not os.path.isfile(path):
+        problem = "is a folder" if os.path.isdir(path) else "no such file"
+        raise InputError(problem, source=path, where=where, expected="an attack recipe (TOML)")
+    return path
+
+
+def recipe_of_scenario(stages: str | None, folder: Path) -> Path | None:
+    """Return the path of the recipe that a scenario in a folder names, if any; see `require_recipe`."""
+    return None if stages is None else require_recipe(folder / stages, "adversary.stages")
+
+
+def load_attack_recipe(path: Path) -> AttackRecipe:
+    """Read an attack recipe.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be used; names it.
+    """
+    return validated(AttackRecipe, read_toml(path), path)
+
+
+if TYPE_CHECKING:
+    from reidsim.adversaries.multistage.stages import Stage

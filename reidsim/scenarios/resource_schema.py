@@ -16,7 +16,12 @@ from reidsim.validation import Section
 
 ListKind = Literal["voter-list", "genealogy", "social-media", "broker-file", "file"]
 # One correlation for all pairs of lists, or by pairs of names.
-Together = Share | dict[str, dict[str, Annotated[float, Field(gt=-1, lt=1)]]]
+Together = Annotated[
+    Share | dict[str, dict[str, Annotated[float, Field(gt=-1, lt=1)]]],
+    Field(
+        description="correlation of list memberships (Gaussian copula): one for all, or list = { list = correlation }"
+    ),
+]
 
 # Keys that only lists of a kind have.
 _OF_LISTS = ("recipe", "states", "among", "missing", "errors", "person")

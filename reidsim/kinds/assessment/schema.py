@@ -8,25 +8,15 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
-from reidsim.scenarios.amounts import Count, Money, Share, Text
+from reidsim.scenarios.amounts import Count, Money, PopulationSeed, Share, Text
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 
 # Columns of the tables of a run, beside which the attributes stand.
+RISK_NAMES = ("journalist", "prosecutor", "marketer", "overall")
 RISK_COLUMNS = (
-    "record",
-    "records",
-    "knowledge",
-    "prosecutor",
-    "journalist",
-    "journalist_low",
-    "journalist_high",
-    "marketer",
-    "overall",
-    "prosecutor_standard_error",
-    "journalist_standard_error",
-    "marketer_standard_error",
-    "overall_standard_error",
+    *("record", "records", "knowledge", "journalist_low", "journalist_high", *RISK_NAMES),
+    *(f"{risk}_standard_error" for risk in RISK_NAMES),
 )
 WORST_CASE = "worst-case"
 
@@ -37,9 +27,7 @@ class RiskPopulationSection(Section):
     """The people from whom the records come."""
 
     recipe: str = Field(description="name of a bundled population, or path of a recipe")
-    seed: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="of the population; the recipe's own if not given"
-    )
+    seed: PopulationSeed = None
 
 
 class RiskReleaseSection(Section):

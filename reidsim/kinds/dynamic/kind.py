@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,6 @@ from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import PolicyOutcome, Progress, equilibria_of
-from reidsim.validation import read_toml
 from reidsim.wording import Code, Sentence, codes, counted, number_text
 
 # Bytes: of a case and policy, a value of a row, a level of a row, a value of a person in a cell; a value of a simulated
@@ -48,7 +46,6 @@ class DynamicKind(Kind):
     schema = DynamicScenario
     policies = POLICIES
     measures = MEASURES
-    captions = read_toml(Path(__file__).with_name("captions.toml"))
     drawn_by = "reidsim.kinds.dynamic.figures"
     amount_keys = MONEY_KEYS
 

@@ -137,12 +137,6 @@ class DynamicScenario(PublisherScenario):
             self.refuse(section, where)
         return self
 
-    @property
-    def every_adversary(self) -> dict[str, AdversarySection]:
-        """The sections of all adversaries, by key path."""
-        several: dict[str, AdversarySection] = {f"adversaries.{key}": each for key, each in self.adversaries.items()}
-        return several or {"adversary": self.adversary}
-
     def refuse(self, section: AdversarySection, where: str) -> None:
         """Refuse an adversary who knows other things than the values of all people of the list.
 

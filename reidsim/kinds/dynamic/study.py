@@ -51,7 +51,14 @@ class DynamicStudy(Study[DynamicScenario]):
     def fingerprint(self) -> str:
         """SHA-256 of cases and people."""
         cases = self.cases
-        parts = [cases.codes, cases.period, cases.forecast, self.lattice.counts, cases.population, cases.voters]
+        parts: list[Any] = [
+            cases.codes,
+            cases.period,
+            cases.forecast,
+            self.lattice.counts,
+            cases.population,
+            cases.voters,
+        ]
         return digest_of(repr((self.lattice.domain, cases.periods)), parts)
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,6 @@ from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import OpponentOptions
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, World, record_table
-from reidsim.validation import read_toml
 from reidsim.wording import Code, Sentence, counted, number_text
 
 # Bytes of a pair of relatives, with the tables that it is found by.
@@ -39,7 +37,6 @@ class ParticipationKind(Kind):
     words = "people decide whether to join a genomic database, in which relatives expose each other"
     schema = ParticipationScenario
     measures = MEASURES
-    captions = read_toml(Path(__file__).with_name("captions.toml"))
     drawn_by = "reidsim.kinds.participation.figures"
     policies = POLICIES
     decides = "subject"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 from reidsim.kinds.tables.policies import policy_named
@@ -11,14 +10,12 @@ from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan, section
 from reidsim.scenarios.faces import Choice, Control, Faces, amount_slider
-from reidsim.validation import read_toml
 from reidsim.wording import Code, Sentence, codes, number_text
 
 
 class TablesFaces(Faces):
     """What the kind of tables shows of itself; see `Faces`."""
 
-    captions = read_toml(Path(__file__).with_name("captions.toml"))
     drawn_by = "reidsim.kinds.tables.figures.sweeps"
 
     def asked(self, run: Stored) -> Iterator[Sentence]:

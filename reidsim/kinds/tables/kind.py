@@ -141,9 +141,7 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
         publisher = study.scenario.publisher
         if publisher.solver == "backward-induction":
             # Of two exact solvers, the one that does not walk the whole lattice against each adversary.
-            publisher = publisher.model_copy(update={"solver": "branch-and-bound"})
-            scenario = study.scenario.model_copy(update={"publisher": publisher})
-            study = replace(study, loaded=replace(study.loaded, scenario=scenario))
+            study = study.with_sections(publisher=publisher.model_copy(update={"solver": "branch-and-bound"}))
         if options.stages is not None:
             require_recipe(Path(options.stages), "stages")
         path = options.stages or study.scenario.adversary.stages

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -95,10 +94,7 @@ class PublisherSection(PoliciesSection):
         description="most seconds of the anytime search, per round of local recoding",
     )
     rounds: Count = Field(default=100, description="the most rounds of local recoding")
-    k: AnonymityK = Field(
-        default=2,
-        description="of policy `k-anonymity`; a list makes several, such as `k-anonymity-5`",
-    )
+    k: AnonymityK = 2
 
     @model_validator(mode="after")
     def _consistent(self) -> PublisherSection:
@@ -176,12 +172,6 @@ class TablesScenario(ScenarioHead):
     figures: TablesFiguresSection = Field(
         default=TablesFiguresSection(), description="what is drawn besides the policies"
     )
-
-    @property
-    def every_adversary(self) -> Mapping[str, AdversarySection]:
-        """The sections of all adversaries, by key path."""
-        several = {f"adversaries.{name}": section for name, section in self.adversaries.items()}
-        return several or {"adversary": self.adversary}
 
     @property
     def plain_adversary(self) -> AdversarySection | None:

@@ -35,7 +35,6 @@ from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.kinds.tables.looked_up import choose_looked_up
 from reidsim.kinds.tables.node_games import node_strategies, search_is_of_nodes, search_nodes, whole_game
-from reidsim.kinds.tables.policies import policy_named
 from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.adversary_schema import Risk
@@ -133,7 +132,7 @@ def choose_all(
     if (linker := directed_linker(game)) is not None:
         return {name: _looked_up(study, name, game, linker) for name in policies}
     by_record = study.scenario.publisher.unit == "record"
-    per_record = [name for name in policies if by_record and policy_named(name).way == "unit"]
+    per_record = [name for name in policies if by_record and study.policy(name).way == "unit"]
     together: dict[str, Choice] = {}
     if len(per_record) > 0 and study.scenario.publisher.solver == "backward-induction":
         together = _by_backward_induction(study, per_record, game, progress)
@@ -153,7 +152,7 @@ def truth_of(study: TablesStudy, policy: str, choice: Choice, game: RecordGame) 
     InputError
         If that cannot be told of the adversary's linkage.
     """
-    if not policy_named(policy).in_rounds or directed_linker(game) is not None:
+    if not study.policy(policy).in_rounds or directed_linker(game) is not None:
         return game
     risks = {section.risk for section in study.scenario.every_adversary.values()}
     if "prosecutor" not in risks:
@@ -175,7 +174,7 @@ def _looked_up(study: TablesStudy, policy: str, game: RecordGame, linker: Direct
 
 
 def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
-    lattice, section, way = study.lattice, study.scenario.publisher, policy_named(policy).way
+    lattice, section, way = study.lattice, study.scenario.publisher, study.policy(policy).way
     if way == "unit" and section.unit == "record":
         return _best_of_each(study, policy, game)
     if way == "record-level":
@@ -208,7 +207,7 @@ def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
 def _anonymous(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     """Play k-anonymity; the node of a table is told, with the classes in which records are decided on."""
     section, n = study.scenario.publisher, study.space.n_records
-    k, of_table = k_of(policy_named(policy), section.k, "publisher.k"), section.unit == "table"
+    k, of_table = k_of(study.policy(policy), section.k, "publisher.k"), section.unit == "table"
     limit = section.suppression_limit if of_table else 0.0
     choice = KAnonymity(k, study.weights, limit, study.lattice.index(study.minimum), policy).choose(game)
     node = int(choice.strategies.max(initial=WITHHELD))
@@ -222,7 +221,7 @@ def _anonymous(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
 
 def rule_of(study: TablesStudy, policy: str) -> Strategies:
     """Return the node that a rule prescribes for each cell, shape (n_cells,)."""
-    form = policy_named(policy).form
+    form = study.policy(policy).form
     if form is None:
         raise ValueError(f"{policy} prescribes no release")
     return form(study)
@@ -230,18 +229,18 @@ def rule_of(study: TablesStudy, policy: str) -> Strategies:
 
 def constraint_of(study: TablesStudy, policy: str) -> Constraint:
     """Return what the publisher restricts itself to when it picks the best generalization of each record."""
-    minimum = study.safe_harbor_strategies if policy_named(policy).within_safe_harbor else None
+    minimum = study.safe_harbor_strategies if study.policy(policy).within_safe_harbor else None
     lowest = study.lattice.index(study.minimum)
     if lowest:
         everywhere = np.full(study.space.n_records, lowest, dtype=np.int64)
         minimum = everywhere if minimum is None else study.lattice.join(minimum, everywhere)
-    return Constraint(no_attack=policy_named(policy).forbids_attacks, minimum=minimum)
+    return Constraint(no_attack=study.policy(policy).forbids_attacks, minimum=minimum)
 
 
 def _planned(study: TablesStudy, policy: str, game: RecordGame) -> RecordGame:
     """Return the game on which a policy that forbids attacks plans: if only larger classes are safe, an eager one."""
     strict = study.scenario.publisher.safe_class == "above"
-    return eager(game) if strict and policy_named(policy).forbids_attacks else game
+    return eager(game) if strict and study.policy(policy).forbids_attacks else game
 
 
 def _by_backward_induction(
@@ -324,7 +323,7 @@ def _local(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
                 "linkage of this adversary does not give", where=policy,
             )  # fmt: skip
         rule = LocalRecoding(
-            policy, study.weights, section.suppression_limit, policy_named(policy).forbids_attacks,
+            policy, study.weights, section.suppression_limit, study.policy(policy).forbids_attacks,
             study.lattice.index(study.minimum), section.rounds,
         )  # fmt: skip
         return rule.choose(played.record_game)
@@ -351,7 +350,7 @@ def _split(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     section = study.scenario.publisher
     if isinstance(played, AnyAdversaryGame):
         rule = MultiDimensional(
-            policy, study.weights, section.suppression_limit, policy_named(policy).forbids_attacks,
+            policy, study.weights, section.suppression_limit, study.policy(policy).forbids_attacks,
             study.lattice.index(study.minimum),
         )  # fmt: skip
         return rule.choose(played.record_game)
