@@ -24,7 +24,7 @@ REGRET = Measure(
     "regret",
     "Regret",
     "{:,.2f}",
-    "per record: how much more the best reply to the adversary faced pays than the defender gets against it",
+    "per record: payoff of the best reply to the adversary faced, less that of the defender",
 )
 CROSS_PLAY_MEASURES = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF, UTILITY, SHARE_ATTACKED, RISK, REGRET)
 CROSS_PLAY_COLUMNS = ("defender", "plans_against", "adversary", *columns_of(CROSS_PLAY_MEASURES))

@@ -14,8 +14,8 @@ from reidsim.scenarios.registry import kind_named, kind_names
 
 MEASURES = "measures.md"
 _TEXT = (
-    "What tables, figures and reports call each measure, and what it means. A run has the measures that its scenario "
-    "asks for. With agents, those of `runs.parquet` are means over rounds."
+    "Names and definitions of the measures in tables, figures and reports. A run has those that its scenario asks for. "
+    "With agents, those of `runs.parquet` are means over rounds."
 )
 
 
