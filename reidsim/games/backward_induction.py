@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 
 import numpy as np
 
 from reidsim.games.contenders import Contenders
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.games.record_game import WITHHELD, WORTH_THREADS, Choice, Constraint, PopulationLinker, RecordGame
 from reidsim.releases.strategy_space import Rows
 from reidsim.threads import done_in_threads
-
-# Strategies computed before threads wait for each other: whoever is interrupted waits for no more.
-_STRATEGIES_AT_ONCE = 16
 
 
 class _Held:
     """The best strategies so far of some records, under each constraint."""
 
-    def __init__(self, game: RecordGame, constraints: Mapping[str, Constraint]) -> None:
+    def __init__(self, game: RecordGame, records: slice, constraints: Mapping[str, Constraint]) -> None:
         n = game.n_records
-        self._game, self._constraints, self._tie = game, constraints, game.tie()
+        self._game, self._records, self._constraints, self._tie = game, records, constraints, game.tie()
         self._best = {name: np.full(n, -np.inf) for name in constraints}
         self.strategies = {name: np.full(n, WITHHELD, dtype=np.int64) for name in constraints}
 
@@ -36,6 +33,13 @@ class _Held:
             won = better if rows is None else rows[better]
             best[won] = outcome.publisher_payoff[better]
             self.strategies[name][won] = strategy
+
+    def play_listed(self, listed: Sequence[tuple[int, Rows]]) -> None:
+        """Do the same of some strategies, each for some records, ascending, of the whole game."""
+        for strategy, rows in listed:
+            first, last = np.searchsorted(rows, (self._records.start, self._records.stop))
+            if first < last:
+                self.play(strategy, rows[first:last] - self._records.start)
 
 
 def backward_induction(
@@ -67,25 +71,25 @@ def backward_induction(
         that are no contenders were compared before.
     """
     n, size = game.n_records, game.space.size
-    if contenders is None or contenders.strategies is None:
-        held = _of_all_strategies(game, constraints, progress)
+    listed = None if contenders is None else contenders.strategies
+    held = [_Held(part, records, {name: each.of(records) for name, each in constraints.items()})
+            for records, part in game.parts(in_step=listed is None)]  # fmt: skip
+    if listed is None:
+        _play_all(game, held, progress)
     else:
-        held = [_Held(game, constraints)]
-        for strategy, rows in contenders.strategies:
-            held[0].play(strategy, rows)
+        list(done_in_threads(lambda each: each.play_listed(listed), held, len(held)))
     evaluated = np.full(n, size, dtype=np.int64)
     strategies = {name: np.concatenate([each.strategies[name] for each in held]) for name in constraints}
     return {name: Choice(strategies[name], "backward-induction", evaluated, exact=True) for name in constraints}
 
 
-def _of_all_strategies(
-    game: RecordGame, constraints: Mapping[str, Constraint], progress: Callable[[int, int], None] | None
-) -> list[_Held]:
-    """Return the best of all strategies, in parts of the records that are played in threads."""
+def _play_all(game: RecordGame, held: Sequence[_Held], progress: Callable[[int, int], None] | None) -> None:
+    """Play all strategies in the parts of a game, each in a thread."""
     size = game.space.size
-    parts = game.parts(size)
-    held = [_Held(part, {name: each.of(rows) for name, each in constraints.items()}) for rows, part in parts]
-    at_once = _STRATEGIES_AT_ONCE if len(held) > 1 else 1
+    at_once = 1
+    if len(held) > 1 and isinstance(game.linker, PopulationLinker):
+        # Until threads wait for each other, so long waits whoever is interrupted.
+        at_once = max(1, min(WORTH_THREADS // game.n_records, game.linker.tables_kept))
     for begin in range(0, size, at_once):
         several = range(begin, min(begin + at_once, size))
         # Of two threads one links ahead while the other plays, so that neither waits for what both need.
@@ -100,4 +104,3 @@ def _of_all_strategies(
         list(done_in_threads(play, held, len(held)))
         if progress is not None:
             progress(several.stop, size)
-    return held

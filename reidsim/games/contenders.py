@@ -18,6 +18,7 @@ from reidsim.games.memory import RememberingAdversary, RememberingLinker
 from reidsim.games.record_game import Constraint, Linker, RecordGame
 from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
+from reidsim.threads import done_in_threads
 
 # Per record, on average; where more may win, working out all of them needs less memory.
 _MOST_KEPT = 32
@@ -64,7 +65,7 @@ class Contenders:
         linkers = _linkers(game)
         if linkers is None or constraint.no_attack:
             return None
-        found = _contenders(game, linkers, constraint)
+        found = _in_parts(game, constraint)
         return cls(game.space, linkers, game.benefit, game.loss, constraint.minimum, found)
 
     def are_of(self, game: RecordGame, constraint: Constraint) -> bool:
@@ -117,10 +118,29 @@ def _linkers(game: RecordGame) -> tuple[Linker, ...] | None:
     return tuple(linkers)
 
 
-def _contenders(
-    game: RecordGame, linkers: tuple[Linker, ...], constraint: Constraint
-) -> tuple[tuple[int, Rows], ...] | None:
-    space, tie = game.space, game.tie()
+def _in_parts(game: RecordGame, constraint: Constraint) -> tuple[tuple[int, Rows], ...] | None:
+    parts = game.parts()
+    found: list[dict[int, Rows] | None] = [None] * len(parts)
+
+    def find(number: int) -> None:
+        records, part = parts[number]
+        found[number] = _contenders(part, constraint.of(records))
+
+    list(done_in_threads(find, range(len(parts)), len(parts)))
+    every = [each for each in found if each is not None]
+    if len(every) < len(parts):
+        return None
+    starts = [records.start for records, _ in parts]
+    return tuple(
+        (strategy, np.concatenate(
+            [each[strategy] + start for each, start in zip(every, starts, strict=True) if strategy in each]
+        ))
+        for strategy in sorted(set().union(*every))
+    )  # fmt: skip
+
+
+def _contenders(game: RecordGame, constraint: Constraint) -> dict[int, Rows] | None:
+    space, tie, linkers = game.space, game.tie(), _linkers(game) or ()
     # What the best of the strategies met pays at least; those above come first.
     sure = np.full(game.n_records, -np.inf)
     alive: dict[int, Rows] = {space.most_specific: np.arange(game.n_records)}
@@ -150,4 +170,4 @@ def _contenders(
         if kept > _MOST_KEPT * game.n_records:
             return None
     still = ((strategy, rows[most >= sure[rows] - tie[rows]]) for strategy, rows, most in found)
-    return tuple((strategy, rows) for strategy, rows in still if len(rows))
+    return {strategy: rows for strategy, rows in still if len(rows)}
