@@ -198,7 +198,7 @@ def expected_steps(
     """
     once = study.scenario.model_copy(update={"replications": 1})
     portions = kind_of(once).portions(study.with_loaded(replace(study.loaded, scenario=once)))
-    if portions is None or portions.units == 1:
+    if portions is None:
         return None
     try:
         # A run can be given up on its way, the steps of a batch cannot.

@@ -24,12 +24,14 @@ from reidsim.kinds.dynamic.outcomes import (
     warnings_of,
 )
 from reidsim.kinds.dynamic.policies import FIXED, PK, POLICIES
+from reidsim.kinds.dynamic.portions import portions
 from reidsim.kinds.dynamic.schema import PERIOD, DynamicScenario
 from reidsim.kinds.dynamic.study import DynamicStudy, build_study
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.asked import Stored
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import PolicyOutcome, Progress, equilibria_of
@@ -65,6 +67,10 @@ class DynamicKind(Kind):
     def needed_memory(self, study: DynamicStudy, use: Use = "run") -> int:
         """Return the bytes of cases, people and simulated tables."""
         return needed_memory(study)
+
+    def portions(self, study: DynamicStudy) -> Portions:
+        """Cut a study down to some cases of each period."""
+        return portions(study)
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what cases and people are made of."""

@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 
-from reidsim.adversaries.multistage.world import PersonTable
 from reidsim.kinds.masking.schema import TARGETS
 from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.scenarios.portions import Portions
@@ -24,7 +23,7 @@ def _of_subjects(study: MaskingStudy, number: int) -> MaskingStudy:
     scenario, files = study.scenario, study.tables.files
     update: dict[str, object] = {"targets": scenario.targets.model_copy(update={"size": number})}
     if TARGETS in files:
-        update, files = {}, {**files, TARGETS: _first(files[TARGETS], number)}
+        update, files = {}, {**files, TARGETS: files[TARGETS].of_rows(slice(number))}
     path = scenario.figures.search_path
     if path is not None and path >= number:
         update["figures"] = scenario.figures.model_copy(update={"search_path": 0})
@@ -33,12 +32,3 @@ def _of_subjects(study: MaskingStudy, number: int) -> MaskingStudy:
     part = study.with_loaded(loaded)
     alone = {name: replace(each, tables=tables) for name, each in part.alone.items()}
     return replace(part, tables=tables, alone=alone)
-
-
-def _first(table: PersonTable, number: int) -> PersonTable:
-    return PersonTable(
-        table.name,
-        {name: values[:number] for name, values in table.columns.items()},
-        None if table.counts is None else table.counts[:number],
-        {name: missing[:number] for name, missing in table.missing.items()},
-    )

@@ -17,12 +17,14 @@ from reidsim.games.record_game import Choice
 from reidsim.kinds.participation.analysis import analyse_participation
 from reidsim.kinds.participation.measures import MEASURES
 from reidsim.kinds.participation.policies import POLICIES
+from reidsim.kinds.participation.portions import portions
 from reidsim.kinds.participation.schema import ParticipationScenario
 from reidsim.kinds.participation.study import ParticipationStudy, build_participation_study
 from reidsim.scenarios.asked import Stored, section
 from reidsim.scenarios.faces import Control, Slider, amount_slider
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, World, record_table
 from reidsim.validation import read_toml
 from reidsim.wording import Code, Sentence, counted, number_text
@@ -60,6 +62,10 @@ class ParticipationKind(Kind):
         """Return the bytes of relatives."""
         pairs = 0 if study.relatives is None else len(study.relatives.other)
         return _PAIR * (pairs + study.n_people)
+
+    def portions(self, study: ParticipationStudy) -> Portions:
+        """Cut a study down to fewer types of people, or draws."""
+        return portions(study)
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what relatives are found by."""

@@ -130,7 +130,7 @@ class TablesKind(Kind):
         """Return the bytes of records, cells and people, and of what is rolled up of them."""
         return needed_memory(study, use)
 
-    def portions(self, study: TablesStudy) -> Portions | None:
+    def portions(self, study: TablesStudy) -> Portions:
         """Return the study of fewer rows of the games."""
         return portions(study)
 

@@ -11,10 +11,8 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.portions import Portions
 
 
-def portions(study: TablesStudy) -> Portions | None:
-    """Return how a study is cut down; see `Kind.portions`. An attack in stages is on all of its records."""
-    if any(own.staged is not None for own in (study.own, *study.owns.values())):
-        return None
+def portions(study: TablesStudy) -> Portions:
+    """Return how a study is cut down; see `Kind.portions`."""
     return Portions(study.space.n_records, partial(_of_rows, study), int(np.max(study.scenario.publisher.k)))
 
 
