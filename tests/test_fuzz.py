@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import pickle
 import sys
 from pathlib import Path
 
@@ -22,6 +23,30 @@ def fuzz(monkeypatch):
 def test_nothing_ends_but_well_or_in_a_line(fuzz, start):
     numbers = range(start, start + 30) if start else range(8)
     assert fuzz.fuzz(1, list(numbers), 120) == []
+
+
+@pytest.mark.deep
+def test_cases_tried_two_at_a_time_end_as_one_by_one(fuzz, capsys):
+    ended = []
+    for workers in (1, 2):
+        assert fuzz.fuzz(1, list(range(6)), 120, workers=workers) == []
+        ended.append(capsys.readouterr().out)
+    assert ended[0] == ended[1]
+    assert sum(int(line.split()[0]) for line in ended[0].splitlines()) == 6
+
+
+def test_what_a_command_imported_is_imported_for_the_next(fuzz, monkeypatch, tmp_path):
+    from reidsim import cli
+
+    (tmp_path / "imported_by_a_command.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(cli, "main", lambda: importlib.import_module("imported_by_a_command"))
+    with open(tmp_path / "used", "w+b") as used:
+        assert fuzz._run(tmp_path, (), 30, used)[1] == 0
+        assert "imported_by_a_command" not in sys.modules
+        used.seek(0)
+        fuzz._load(used)
+    assert sys.modules.pop("imported_by_a_command")
 
 
 def test_a_case_is_the_same_each_time(fuzz, tmp_path):
@@ -63,8 +88,10 @@ def test_what_is_wrong_is_noticed(fuzz, monkeypatch, tmp_path, body, problem):
 def test_a_finding_is_printed_before_the_next_case_with_what_repeats_it(fuzz, monkeypatch, capsys):
     printed = []
 
-    def run(folder, arguments, seconds):
+    def run(folder, arguments, seconds, used=None):
         printed.append(capsys.readouterr().out)
+        if used is not None:
+            pickle.dump(([], []), used)
         return 0.1, 0, "payoff nan\n" if folder.name == "case-1" else ""
 
     monkeypatch.setattr(fuzz, "_run", run)

@@ -95,8 +95,11 @@ def test_records_in_threads_give_the_same_bytes(monkeypatch, memory):
         contenders = Contenders.of(game, lowest)
         choices |= backward_induction(game, {"lowest": lowest}, contenders=contenders)
         arrays = {name: each.strategies for name, each in choices.items()}
-        for strategy, rows in contenders.strategies:
-            arrays[f"contender {strategy}"] = rows
+        # Pairs of a part stand together.
+        pairs = contenders.pairs
+        order = np.lexsort((pairs.rows, pairs.strategies))
+        each = (pairs.strategies, pairs.rows, pairs.most, pairs.linked[0].group_sizes)
+        arrays |= {f"contenders {number}": values[order] for number, values in enumerate(each)}
         paid = evaluate(
             game,
             replace(choices["basic"], strategies=np.where(np.arange(n) % 5, choices["basic"].strategies, WITHHELD)),
@@ -108,7 +111,7 @@ def test_records_in_threads_give_the_same_bytes(monkeypatch, memory):
     assert (found[0]["both"] >= minimum).sum() > n / 3
     assert made[0] == made[1]
     assert (paid.attempts.risk[:, paid.attacked] > 0).any()
-    assert 1 < len(contenders.strategies) < lattice.size
+    assert n < len(pairs.rows) < n * lattice.size
     assert {thread for number, thread in busy if number == 3}.isdisjoint({threading.get_ident()})
     rows = np.array([7, 3, 150])
     for records, part in game.parts()[1:]:

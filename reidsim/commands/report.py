@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from reidsim.commands.arguments import STANDARD_OUTPUT, waiting
 from reidsim.interrupts import stop_if_interrupted
-
-
-class ReportFormat(StrEnum):
-    """How a report is written."""
-
-    html = "html"
-    markdown = "markdown"
 
 
 def report(
@@ -26,7 +18,7 @@ def report(
         typer.Option("-o", "--output", help="New file (default: report.html or report.md in DIR), or -."),
     ] = None,
     file_format: Annotated[
-        ReportFormat | None,
+        Literal["html", "markdown"] | None,
         typer.Option("--format", help="Format (default: that of the ending of FILE, else html)."),
     ] = None,
     scenario: Annotated[
@@ -50,15 +42,14 @@ def report(
         "author": author,
         "institution": institution,
     }
-    named["file_format"] = file_format.value if file_format else None
     with waiting(f"reading {folder}"):
         from reidsim.reports.page.report import report_text, write_report
 
         stop_if_interrupted()
         if output == STANDARD_OUTPUT:
-            text = report_text(folder, **named | {"file_format": named["file_format"] or "html"})
+            text = report_text(folder, file_format=file_format or "html", **named)
         else:
-            written = write_report(folder, output, **named)
+            written = write_report(folder, output, file_format=file_format, **named)
     if output == STANDARD_OUTPUT:
         # Reports are in UTF-8, whatever the terminal is in.
         typer.echo(text.encode(), nl=False)

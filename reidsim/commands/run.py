@@ -77,7 +77,7 @@ def _draw(result: RunResult, folder: Path) -> None:
     if console.is_terminal:
         console.print("figures follow; Ctrl-C keeps this", highlight=False)
     with DelayedProgress(console, "drawing figures"):
-        from reidsim.engine.adding_figures import add_figures
+        from reidsim.engine.results import add_figures
         from reidsim.reports.illustration import illustrate
 
         stop_if_interrupted()

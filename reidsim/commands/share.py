@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from reidsim.commands.arguments import AllowCodeOption, KeepIdentifierOption, KeepOption, print_warnings
+from reidsim.commands.arguments import AllowCodeOption, KeepIdentifierOption, KeepOption, print_warnings, waiting
 from reidsim.errors import InputError
-from reidsim.progress import DelayedProgress
 from reidsim.wording import counted
 
 
@@ -58,7 +56,7 @@ def share(
 
     Example: reidsim share results/patients-001 -o shared.csv --max-risk 0.1
     """
-    with DelayedProgress(Console(stderr=True), f"reading {verify or folder or 'results'}"):
+    with waiting(f"reading {verify or folder or 'results'}"):
         from reidsim.reports.shared.file import require_new_files, sidecar_of, verify_shared
 
     if verify is not None:
@@ -74,7 +72,7 @@ def share(
     if folder is None or output is None:
         where, expected = ("DIR", "a results folder") if folder is None else ("-o", "the name of a new file")
         raise InputError("missing", where=where, expected=expected, hint="or --verify FILE")
-    with DelayedProgress(Console(stderr=True), f"reading {folder}"):
+    with waiting(f"reading {folder}"):
         from reidsim.reports.page.stored_run import open_results
         from reidsim.reports.shared.sharing import share_run
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,18 +12,11 @@ from reidsim.commands.batch import ExecutorOption, SchedulerOption, TimeoutOptio
 from reidsim.interrupts import stop_if_interrupted
 
 
-class Method(StrEnum):
-    """Methods of sensitivity analysis."""
-
-    SOBOL = "sobol"
-    MORRIS = "morris"
-
-
 def stress(
     scenario: arguments.ScenarioArgument,
     output: arguments.ResultsOption = None,
     method: Annotated[
-        Method | None, typer.Option("--method", help="Compute sensitivity by this method.", show_choices=True)
+        Literal["sobol", "morris"] | None, typer.Option("--method", help="Compute sensitivity by this method.")
     ] = None,
     samples: Annotated[
         int | None, typer.Option("--samples", help="Base samples or trajectories of the sensitivity analysis.", min=2)
@@ -58,7 +50,7 @@ def stress(
         from reidsim.reports.stress_tables import stress_tables
 
         stop_if_interrupted()
-        loaded = with_method(loaded, None if method is None else method.value, samples)
+        loaded = with_method(loaded, method, samples)
         named = executor_named(executor or "auto", workers=workers, scheduler=scheduler, timeout=timeout)
         folder = arguments.results_folder(output, f"{loaded.name}-stress")
         result = stress_loaded(loaded, executor=named, progress=progress, runs=runs)

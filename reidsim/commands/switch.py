@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from reidsim.commands import arguments
 
@@ -46,7 +45,7 @@ def switch(
         folder = arguments.results_folder(output, f"{loaded.name}-switch")
         result = switch_loaded(loaded, key, low=low, high=high, link_gain=link_gain, progress=progress)
         arguments.draw_and_write(result, folder, progress)
-    Console().print(switch_table(result))
+    arguments.print_tables([switch_table(result)])
     for line in switch_text(result):
         typer.echo(line)
     arguments.print_warnings(result.warnings)

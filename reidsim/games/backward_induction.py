@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from threading import Lock
 
 import numpy as np
 
 from reidsim.games.contenders import Contenders
 from reidsim.games.record_game import WITHHELD, WORTH_THREADS, Choice, Constraint, PopulationLinker, RecordGame
-from reidsim.releases.strategy_space import Rows
 from reidsim.threads import done_in_threads
 
 
 class _Held:
     """The best strategies so far of some records, under each constraint."""
 
-    def __init__(self, game: RecordGame, records: slice, constraints: Mapping[str, Constraint]) -> None:
+    def __init__(self, game: RecordGame, constraints: Mapping[str, Constraint]) -> None:
         n = game.n_records
-        self._game, self._records, self._constraints, self._tie = game, records, constraints, game.tie()
+        self._game, self._constraints, self._tie = game, constraints, game.tie()
         self._best = {name: np.full(n, -np.inf) for name in constraints}
         self.strategies = {name: np.full(n, WITHHELD, dtype=np.int64) for name in constraints}
 
-    def play(self, strategy: int, rows: Rows | None = None) -> None:
-        """Take a strategy where it is better, of all records or those of `rows`."""
-        outcome, here = self._game.outcome(strategy, rows), slice(None) if rows is None else rows
+    def play(self, strategy: int) -> None:
+        """Take a strategy where it is better."""
+        outcome = self._game.outcome(strategy)
         for name, constraint in self._constraints.items():
             best = self._best[name]
-            better = outcome.publisher_payoff > best[here] + self._tie[here]
+            better = outcome.publisher_payoff > best + self._tie
             if constraint.no_attack or constraint.minimum is not None:
-                better &= constraint.allows(self._game.space, strategy, outcome.response.invited, rows)
-            won = better if rows is None else rows[better]
-            best[won] = outcome.publisher_payoff[better]
-            self.strategies[name][won] = strategy
-
-    def play_listed(self, listed: Sequence[tuple[int, Rows]]) -> None:
-        """Do the same of some strategies, each for some records, ascending, of the whole game."""
-        for strategy, rows in listed:
-            first, last = np.searchsorted(rows, (self._records.start, self._records.stop))
-            if first < last:
-                self.play(strategy, rows[first:last] - self._records.start)
+                better &= constraint.allows(self._game.space, strategy, outcome.response.invited)
+            best[better] = outcome.publisher_payoff[better]
+            self.strategies[name][better] = strategy
 
 
 def backward_induction(
@@ -71,21 +62,22 @@ def backward_induction(
         that are no contenders were compared before.
     """
     n, size = game.n_records, game.space.size
-    listed = None if contenders is None else contenders.strategies
-    held = [_Held(part, records, {name: each.of(records) for name, each in constraints.items()})
-            for records, part in game.parts(in_step=listed is None)]  # fmt: skip
-    if listed is None:
-        _play_all(game, held, progress)
+    if contenders is None or contenders.pairs is None:
+        held = _of_all_strategies(game, constraints, progress)
+        strategies = {name: np.concatenate([each.strategies[name] for each in held]) for name in constraints}
     else:
-        list(done_in_threads(lambda each: each.play_listed(listed), held, len(held)))
+        strategies = dict.fromkeys(constraints, contenders.best(game))
     evaluated = np.full(n, size, dtype=np.int64)
-    strategies = {name: np.concatenate([each.strategies[name] for each in held]) for name in constraints}
     return {name: Choice(strategies[name], "backward-induction", evaluated, exact=True) for name in constraints}
 
 
-def _play_all(game: RecordGame, held: Sequence[_Held], progress: Callable[[int, int], None] | None) -> None:
-    """Play all strategies in the parts of a game, each in a thread."""
+def _of_all_strategies(
+    game: RecordGame, constraints: Mapping[str, Constraint], progress: Callable[[int, int], None] | None
+) -> list[_Held]:
+    """Return the best of all strategies, in parts of the records that are played in threads."""
     size = game.space.size
+    parts = game.parts(in_step=True)
+    held = [_Held(part, {name: each.of(rows) for name, each in constraints.items()}) for rows, part in parts]
     at_once = 1
     if len(held) > 1 and isinstance(game.linker, PopulationLinker):
         # Until threads wait for each other, so long waits whoever is interrupted.
@@ -104,3 +96,4 @@ def _play_all(game: RecordGame, held: Sequence[_Held], progress: Callable[[int, 
         list(done_in_threads(play, held, len(held)))
         if progress is not None:
             progress(several.stop, size)
+    return held

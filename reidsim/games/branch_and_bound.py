@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from reidsim.errors import InputError
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.memory import require_memory
-from reidsim.releases.strategy_space import Rows
+from reidsim.releases.strategy_space import Floats, Rows
 
 _MOST_OPEN = 4_000_000
 # Bytes of an open node besides its records, and after how many more of both it is asked whether as many are free.
@@ -89,9 +89,9 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
             heapq.heappush(queue, (-space.average_utility(node), node))
         open_rows[node].append(rows)
 
-    def can_win(node: int, rows: Rows) -> NDArray[np.bool_]:
-        ahead = game.benefit_of(node, rows) - best[rows]
-        return np.asarray((ahead > tie[rows]) | ((ahead >= -tie[rows]) & (node < strategies[rows])))
+    def wins(node: int, rows: Rows, payoff: Floats) -> NDArray[np.bool_]:
+        ahead, rounding = payoff - best[rows], tie[rows]
+        return np.asarray((ahead > rounding) | ((ahead >= -rounding) & (node < strategies[rows])))
 
     if constraint.minimum is None:
         leave_open(space.most_specific, np.arange(n))
@@ -106,17 +106,18 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
             is_open[rows] = True
         rows = np.flatnonzero(is_open)
         is_open[rows] = False
-        rows = rows[can_win(node, rows)]
+        benefit = game.benefit_of(node, rows)
+        can_win = wins(node, rows, benefit)
+        rows, benefit = rows[can_win], benefit[can_win]
         if not len(rows):
             continue
-        outcome = game.outcome(node, rows)
+        response = game.adversary.respond(game.linker.link(node, rows), rows)
+        payoff = benefit - game.loss[rows] * response.reidentified
         evaluated[rows] += 1
-        ahead = outcome.publisher_payoff - best[rows]
-        better = (ahead > tie[rows]) | ((ahead >= -tie[rows]) & (node < strategies[rows]))
-        better &= constraint.allows(space, node, outcome.response.invited, rows)
-        best[rows[better]] = outcome.publisher_payoff[better]
+        better = wins(node, rows, payoff) & constraint.allows(space, node, response.invited, rows)
+        best[rows[better]] = payoff[better]
         strategies[rows[better]] = node
-        attacked = rows[outcome.response.attacks]
+        attacked = rows[response.attacks]
         take(attacked.nbytes)
         for child in space.successors(node):
             leave_open(child, attacked)

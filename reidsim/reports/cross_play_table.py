@@ -10,7 +10,6 @@ from rich.table import Table
 from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.games.cross_play import row_name
 from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.measures import Measure
 from reidsim.reports.terminal_table import columns_that_fit, titled_table
 from reidsim.scenarios.people import counted_units
 from reidsim.wording import counted
@@ -30,7 +29,9 @@ def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
     )
     widths = (max(len(str(adversary)), int(shown[adversary].str.len().max())) for adversary in shown.columns)
     for some in columns_that_fit(max(len(str(name)) for name in matrix.index), widths):
-        yield _table(shown.iloc[:, some], title, told)
+        columns = shown.iloc[:, some]
+        rows = ([str(defender), *row] for defender, row in columns.iterrows())
+        yield titled_table(f"{title}: {told.in_text}", ["defender", *columns], rows=rows)
 
 
 def cross_play_verdict(result: CrossPlayResult) -> Iterator[str]:
@@ -62,10 +63,3 @@ def _title(result: CrossPlayResult) -> str:
     if result.design is None:
         return result.name
     return f"{result.name}, mean of {counted(result.design.n_runs, 'run')}"
-
-
-def _table(shown: pd.DataFrame, name: str, measure: Measure) -> Table:
-    table = titled_table(f"{name}: {measure.in_text}", ["defender", *shown.columns])
-    for defender, row in shown.iterrows():
-        table.add_row(str(defender), *row)
-    return table

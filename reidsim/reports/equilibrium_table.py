@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import wrap
 
 import pandas as pd
 from rich.table import Table
@@ -23,6 +24,8 @@ _CONCEPTS = {
 _SHOWN = 0.0005
 # Points of a sweep that are printed.
 _MOST_POINTS = 4
+# Of words in the first column, which the terminal never wraps.
+_WIDTH = 24
 
 
 def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:
@@ -36,13 +39,14 @@ def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:
             return
         title = f"{result.name}{place}: mixtures, payoffs per {one}"
         more = "other points in equilibria.parquet" if swept else ""
-        table = titled_table(title, ("", "defender", "adversary"), more, left=("defender", "adversary"))
         values = tables["equilibria"].set_index("concept")["value"]
+        rows = []
         for concept, value in values.items():
             mixture = tables["mixtures"][tables["mixtures"]["concept"] == concept]
             players = [_told(mixture[mixture["player"] == player]) for player in ("defender", "adversary")]
-            table.add_row(f"{concept}\n{_wrapped(_CONCEPTS[str(concept)].format(value + 0.0))}", *players)
-        yield table
+            words = wrap(_CONCEPTS[str(concept)].format(value + 0.0), _WIDTH)
+            rows.append(["\n".join([str(concept), *words]), *players])
+        yield titled_table(title, ("", "defender", "adversary"), more, ("defender", "adversary"), rows)
         yield _exploitability(tables["exploitability"], f"{result.name}{place}: exploitability per {one}")
 
 
@@ -53,28 +57,27 @@ def double_oracle_tables(result: CrossPlayResult) -> Iterator[Table]:
     found, one = result.replies["double_oracle"], counted_units(result.manifest["content"])[0]
     if result.design is not None:
         last = found.groupby(["point", "replication"], sort=False).last()
-        table = titled_table(f"{result.name}: best replies added, payoffs per {one}", ("", "mean", "least", "most"))
-        for column, words in (
-            ("iteration", "iterations"), ("publisher_payoff", "publisher's payoff"),
-            ("best_exploitability", "exploitability left"),
-        ):  # fmt: skip
-            table.add_row(words, *(f"{value + 0.0:,.4g}" for value in last[column].agg(["mean", "min", "max"])))
-        yield table
+        told = {
+            "iteration": "iterations", "publisher_payoff": "publisher's payoff",
+            "best_exploitability": "exploitability left",
+        }  # fmt: skip
+        over = last[list(told)].agg(["mean", "min", "max"])
+        rows = [[words, *(f"{value + 0.0:,.4g}" for value in over[column])] for column, words in told.items()]
+        title = f"{result.name}: best replies added, payoffs per {one}"
+        yield titled_table(title, ("", "mean", "least", "most"), rows=rows)
         return
     columns = ("", "plans", "adversaries", "payoff", "to gain", "least", "added")
     caption = "to gain: by both in sum, by best replies; least: so far"
     title = f"{result.name}: best replies added, publisher's payoff per {one}"
-    table = titled_table(title, columns, caption, left=("added",))
+    rows = []
     for row in found.to_dict("records"):
         added = "\n".join(name for name in (row["added_defender"], row["added_adversary"]) if name)
         money = [f"{row[name] + 0.0:,.4f}" for name in ("publisher_payoff", "exploitability", "best_exploitability")]
-        table.add_row(*(str(row[name]) for name in ("iteration", "defenders", "adversaries")), *money, added)
-    yield table
+        rows.append([*(str(row[name]) for name in ("iteration", "defenders", "adversaries")), *money, added])
+    yield titled_table(title, columns, caption, ("added",), rows)
     mixtures = result.replies["double_oracle_mixtures"]
-    table = titled_table("", ("", "mixture"), left=("mixture",))
-    for player in ("defender", "adversary"):
-        table.add_row(player, _told(mixtures[mixtures["player"] == player]))
-    yield table
+    rows = [[player, _told(mixtures[mixtures["player"] == player])] for player in ("defender", "adversary")]
+    yield titled_table("", ("", "mixture"), left=("mixture",), rows=rows)
 
 
 def _by_point(tables: dict[str, pd.DataFrame], swept: list[str]) -> Iterator[tuple[str, dict[str, pd.DataFrame]]]:
@@ -98,18 +101,13 @@ def _told(mixture: pd.DataFrame) -> str:
 def _exploitability(table: pd.DataFrame, title: str) -> Table:
     columns = ("defender", "least", "below maximin", "best reply", "pays then")
     caption = "below maximin: the best mixture; best reply: of the adversary who gains most"
-    shown = titled_table(title, columns, caption, left=("best reply",))
-    for row in table.to_dict("records"):
-        name = row_name(row["defender"], row["plans_against"])
-        least, below, then = (
-            f"{row[column] + 0.0:,.2f}" for column in ("least_payoff", "exploitability", "payoff_then")
-        )
-        shown.add_row(name, least, below, row["best_reply"], then)
-    return shown
+    rows = [
+        [row_name(row["defender"], row["plans_against"]), _money(row["least_payoff"]), _money(row["exploitability"]),
+         row["best_reply"], _money(row["payoff_then"])]
+        for row in table.to_dict("records")
+    ]  # fmt: skip
+    return titled_table(title, columns, caption, ("best reply",), rows)
 
 
-def _wrapped(words: str, width: int = 24) -> str:
-    """Return words in lines of a width: the first column is never wrapped by the terminal."""
-    import textwrap
-
-    return "\n".join(textwrap.wrap(words, width))
+def _money(amount: float) -> str:
+    return f"{amount + 0.0:,.2f}"

@@ -15,8 +15,8 @@ from reidsim.engine.results import Result, measures_told
 from reidsim.engine.rounds import AgentAnalysis
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.outcomes import outputs_among
-from reidsim.engine.stress.result import StressResult
-from reidsim.engine.switch.result import SwitchResult
+from reidsim.engine.stress.run import StressResult
+from reidsim.engine.switch.run import SwitchResult
 from reidsim.errors import InputError
 from reidsim.figures.agents import beliefs_by_round, rounds_by_policy, waves_by_policy
 from reidsim.figures.attributes import attribute_shares

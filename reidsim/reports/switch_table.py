@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from reidsim.engine.switch.result import SwitchResult
+from reidsim.engine.switch.run import SwitchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
 from reidsim.reports.terminal_table import titled_table
 from reidsim.scenarios.people import counted_units

@@ -13,12 +13,12 @@ from reidsim.commands.run import check
 from reidsim.engine import expected_time
 from reidsim.engine.batch.design import design_of
 from reidsim.engine.expected_time import duration, expected_batch, expected_run, extrapolated, trials
+from reidsim.engine.results import Stopwatch
 from reidsim.engine.run import describe_with_time, run_loaded
 from reidsim.engine.single_run import run_once
-from reidsim.engine.stopwatch import Stopwatch
 from reidsim.engine.stress.expected_time import expected_stress
+from reidsim.scenarios.faces import CutDown, Portions
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.portions import CutDown, Portions
 from reidsim.scenarios.registry import kind_of
 
 SMALL_MASKING = {

@@ -47,7 +47,45 @@ class FormOfAll(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SameForm:
+class Withholding:
+    """A defender who plans for all records together and may withhold some of them.
+
+    Parameters
+    ----------
+    name : str
+    weights : ndarray of int64, shape (n_records,), optional
+        Records that each row of the game stands for; one each, if not given.
+    limit : float
+        Share of the records that may be withheld (rounded down).
+    no_attack : bool
+        Withhold the records that would be attacked.
+    minimum : int
+        Only forms at least as protective as this one; any, if 0.
+
+    Raises
+    ------
+    InputError
+        If the limit is not a share.
+    """
+
+    plans: ClassVar[bool] = True
+
+    name: str
+    weights: NDArray[np.int64] | None = None
+    limit: float = 1.0
+    no_attack: bool = False
+    minimum: int = 0
+
+    def __post_init__(self) -> None:
+        check_share("limit", self.limit)
+
+    def weights_of(self, rows: Rows) -> Floats:
+        """Return the records that some rows stand for, shape (n_rows,)."""
+        return np.ones(len(rows)) if self.weights is None else self.weights[rows].astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class SameForm(Withholding):
     """Picks the one form for all records that pays most in sum.
 
     Forms are taken in order of falling benefit in sum, which bounds the payoff in sum, until the bound is below the
@@ -74,17 +112,8 @@ class SameForm:
         If the limit is not a share.
     """
 
-    plans: ClassVar[bool] = True
-
     name: str = "full-domain"
-    weights: NDArray[np.int64] | None = None
     suppresses: bool = False
-    limit: float = 1.0
-    no_attack: bool = False
-    minimum: int = 0
-
-    def __post_init__(self) -> None:
-        check_share("limit", self.limit)
 
     def choose(self, game: Game) -> Choice:
         """Return the same form for all records that are shared; see `Defender`.
@@ -198,8 +227,7 @@ class _Incumbent:
     def __init__(self, defender: SameForm, game: RecordGame, rows: Rows) -> None:
         n = len(rows)
         self._defender, self._game, self._rows = defender, game, rows
-        weights = defender.weights
-        self._weights = np.ones(n) if weights is None else weights[rows].astype(np.float64)
+        self._weights = defender.weights_of(rows)
         self._tie = INDIFFERENCE * float(self._weights @ (game.benefit + game.loss)[rows])
         self._most_withheld = most_within(defender.limit, self._weights.sum()) if defender.suppresses else 0
         self._payoffs: dict[int, float] = {}

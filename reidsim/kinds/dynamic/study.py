@@ -13,9 +13,8 @@ from reidsim.adversaries.response import Linkage, ListedCandidates, one_over
 from reidsim.errors import InputError, locating
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
 from reidsim.kinds.dynamic.cases import Cases, read_cases
-from reidsim.kinds.dynamic.lattice import PeriodLattice, entropy
+from reidsim.kinds.dynamic.lattice import PeriodLattice, SimulatedTables, entropy
 from reidsim.kinds.dynamic.schema import DynamicScenario
-from reidsim.kinds.dynamic.simulation import SimulatedTables
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import mixed_radix_keys
 from reidsim.random_streams import random_stream
@@ -52,10 +51,15 @@ class DynamicStudy(Study[DynamicScenario]):
     def fingerprint(self) -> str:
         """SHA-256 of cases and people."""
         cases = self.cases
-        arrays: list[NDArray[Any]] = [cases.codes, cases.period, cases.forecast, self.lattice.counts]
-        for people in (cases.population, cases.voters):
-            arrays += [] if people is None else [people.cells, people.counts]
-        return digest_of(repr((self.lattice.domain, cases.periods)), arrays)
+        parts: list[Any] = [
+            cases.codes,
+            cases.period,
+            cases.forecast,
+            self.lattice.counts,
+            cases.population,
+            cases.voters,
+        ]
+        return digest_of(repr((self.lattice.domain, cases.periods)), parts)
 
     @property
     def fixed_form(self) -> int:

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, require_distinct
-from reidsim.populations.recipe import Share
-from reidsim.scenarios.amounts import Money
+from reidsim.scenarios.amounts import Count, Money, Share, Text
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 
@@ -34,13 +33,11 @@ class ParticipationPopulationSection(Section):
     people: Annotated[int, Field(ge=2)] | None = Field(
         default=None, description="people of each generation; those of the recipe if not given"
     )
-    generations: Annotated[int, Field(ge=1)] | None = Field(
+    generations: Count | None = Field(
         default=None, description="generations with the founders; those of the recipe if not given"
     )
-    living: Annotated[int, Field(ge=1)] = Field(
-        default=3, description="with `recipe`: last generations, whose people decide"
-    )
-    path: Annotated[str, Field(min_length=1)] | None = Field(
+    living: Count = Field(default=3, description="with `recipe`: last generations, whose people decide")
+    path: Text | None = Field(
         default=None,
         description=(
             "instead: pedigree with columns person, father, mother (empty if unknown) and optionally decides (yes "

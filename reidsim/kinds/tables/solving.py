@@ -16,6 +16,7 @@ from reidsim.errors import InputError, locating
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.contenders import Contenders
+from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.defenders.fixed import FixedForms, OptIn
 from reidsim.games.defenders.k_anonymity import KAnonymity
 from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
@@ -75,6 +76,30 @@ class TablesChoice(Choice):
     unproved_rounds: int = 0
     classes: Strategies | None = None
     listed: NodeOutcomes | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TablesDefender:
+    """Follows a policy of a study in any game on its records.
+
+    Parameters
+    ----------
+    name : str
+    plans : bool
+    study : TablesStudy
+    """
+
+    name: str
+    plans: bool
+    study: TablesStudy
+
+    def choose(self, game: Game) -> Choice:
+        """Return the generalization of each cell's records; see `Defender`."""
+        return choose(self.study, self.name, record_game_of(game))
+
+    def paid_in(self, game: Game, choice: Choice) -> Game:
+        """Return the game in which a choice is paid; see `reidsim.games.defenders.defender.paid_in`."""
+        return truth_of(self.study, self.name, choice, record_game_of(game))
 
 
 def choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
@@ -244,7 +269,7 @@ def _contenders(study: TablesStudy, policy: str, game: RecordGame, constraint: C
         if kept is None:
             return None
         study.contenders[policy] = kept
-    return kept if kept.strategies is not None else None
+    return kept if kept.pairs is not None else None
 
 
 def _best_of_each(study: TablesStudy, policy: str, game: RecordGame) -> Choice:

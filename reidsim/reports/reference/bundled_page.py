@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from reidsim.bundled import bundled_titles
-from reidsim.reports.reference.keys import item, wrapped
+from reidsim.reports.markdown import wrapped
+from reidsim.reports.reference.keys import item
 
 BUNDLED = "bundled.md"
 _TEXT = (

@@ -8,7 +8,8 @@ from reidsim.agents.measures import ROUND_MEASURES
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.measures import RISK_QUANTILE, SUCCESS_PROBABILITY
 from reidsim.measures import Measure
-from reidsim.reports.reference.keys import item, wrapped
+from reidsim.reports.markdown import wrapped
+from reidsim.reports.reference.keys import item
 from reidsim.scenarios.registry import kind_named, kind_names
 
 MEASURES = "measures.md"

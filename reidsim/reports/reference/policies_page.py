@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from reidsim.reports.reference.keys import item, wrapped
+from reidsim.reports.markdown import wrapped
+from reidsim.reports.reference.keys import item
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.registry import kind_named, kind_names
