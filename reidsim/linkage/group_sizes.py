@@ -103,11 +103,16 @@ class GroupSizes:
         """Records whose cell holds nobody in the population, shape (n_records,)."""
         return np.asarray(self._base.counts[self._base.group_of] <= 0)
 
+    @property
+    def tables_kept(self) -> int:
+        """How many tables as large as that of the population can be kept: threads no further apart make none twice."""
+        return self._memory_limit // max(self._base.nbytes, 1)
+
     def at(self, strategy: int, rows: Rows | slice | None = None) -> Counts:
         """Return the group size of each record (or of `rows`) when shared as `strategy`, shape (n,)."""
         table = self.table(strategy)
         group_of = table.group_of if rows is None else table.group_of[rows]
-        return np.maximum(table.counts[group_of], self._smallest)
+        return np.maximum(table.counts.take(group_of), self._smallest)
 
     def among(self, people: Counts) -> GroupSizes:
         """Return the sizes of groups among other people on the same records, so many on each (n_records,).
