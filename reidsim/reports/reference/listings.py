@@ -39,8 +39,8 @@ def measures_page() -> str:
     ):
         parts.append((heading, words, [measure for measure in measures if measure not in shown]))
     text = (
-        "What tables, figures and reports call each measure, and what it means. A run has the measures that its "
-        "scenario asks for. With agents, those of `runs.parquet` are means over rounds."
+        "Names and definitions of the measures in tables, figures and reports. A run has those that its scenario asks "
+        "for. With agents, those of `runs.parquet` are means over rounds."
     )
     sections = (_section(heading, words, map(_measure, measures)) for heading, words, measures in parts)
     return "\n".join([head("Measures", text), *sections])
