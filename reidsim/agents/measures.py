@@ -46,8 +46,10 @@ ROUND_MEASURES = (*MEASURES, *_OWN.values(), *REIDENTIFIED)
 def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats]:
     """Return utility and generalization intensity of the strategy of each cell, two arrays of shape (n_cells,)."""
     utility = np.zeros(len(strategies))
+    # Of rows that are of cells, by what the space of these has ready.
+    space, known = setting.space if setting.known is None else setting.known.alone.space, setting.known
     for strategy, rows in shared_rows(strategies):
-        utility[rows] = setting.space.utility(strategy, rows)
+        utility[rows] = space.utility(strategy, rows if known is None else known.cells[rows])
     intensity = setting.space.generalization_intensity(np.maximum(strategies, 0))
     return utility, np.where(strategies == WITHHELD, 1.0, intensity)
 
@@ -101,8 +103,12 @@ def weighted_quantiles(values: Floats, weights: NDArray[np.int64], levels: Itera
     total = int(weights.sum())
     if not total:
         return [np.nan for _ in levels]
-    order = np.argsort(values[weights > 0])
-    ordered, reached = values[weights > 0][order], np.cumsum(weights[weights > 0][order])
+    # Most risks are 0, and need not be sorted.
+    least = values[weights > 0].min()
+    above = np.flatnonzero((weights > 0) & (values > least))
+    above = above[np.argsort(values[above])]
+    ordered = np.append(least, values[above])
+    reached = np.cumsum(np.append(total - weights[above].sum(), weights[above]))
     return [float(ordered[np.searchsorted(reached, level * total)]) for level in levels]
 
 

@@ -106,12 +106,9 @@ def run_several(
     from reidsim.engine.batch.journal import telling_kept
     from reidsim.engine.results import next_free_folder
 
-    if folder is None:
-        folder = (
-            latest_folder(loaded.name) if resume or rerun_failed else next_free_folder(Path("results"), loaded.name)
-        )
-    how_to_go_on = f"go on with --resume -o {folder}"
-    with telling_kept(folder, how_to_go_on), waiting(f"reading {loaded.name}") as progress:
+    name, goes_on = loaded.name, resume or rerun_failed
+    folder = folder or (latest_folder(name) if goes_on else next_free_folder(Path("results"), name))
+    with telling_kept(folder, f"go on with --resume -o {folder}"), waiting(f"reading {loaded.name}") as progress:
         from reidsim.engine.batch.batch_run import run_batch_loaded
         from reidsim.engine.batch.result import BatchResult
         from reidsim.reports.illustration import illustrate
@@ -129,11 +126,9 @@ def run_several(
         )
     title = f"{loaded.name}: {loaded.scenario.title}"
     if isinstance(result, BatchResult):
-        tables = batch_tables(result, title)
+        print_tables(batch_tables(result, title))
     else:
-        tables = summary_tables(result.summary, title, result.measures, units=counted_units(loaded.content))
-    print_tables(tables)
-    if not isinstance(result, BatchResult):
+        print_tables(summary_tables(result.summary, title, result.measures, units=counted_units(loaded.content)))
         print_verdict(result)
     print_warnings(result.warnings)
     tell_results(folder, group_readable=group_readable)

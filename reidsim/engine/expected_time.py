@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -137,13 +138,11 @@ def expected_batch(
         return expected_steps(study, None, np.array([design.n_runs]), design.n_runs * built, workers)
     groups = ScenarioWork(loaded, design).groups
     drawn_once = has_numbered_replications(loaded.scenario)
-    # Of the points that are built from the same data the last, by these data.
-    points = [at_point(loaded, design.values(at)) for at in np.unique(design.alike(kind.amount_keys)).tolist()]
-    built_from = {data_key(each): each for each in points}
+    built_from = np.unique(design.alike([*kind.amount_keys, *_of_no_data(loaded, design)]))
     builds = len(built_from) * (1 if drawn_once else replications)
     if builds > 1 and built < _SECONDS:
         seed = loaded.scenario.seed if drawn_once else replication_seed(loaded.scenario.seed, replications - 1)
-        last = at_point(list(built_from.values())[-1], {}, seed)
+        last = at_point(loaded, design.values(built_from[-1]), seed)
         built += (builds - 1) * _seconds(lambda: kind.build_after(last, study))
     else:
         built *= builds
@@ -158,6 +157,18 @@ def expected_batch(
         return seconds
 
     return expected_steps(study, play, steps, built, workers)
+
+
+def _of_no_data(loaded: LoadedScenario[ScenarioHead], design: Design) -> Iterator[str]:
+    """Yield the keys of which another value than at the first point leaves the data of the study as they are."""
+    first = design.values(0)
+    built_from = data_key(at_point(loaded, first))
+    for key, values in design.columns.items():
+        other = next((value for value in reversed(values) if value != first[key]), first[key])
+        with contextlib.suppress(InputError):
+            # That the other keys cannot go with the value tells nothing.
+            if data_key(at_point(loaded, {**first, key: other})) == built_from:
+                yield key
 
 
 def _task(design: Design, point: int, part: Study[Any]) -> RunTask:
@@ -196,7 +207,7 @@ def expected_steps(
         Processes that share the steps.
     """
     portions = kind_of(study.scenario).portions(study.with_loaded(study.loaded.with_sections(replications=1)))
-    if portions is None or portions.units == 1:
+    if portions is None:
         return None
     try:
         # A run can be given up on its way, the steps of a batch cannot.

@@ -95,13 +95,13 @@ class AssessmentKind(Kind):
         yield (
             "What the adversary knows: ",
             *codes([f"{name}" for name in knowledge]),
-            "; each is compared with the worst case, in which it knows every attribute of everybody.",
+            "; each is compared with the worst case, knowledge of every attribute of everybody.",
         )
         uniqueness = section(content, "uniqueness")
         if uniqueness:
             value = f" {number_text(uniqueness['value'])}" if "value" in uniqueness else ""
             method = str(uniqueness.get("method", "pitman"))
-            yield ("Whether who is unique among the records is unique in the population: ", Code(method), f"{value}.")
+            yield ("Whether sample uniques are population uniques: ", Code(method), f"{value}.")
 
 
 def _of_people(study: RiskStudy, number: int) -> RiskStudy:

@@ -70,7 +70,7 @@ def _shared(run: Stored, ways: str) -> Sentence:
     number = f"{run.n_records:,} records" if run.n_records else "Records"
     if run.units[0] == "person":
         number += f" of {number_text(run.n_counted)} people"
-    come = (" of ", Code(str(origin))) if origin else ()
+    come = (" from ", Code(str(origin))) if origin else ()
     names = codes(list(section(run.content, "attributes")))
     return (f"{number}", *come, " are to be shared", f", {ways}" if ways else "", ". Quasi-identifiers: ", *names, ".")
 
@@ -105,7 +105,7 @@ def _group(run: Stored, default: str = "journalist") -> Iterator[Sentence]:
             "and their sampling weights.",
         )
     elif risks == {"prosecutor"}:
-        yield ("The group of a record is the records that fit its release: the adversary knows who is in the file.",)
+        yield ("The adversary knows who is in the file: the group of a record is the records that fit its release.",)
     elif recipe:
         yield (
             "The group of a record is the people of the population ",

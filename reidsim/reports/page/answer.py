@@ -156,8 +156,10 @@ def _comparison(
     header: list[Inline] = [
         "Policy", expected, "95th percentile", f"Highest risk of a {one}, if attacked", "Utility kept",
         f"Payoff per {one}", "Payoff given up",
-        *([] if by_loss is None else [f"Pays most at {_loss_words(run, by_loss)}"]),
     ]  # fmt: skip
+    if by_loss is not None:
+        loss = "this multiple of the loss" if by_loss.in_times else f"a loss per re-identified {one} of"
+        header.append(f"Pays most at {loss}")
     caption = "The decision: whom each policy exposes, what it keeps, and what would change the choice"
     if any(exposure.high is not None for exposure in exposures.values()):
         caption += "; 95th percentile of the number re-identified, if attacks succeed independently"
@@ -166,10 +168,6 @@ def _comparison(
             f"{number:,} {what}" for number, what in ((run.rounds, "rounds"), (n_points, "points")) if number > 1
         )
     return Table(header, rows, caption)
-
-
-def _loss_words(run: StoredRun, by_loss: ReleasesByLoss) -> str:
-    return "this multiple of the loss" if by_loss.in_times else f"a loss per re-identified {run.units[0]} of"
 
 
 def _where(by_loss: ReleasesByLoss, policy: str) -> str:
