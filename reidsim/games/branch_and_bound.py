@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,9 @@ from reidsim.releases.strategy_space import Rows
 _MOST_OPEN = 4_000_000
 
 
-def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> Choice:
+def branch_and_bound(
+    game: RecordGame, constraint: Constraint | None = None, progress: Callable[[], object] = lambda: None
+) -> Choice:
     """Find the best strategy of every record while working out few of them.
 
     Nodes are visited from the most specific on, those with the highest average utility first; a record visits a
@@ -43,6 +46,8 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
     ----------
     game : RecordGame
     constraint : Constraint, optional
+    progress : callable, optional
+        Called at each strategy; how many there will be is not known.
 
     Returns
     -------
@@ -89,6 +94,7 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
             leave_open(start, np.flatnonzero(constraint.minimum == start))
 
     while queue:
+        progress()
         _, node = heapq.heappop(queue)
         # The same as sorting them without repeats, at a tenth of the time.
         for rows in open_rows.pop(node):
