@@ -10,8 +10,8 @@ from reidsim.scenarios.registry import kind_named, kind_names
 
 POLICIES = "policies.md"
 _TEXT = (
-    "How releases are chosen: what scenarios name in `policies`, and figures call by the names in parentheses. A "
-    "*rule* chooses the same whoever attacks; the others reply to the adversary whom the decision-maker believes in."
+    "How releases are chosen. Scenarios name these in `policies`; figures use the names in parentheses. A *rule* ignores "
+    "the adversary; the others reply to the adversary whom the decision-maker believes in."
 )
 
 
