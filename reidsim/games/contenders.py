@@ -66,6 +66,9 @@ class Contenders:
     those that are. A strategy that the minimum forbids is never that g. Utility does not rise downwards: all below a
     strategy that is left out are left out.
 
+    Without a minimum those, too, that do not tell all that is known of a record by all types that may attack: what both
+    tell is one strategy, met before, and adversaries do the same about it, while its utility is as high or higher.
+
     Parameters
     ----------
     space : StrategySpace
@@ -219,11 +222,13 @@ def _contenders(game: RecordGame, constraint: Constraint) -> Pairs | None:
     sure = np.full(game.n_records, -np.inf)
     alive: dict[int, Rows] = {space.most_specific: np.arange(game.n_records)}
     found: list[tuple[int, Rows, Floats, list[Linkage]]] = []
-    kept = 0
+    kept, remembering = 0, _remembering(linkers) if constraint.minimum is None else None
     for strategy in range(space.size):
         if strategy not in alive:
             continue
         rows = alive.pop(strategy)
+        if remembering is not None:
+            rows = rows[remembering.tells_all(strategy, rows)]
         most = game.benefit_of(strategy, rows)
         may_win = most >= sure[rows] - tie[rows]
         rows, most = rows[may_win], most[may_win]
@@ -252,6 +257,14 @@ def _contenders(game: RecordGame, constraint: Constraint) -> Pairs | None:
         np.concatenate([most for _, _, most, _ in found]),
         tuple(_joined([linked[number] for *_, linked in found]) for number in range(len(linkers))),
     )
+
+
+def _remembering(linkers: tuple[Linker, ...]) -> RememberingLinker | None:
+    """Return a linker that tells what is known of each record by all types that may attack; None if some do not."""
+    first = linkers[0] if linkers else None
+    if not isinstance(first, RememberingLinker):
+        return None
+    return first if all(isinstance(each, RememberingLinker) and each.past is first.past for each in linkers) else None
 
 
 def _joined(linked: Sequence[Linkage]) -> Linkage:

@@ -1,4 +1,4 @@
-"""How much memory the run of a study of a table takes, from its size alone."""
+"""How much memory the run of a study of a table takes, from its size alone, and the study of fewer of its records."""
 
 from __future__ import annotations
 

@@ -20,10 +20,10 @@ from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.defenders.fixed import FixedForms, OptIn
 from reidsim.games.defenders.k_anonymity import KAnonymity
 from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
-from reidsim.games.defenders.same_form import AnytimeForm
 from reidsim.games.directions.linker import DirectedLinker, directed_linker
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame, eager
+from reidsim.games.full_domain.anytime import anytime_search
 from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
 from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
@@ -174,7 +174,7 @@ def _looked_up(study: TablesStudy, policy: str, game: RecordGame, linker: Direct
 
 
 def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
-    lattice, section, way = study.lattice, study.scenario.publisher, study.policy(policy).way
+    section, way = study.scenario.publisher, study.policy(policy).way
     if way == "unit" and section.unit == "record":
         return _best_of_each(study, policy, game)
     if way == "record-level":
@@ -188,11 +188,10 @@ def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     if search_is_of_nodes(study, policy):
         return _one_node(study, whole_game(study, policy, game))
     if way == "anytime":
-        few, lowest = section.nodes or FEW_NODES, lattice.index(study.minimum)
-        form = AnytimeForm(
-            policy, study.weights, suppresses=True, limit=section.suppression_limit, minimum=lowest, most_evaluated=few
-        )
-        return form.choose(game)
+        played = whole_game(study, policy, game)
+        solution = anytime_search(played, nodes=section.nodes or FEW_NODES)
+        evaluated = np.full(study.space.n_records, solution.evaluated, dtype=np.int64)
+        return Choice(node_strategies(played, int(solution.nodes[0])), "anytime", evaluated, solution.exact)
     if way == "lattice-search":
         return lattice_search(game)
     if way == "opt-in":
