@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,9 @@ _TOO_MANY = "too many strategies that may be best, for branch and bound"
 _FEWER = "fewer attributes or levels have fewer"
 
 
-def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> Choice:
+def branch_and_bound(
+    game: RecordGame, constraint: Constraint | None = None, progress: Callable[[], object] = lambda: None
+) -> Choice:
     """Find the best strategy of every record while working out few of them.
 
     Nodes are visited from the most specific on, those with the highest average utility first; a record visits a
@@ -47,6 +50,8 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
     ----------
     game : RecordGame
     constraint : Constraint, optional
+    progress : callable, optional
+        Called at each strategy; how many there will be is not known.
 
     Returns
     -------
@@ -100,6 +105,7 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
             leave_open(start, np.flatnonzero(constraint.minimum == start))
 
     while queue:
+        progress()
         _, node = heapq.heappop(queue)
         # The same as sorting them without repeats, at a tenth of the time.
         for rows in open_rows.pop(node):

@@ -76,7 +76,7 @@ def _equipment(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
     if "budget" in adversary:
         yield (f"It spends at most {number_text(adversary['budget'])} a round.",)
     if "accuracy" in adversary:
-        yield (f"Of what its resources say, {adversary['accuracy']:.0%} is right.",)
+        yield (f"Of the entries in its resources, {adversary['accuracy']:.0%} are right.",)
 
 
 def knowledge(adversary: Mapping[str, Any]) -> Iterator[Sentence]:

@@ -99,7 +99,7 @@ class ListBeliefsSection(BeliefsSection):
 
     lists: Literal["members", "coverage"] = Field(
         default="members",
-        description="what planning knows of lists: who is in each, or only its coverage",
+        description="what the plan knows of lists: who is in each, or only its coverage",
     )
 
     def check_lists(self, drawn: Collection[str]) -> None:

@@ -13,6 +13,7 @@ from staged_clinic import FILES
 from reidsim.adversaries.multistage.world import PersonTable
 from reidsim.engine.cross_play import cross_play
 from reidsim.engine.run import describe_with_time
+from reidsim.engine.score import score_loaded
 from reidsim.errors import InputError
 from reidsim.games.masking.best_first import best_first
 from reidsim.kinds.tables.build import build_study
@@ -86,6 +87,16 @@ def test_a_part_of_the_records_is_attacked_as_it_is_among_all(clinic):
         np.testing.assert_array_equal(alone.response.attacks, whole.response.attacks[rows])
         attacked |= set(alone.response.attacks.tolist())
     assert attacked == {True, False}
+
+
+def test_a_released_file_is_attacked_as_the_records_of_its_run(clinic):
+    path = clinic()
+    measures = score_loaded(
+        load_scenario(path, {"publisher.policies": ["no-protection"]}), path.parent / "patients.csv"
+    )
+    released, unchanged = (measures.summary.loc[name].to_numpy() for name in ("patients.csv", "no-protection"))
+    np.testing.assert_allclose(released, unchanged, rtol=1e-12)
+    assert measures.summary.loc["patients.csv", "share_attacked"] == pytest.approx(7 / 9)
 
 
 def test_what_links_in_stages_survives_copy_and_pickle(clinic):

@@ -137,7 +137,7 @@ class NetworkSection(Section):
 
 
 class ExpectationSection(Section):
-    """How expectations over what is known are computed."""
+    """How expectations over knowledge sets are computed."""
 
     method: Literal["auto", "exact", "monte-carlo"] = Field(
         default="auto", description="exact where feasible, exact, or Monte Carlo"
@@ -172,7 +172,7 @@ class ThresholdSection(Section):
         description="who joins larger cohorts: members drawn again, or other people of the population",
     )
     like_members: tuple[str, ...] = Field(
-        default=(), description="attributes of which newcomers from the population have the members' shares"
+        default=(), description="attributes in which newcomers from the population have the members' shares"
     )
 
 
@@ -190,7 +190,7 @@ class SettingsSection(Section):
 
 
 class RiskFiguresSection(Section):
-    """What to work out besides the risks."""
+    """Further tables and figures of a run."""
 
     settings: SettingsSection | None = Field(default=None, description="all combinations of some capabilities")
 
@@ -206,7 +206,7 @@ class RiskScenario(ScenarioHead):
     game: Literal["risk"] = Field(description="nobody plays: how identifiable a given release is")
     population: RiskPopulationSection | None = Field(
         default=None,
-        description="who exists; needed for samples and uniqueness method `known`",
+        description="the population; needed for samples and uniqueness method `known`",
     )
     release: RiskReleaseSection = Field(description="the released records")
     trees: dict[str, TreeSection] = Field(
@@ -220,7 +220,7 @@ class RiskScenario(ScenarioHead):
     expectation: ExpectationSection = Field(default=ExpectationSection(), description="exact or Monte Carlo")
     attack: AttackSection | None = Field(default=None, description="what an attack is worth")
     threshold: ThresholdSection | None = Field(default=None, description="the risk that is accepted, by group")
-    figures: RiskFiguresSection = Field(default=RiskFiguresSection(), description="what to compute besides the risks")
+    figures: RiskFiguresSection = Field(default=RiskFiguresSection(), description="further tables and figures")
 
     @model_validator(mode="after")
     def _consistent(self) -> RiskScenario:

@@ -78,7 +78,7 @@ class DynamicPublisherSection(PoliciesSection):
 
     policies: tuple[PolicyName, ...] = Field(
         default=("no-protection", "basic", "no-attack"),
-        description="what is played and compared, each once",
+        description="policies compared, each once",
         json_schema_extra={"minItems": 1},
     )
     fixed: dict[str, Annotated[int, Field(ge=0)]] = Field(

@@ -24,7 +24,7 @@ class PeopleSection(Section):
     recipe: str = Field(description="name of a bundled population, or path of a recipe, that lists people")
     seed: PopulationSeed = None
     generations: Years | None = Field(
-        default=None, description="of a genealogy: men of the last so many; everybody if not given"
+        default=None, description="of a genealogy: men of this many last generations; everybody if not given"
     )
     women: bool = Field(default=False, description="with `generations`: also the women, of whom no alleles are known")
     reference_year: int | None = Field(

@@ -17,7 +17,7 @@ Estimator = Literal["benedetti-franconi", "log-linear"]
 
 
 class PopulationSection(Section):
-    """Who exists, for journalist risk."""
+    """The population, for journalist risk."""
 
     recipe: str | None = Field(default=None, description="name of a bundled population, or path of a recipe")
     path: Text | None = Field(

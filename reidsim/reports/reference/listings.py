@@ -49,9 +49,8 @@ def measures_page() -> str:
 def policies_page() -> str:
     """Return the page on policies: what each game's scenarios may name in `policies`."""
     text = (
-        "How releases are chosen: what scenarios name in `policies`, and figures call by the names in parentheses. A "
-        "*rule* chooses the same whoever attacks; the others reply to the adversary whom the decision-maker believes "
-        "in."
+        "How releases are chosen. Scenarios name these in `policies`; figures use the names in parentheses. A *rule* "
+        "ignores the adversary; the others reply to the adversary whom the decision-maker believes in."
     )
     kinds = {name: kind_named(name) for name in kind_names()}
     sections = (
