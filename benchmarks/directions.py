@@ -20,7 +20,7 @@ from figures import figure
 from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker
 from reidsim.games.equilibrium import evaluate
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.direction_measures import exposed_to_weighted
+from reidsim.kinds.tables.results import exposed_to_weighted
 from reidsim.kinds.tables.solving import choose
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.catalogue import load_population

@@ -1,7 +1,8 @@
-"""The first command of the README as a whole process, with and without compiled code, beside importing numpy.
+"""The first command of the README, and those for a file of one's own, as whole processes beside importing numpy.
 
 Run with ``python benchmarks/first_minute.py``. Seconds until the table, until the verdict and until the end are those
-of a fresh process each; the ratio is to the seconds that importing numpy and pandas takes in one.
+of a fresh process each, without and with compiled code; the ratio is to the seconds that importing numpy and pandas
+takes in one. A hospital's export (`tests/own_files.py`) is drafted, checked, run and shared with compiled code.
 """
 
 from __future__ import annotations
@@ -14,21 +15,34 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import own_files
+
 IMPORTS = [sys.executable, "-c", "import numpy, pandas"]
 # With unbuffered output, so that a line is there when it is printed.
 RUN = [sys.executable, "-u", "-m", "reidsim", "run", "wan2015", "-o"]
 # What the first line of the table, and the end of the verdict, hold.
 MARKS = {"table": "Publisher's payoff", "verdict": "payoff parameters.", "end": "Results in"}
+# What is done with a file of one's own; first a run that compiles, which does not count.
+OWN_FILE = [
+    ["new", "stays.csv"],
+    ["run", "stays/stays.toml", "-o", "first"],
+    ["check", "stays/stays.toml"],
+    ["run", "stays/stays.toml", "-o", "results"],
+    ["share", "results", "-o", "shared.csv", "--policy", "no-attack"],
+]
+
+
+def seconds_of(command: list[str], environment: dict[str, str], folder: Path | None = None) -> float:
+    """Return the seconds that a process takes."""
+    start = time.perf_counter()
+    subprocess.run(command, check=True, env=environment, cwd=folder, capture_output=True)  # noqa: S603
+    return time.perf_counter() - start
 
 
 def seconds_of_imports(environment: dict[str, str], repeats: int) -> float:
     """Return the fewest seconds that a process takes to import numpy and pandas."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        subprocess.run(IMPORTS, check=True, env=environment)  # noqa: S603
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+    return min(seconds_of(IMPORTS, environment) for _ in range(repeats))
 
 
 def seconds_of_run(folder: Path, environment: dict[str, str]) -> dict[str, float]:
@@ -50,7 +64,9 @@ def main() -> None:
     """Print the seconds of a first run, of later ones, and of the imports."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=3, help="Runs of which the quickest counts.")
-    repeats = parser.parse_args().repeats
+    parser.add_argument("--rows", type=int, default=20_000, help="Rows of the file of one's own.")
+    options = parser.parse_args()
+    repeats = options.repeats
     with TemporaryDirectory() as place:
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(Path(place) / "compiled"), "PYTHONUTF8": "1"}
         imports = seconds_of_imports(environment, repeats)
@@ -60,6 +76,11 @@ def main() -> None:
         for state, seconds in (("cold", cold), ("warm", {mark: min(each[mark] for each in warm) for mark in MARKS})):
             told = ", ".join(f"{mark} after {value:.2f} s ({value / imports:.1f})" for mark, value in seconds.items())
             print(f"run wan2015, {state}: {told}")
+        own_files.write_hospital(Path(place) / "stays.csv", own_files.hospital(options.rows, options.rows * 3 // 5))
+        for command in OWN_FILE:
+            seconds = seconds_of([sys.executable, "-m", "reidsim", *command], environment, Path(place))
+            if "first" not in command:
+                print(f"{command[0]}, {options.rows:,} rows: {seconds:.2f} s ({seconds / imports:.1f})")
 
 
 if __name__ == "__main__":

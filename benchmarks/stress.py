@@ -15,8 +15,8 @@ from reidsim.engine.stress.outcomes import AmountEvaluator, economics_at
 from reidsim.games.robust import robust_choices
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
+from reidsim.kinds.tables.many_points import OneShotPoints
 from reidsim.kinds.tables.outcomes import play
-from reidsim.kinds.tables.record_points import OneShotPoints
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.study import equilibria_of
 

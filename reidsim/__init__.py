@@ -176,5 +176,14 @@ def _verb(name: str) -> Any:
     return naming_arguments(getattr(import_module(_VERBS[name]), name))
 
 
+class _Listed(str):
+    """A public name that stays in its place when `dir`, which sorts what it is given, lists the package."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: str) -> bool:
+        return __all__.index(self) < __all__.index(other) if isinstance(other, _Listed) else str(self) < other
+
+
 def __dir__() -> list[str]:
-    return __all__
+    return [_Listed(name) for name in __all__]

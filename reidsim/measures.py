@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -47,3 +47,13 @@ def measures_among(measures: Iterable[Measure], columns: Iterable[object]) -> di
     """Return the measures that a table has, by column, in the order of the measures."""
     present = set(columns)
     return {measure.column: measure for measure in measures if measure.column in present}
+
+
+def measures_worded(words: Mapping[str, Mapping[str, str]]) -> dict[str, Measure]:
+    """Return the measures that some words say, by column."""
+    return {column: Measure(column, **told) for column, told in words.items()}
+
+
+def in_words(measures: Iterable[Measure], words: Mapping[str, Mapping[str, str]]) -> tuple[Measure, ...]:
+    """Return measures with other words where there are some, by column."""
+    return tuple(replace(measure, **words.get(measure.column, {})) for measure in measures)

@@ -11,7 +11,6 @@ import io
 import itertools
 import re
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -21,7 +20,7 @@ import pyarrow as pa
 from pyarrow import compute, parquet
 from pyarrow import csv as arrow_csv
 
-from reidsim.errors import InputError, listed, nearest, refuse_rows
+from reidsim.errors import InputError, listed, nearest, refuse_rows, require_distinct
 from reidsim.file_sizes import read_within_memory, require_no_device
 from reidsim.parquet_sizes import require_parquet_fits
 from reidsim.typed_files import ENDINGS, read_typed_file
@@ -92,10 +91,10 @@ def read_table(
     names = [name.strip() for name in first] if header else [str(number) for number in range(len(first))]
     if len(names) > _MOST_COLUMNS:
         raise InputError("too many columns", source=path, found=len(names), expected=f"at most {_MOST_COLUMNS:,}")
-    repeated = _repeated(names)
-    if repeated is not None:
-        unnamed = None if repeated else "lines that end in delimiters have columns without a name"
-        raise InputError("column named twice", source=path, found=repeated, hint=unnamed)
+    if names.count("") > 1:
+        hint = "lines that end in delimiters have columns without a name"
+        raise InputError("column named twice", source=path, found="", hint=hint)
+    require_distinct("column named twice", names, source=path)
     broken: list[arrow_csv.InvalidRow] = []
 
     def note(row: arrow_csv.InvalidRow) -> str:
@@ -136,12 +135,6 @@ def read_table(
     return pd.DataFrame(dict(zip(names if header else range(len(names)), columns, strict=True)))
 
 
-def _repeated(names: list[str]) -> str | None:
-    """Return the first name that there is twice."""
-    times = Counter(names)
-    return next((name for name in names if times[name] > 1), None)
-
-
 def _lines(text: str, start: int = 0) -> Iterator[str]:
     """Yield lines with their ends, which are those of delimited text alone and not all that Unicode has."""
     return (line[0] for line in _LINE.finditer(text, start) if line[0])
@@ -152,20 +145,28 @@ def _values(text: pa.ChunkedArray, trim: bool) -> pd.Series[str]:
     return values
 
 
-def read_parquet(path: Path) -> pa.Table:
-    """Read a Parquet file as it is.
+@contextlib.contextmanager
+def reading_parquet(path: Path) -> Iterator[None]:
+    """Let what libraries refuse be an error of a Parquet file, or folder of them, that cannot be read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError("no such file", source=path) from None
+    except (OSError, pa.ArrowException, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"not a Parquet file that can be read: {reason}", source=path) from None
+
+
+def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Read a Parquet file, or some of its columns, as it is.
 
     Raises
     ------
     InputError
         If it cannot be read.
     """
-    try:
-        return parquet.read_table(path)
-    except FileNotFoundError:
-        raise InputError("no such file", source=path) from None
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"not a Parquet file that can be read: {error}", source=path) from None
+    with reading_parquet(path):
+        return parquet.read_table(path, columns=columns)
 
 
 def _parquet(path: Path, trim: bool) -> pd.DataFrame:
@@ -374,9 +375,7 @@ def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.Dat
         If it has no rows, or a column without a name of its own.
     """
     names = [str(name).strip() for name in frame.columns]
-    repeated = _repeated(names)
-    if repeated is not None:
-        raise InputError("column named twice", source=source, found=repeated)
+    require_distinct("column named twice", names, source=source)
     if not len(frame) or not names:
         raise InputError("the table has no rows or no columns", source=source, expected="at least one of each")
     columns = [text_column(frame.iloc[:, position], trim=trim) for position in range(len(names))]

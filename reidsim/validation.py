@@ -242,9 +242,7 @@ def _first_error(error: ValidationError, model: type[BaseModel], source: str | P
     if isinstance(inner, InputError):
         # What a section says of one of its keys is said of the key.
         where = ".".join(part for part in (path, inner.where) if part) or None
-        return InputError(
-            inner.problem, source=source, where=where, found=inner.found, expected=inner.expected, hint=inner.hint
-        )
+        return inner.but(source=source, where=where)
     found = detail["input"]
     problem = "value not allowed"
     expected = detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 # As many digits as every 64-bit number has; Python itself refuses to read thousands.
@@ -21,12 +21,17 @@ Inline = str | Code
 Sentence = tuple[Inline, ...]
 
 
-def codes(names: Sequence[object]) -> list[Inline]:
-    """Return names as code with commas between them."""
-    parts: list[Inline] = []
-    for place, name in enumerate(names):
-        parts += [", ", Code(str(name))] if place else [Code(str(name))]
-    return parts
+def joined(parts: Iterable[Sentence], separator: str = ", ") -> list[Inline]:
+    """Return parts of a sentence with a separator between them."""
+    found: list[Inline] = []
+    for part in parts:
+        found += [separator, *part] if found else part
+    return found
+
+
+def codes(names: Iterable[object], separator: str = ", ") -> list[Inline]:
+    """Return names as code with commas, or something else, between them."""
+    return joined(((Code(str(name)),) for name in names), separator)
 
 
 def counted(number: float, one: str, several: str | None = None) -> str:

@@ -30,7 +30,7 @@ SMALL = {
     ],
     "directions": ["--records", "400", "--sample", "5"],
     "erring": ["--table", "prasser2017", "--precisions", "0.1", "--targets", "20", "--repeats", "1"],
-    "first_minute": ["--repeats", "1"],
+    "first_minute": ["--repeats", "1", "--rows", "500"],
     "fmdp": ["--sample", "1"],
     "knowledge": ["--sample", "1", "--trials", "2", "--largest", "2000"],
     "lists": ["--people", "20000", "--sample", "200", "--records", "50", "--plain-records", "1"],

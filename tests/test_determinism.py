@@ -26,6 +26,9 @@ def tables_of(python, folder, hash_seed):
     """Run the cases in a process of their own; return their tables by file."""
     command = [python, REPOSITORY / "scripts" / "golden.py", "write", folder, "--only", *CASES]
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONHASHSEED": hash_seed, "MPLBACKEND": "Agg"}
+    compiled = Path(python).parents[1] / "numba"
+    if compiled.is_dir():  # Continuous integration keeps what each environment has compiled in it.
+        environment["NUMBA_CACHE_DIR"] = str(compiled)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=folder.parent)
     assert done.returncode == 0, done.stdout + done.stderr
     return {path.relative_to(folder): pd.read_parquet(path) for path in at_least(16, sorted(folder.rglob("*.parquet")))}

@@ -9,8 +9,7 @@ from documented import assert_columns_are_described, parts, rows_of, tables_desc
 from reidsim.engine.cross_play import cross_play
 from reidsim.games.cross_play import ALL_TYPES, CROSS_PLAY_COLUMNS, WORST_TYPE
 from reidsim.reports.illustration import illustrate
-from reidsim.scenarios.opponent_types import AVERAGE_TYPE, WORST_OF_TYPES
-from reidsim.scenarios.opponents import ADVERSARIES
+from reidsim.scenarios.opponents import ADVERSARIES, AVERAGE_TYPE, WORST_OF_TYPES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 TEXT = (DOCS / "cross-play.md").read_text(encoding="utf-8")

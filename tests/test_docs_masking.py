@@ -8,7 +8,7 @@ from documented import assert_columns_are_described, literals, parts, rows_of, t
 from found import at_least
 
 import reidsim
-from reidsim.kinds.masking.subjects_schema import SubjectsSection
+from reidsim.kinds.masking.tables_schema import SubjectsSection
 from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.schema import RECORD_COLUMNS
 

@@ -9,8 +9,7 @@ import pytest
 from documented import assert_columns_are_described, parts, tables_described
 from found import at_least
 
-from reidsim.engine.stress.result import TABLES
-from reidsim.engine.stress.run import stress
+from reidsim.engine.stress.run import TABLES, stress
 from reidsim.reports.illustration import illustrate
 
 REPOSITORY = Path(__file__).resolve().parents[1]

@@ -15,7 +15,7 @@ from rich.console import Console
 import reidsim
 from reidsim.agents.measures import ROUND_MEASURES
 from reidsim.engine.batch.one_run import GROUP_COLUMNS
-from reidsim.engine.batch.statistics_tables import ERROR
+from reidsim.engine.batch.statistics import ERROR
 from reidsim.engine.results import make_manifest, write_json
 from reidsim.engine.run_result import RUN_COLUMNS
 from reidsim.engine.stress import outcomes

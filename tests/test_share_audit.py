@@ -12,11 +12,12 @@ import pytest
 import reidsim
 from reidsim.cli import main
 from reidsim.errors import InputError
-from reidsim.kinds.tables.sharing import shared_columns
+from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.file import verify_shared, write_shared
 from reidsim.reports.shared.limit import limit_of
 from reidsim.reports.shared.records import shared_records
+from reidsim.scenarios.load import load_scenario
 
 FIFTH_KIND = Path(__file__).parent / "fifth_kind" / "withholding.py"
 SCENARIO = """
@@ -113,7 +114,7 @@ def test_the_sidecar_holds_what_every_pair_of_a_row_and_a_person_gives(survey, p
     assert np.allclose(success, 1 / people_of_row)
     exposed = int((1 / rows_of_person > success * (1 + 1e-9)).sum())
     assert audit["people_more_exposed_than_promised"] == exposed
-    assert [f"true values, {exposed:,} of {N} people are found in the file" in warning for warning in warnings] == (
+    assert [f"true values, {exposed:,} of {N} people are easier to find" in warning for warning in warnings] == (
         [True] if exposed else []
     )
     assert exposed > 0 or policy == "no-protection"
@@ -145,9 +146,9 @@ def test_five_lines_are_printed_and_again_by_verify(survey, share):
     assert lines[2].startswith("highest risk of a record, were it attacked: 0.")
     assert lines[2].endswith(" (that of no-attack)")
     assert lines[3].startswith("read back: every row fits ")
-    assert lines[4].startswith("people by how many people's rows fit them: ")
-    assert lines[5].startswith("least revealed by a class of income 1 value (entropy 1.00), t-closeness ")
-    assert "people are found in the file more easily than the success probability of their own records says" in err
+    assert lines[4].startswith("people by the number of people whose rows fit them: ")
+    assert lines[5].startswith("most revealing class: income 1 value (entropy 1.00), t-closeness ")
+    assert "people are easier to find than the success probability of their own records, at most " in err
     assert share("--verify", "shared.csv")[1].splitlines()[1:] == lines[:6]
 
 
@@ -156,16 +157,15 @@ def test_people_are_counted_where_the_scenario_names_their_key(survey, monkeypat
     reidsim.run("survey.toml").save("results")
     run = open_results(Path("results"))
     by_rows, _ = write_shared(Path("rows.csv"), run, shared_records(run, policy="no-attack"))
-    monkeypatch.setattr(
-        "reidsim.kinds.tables.kind.shared_columns", lambda scenario: replace(shared_columns(scenario), person="pid")
-    )
+    by_key = replace(TABLES.shared_columns(load_scenario("survey.toml").scenario), person="pid")
+    monkeypatch.setattr(TABLES, "shared_columns", lambda scenario: by_key)
     by_people, _ = write_shared(Path("people.csv"), run, shared_records(run, policy="no-attack"))
     assert (by_rows["audit"]["people"], by_people["audit"]["people"]) == (N, N // 2)
     for count in ("fewest_people_of_a_row", "fewest_rows_of_a_person"):
         assert by_people["audit"][count] <= by_rows["audit"][count]
     assert sum(by_people["audit"]["people_by_fitting_rows"].values()) == N // 2
     # By rows, whoever has a room shares it with a neighbour; by people, only with themselves.
-    with pytest.raises(InputError, match=r"30 of 30 people have a value that nobody else has"):
+    with pytest.raises(InputError, match=r"30 of 30 people have a value of their own"):
         shared_records(run, policy="no-attack", keep=["room"])
     # Who has no number has one record.
     blank = replace(shared_records(run, policy="no-attack").source, frame=survey.assign(pid=[""] * 4 + ["P"] * (N - 4)))
@@ -306,4 +306,4 @@ def test_a_kind_of_ones_own_that_names_a_file_is_shared(tmp_path, monkeypatch, s
     # The third record hides among nobody and is withheld.
     assert pd.read_csv("a.csv", dtype="str").to_numpy().tolist() == [["20", "a"], ["20", "b"], ["40", "b"]]
     assert "highest risk of a record, were it attacked: 0.1250, within the limit of 0.1250 (that of no-attack)" in out
-    assert "people by how many people's rows fit them: 0: 1, 1: 1, 2: 2" in out
+    assert "people by the number of people whose rows fit them: 0: 1, 1: 1, 2: 2" in out

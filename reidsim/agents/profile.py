@@ -18,9 +18,9 @@ Mode = Literal["expectation", "sampling"]
 Meeting = Literal["one-of", "all"]
 Foresight = Literal["holdings", "plans"]
 Holdings = frozenset[str]
-# How a policy takes what was released before: it replies to it, it decides as if nothing were, it changes nothing; or
-# it was all planned before the first round.
-Reply = Literal["to-past", "alone", "hold", "planned"]
+# How a policy takes what was released before: it replies to it, finding what pays most of each record or otherwise; it
+# decides as if nothing were, it changes nothing; or it was all planned before the first round.
+Reply = Literal["each-to-past", "to-past", "alone", "hold", "planned"]
 # Picks the strategies of a policy in a game.
 Solve = Callable[[str, RecordGame], Choice]
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from reidsim.agents.beliefs import expected_update, sampled_update
 from reidsim.agents.foresight import Opponent, foreseeing_choice
+from reidsim.agents.memory import part_of
 from reidsim.agents.presence import expected_presence_update, sampled_presence_update
 from reidsim.agents.profile import Holdings, Setting
 from reidsim.agents.publishing import believed_game
@@ -81,6 +82,7 @@ class Publisher(mesa.Agent):
         # Of each subject, the cell and whether it took part when the choice was made.
         self._released = model.setting.cell_of_subject, model.columns.participates
         self._solved_for: tuple[Floats, _Met] | None = None
+        self._found: tuple[tuple[object, ...], Choice] | None = None
 
     @property
     def strategies(self) -> Strategies:
@@ -119,7 +121,7 @@ class Publisher(mesa.Agent):
         before = self.choice
         if setting.is_fixed(self.policy) and setting.planned is None:
             if self._rule is None:
-                self._rule = setting.solve(self.policy, self._game(weights))
+                self._rule = setting.solve(self.policy, self._game(weights, setting))
             self.choice = self._rule if setting.known is None else of_rows(self._rule, setting.known.cells)
         elif opponents:
             rounds_left = setting.rounds - model.round_number + 1
@@ -140,19 +142,47 @@ class Publisher(mesa.Agent):
         if known is not None and known.planned is not None:
             return Choice(known.planned, self.policy, np.zeros(setting.n_cells, dtype=np.int64), exact=False)
         if known is None or reply == "to-past":
-            return setting.solve(self.policy, self._game(weights))
-        choice = of_rows(known.alone.solve(self.policy, self._game(weights, known.alone)), known.cells)
+            return self._solved(setting, weights)
+        choice = of_rows(self._solved(known.alone, weights), known.cells)
+        if reply == "each-to-past":
+            return self._completed(choice, weights)
         if reply == "alone":
             return choice
         held = np.where(known.past == WITHHELD, choice.strategies, known.past)
         return replace(choice, strategies=held, exact=False)
 
-    def _game(self, weights: Floats, setting: Setting | None = None) -> RecordGame:
-        """Return the game that it believes in, given the probability that each adversary is there.
+    def _completed(self, choice: Choice, weights: Floats) -> Choice:
+        """Return the best reply to what was released before, given that to adversaries who do not remember it.
 
-        The world is that of the round, if no other is given.
+        It is the same of every record of whom `choice` tells all that is known. Why: let p be what is known, h another
+        release, and g what both tell. What adversaries do about h follows from g, which is no more general than h, so
+        that h pays no more than g alone would; that pays no more than the best release w if nothing is known. If w is
+        no more general than p, all that is known after it is w, and it pays as if nothing had been known. Of equal
+        ones it is the first: were h equal and before it, g would be, too. What a constraint allows of h follows from
+        g, which is as general as the minimum if h and w, and with w p, are.
         """
-        setting = setting or self.model.setting
+        setting = self.model.setting
+        assert setting.known is not None  # noqa: S101 # as something was released before
+        open_ = (setting.seen(choice.strategies) != choice.strategies) & (setting.known.gone == 0)
+        if not open_.any():
+            return choice
+        rows = np.flatnonzero(open_)
+        part = part_of(setting, rows)
+        solved = part.solve(self.policy, self._game(weights, part))
+        strategies, evaluated = choice.strategies.copy(), choice.evaluated.copy()
+        strategies[rows], evaluated[rows] = solved.strategies, solved.evaluated
+        return replace(choice, strategies=strategies, evaluated=evaluated)
+
+    def _solved(self, setting: Setting, weights: Floats) -> Choice:
+        """Return the policy's choice in a world; it is found once as long as nothing that is believed changes."""
+        adversaries = self.model.adversaries
+        given = setting, [(each.holds, each.expected_accuracy) for each in adversaries], weights.tolist()
+        if self._found is None or self._found[0] != given:
+            self._found = given, setting.solve(self.policy, self._game(weights, setting))
+        return self._found[1]
+
+    def _game(self, weights: Floats, setting: Setting) -> RecordGame:
+        """Return the game that it believes in in a world, given the probability that each adversary is there."""
         equipment = [
             profile.equip(each.holds, each.expected_accuracy, believed=True)
             for each, profile in zip(self.model.adversaries, setting.profiles, strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+_TELEPHONES = "telephone numbers"
 # The share of the values that must be of a format. One in ten numbers has a right check digit by chance.
 _MOST = 0.5
 
@@ -24,12 +25,12 @@ _TELEPHONE = re.compile(r"(\+\d{1,3}[ .-]?)?(\(\d{1,5}\)|\d{2,5})([ ./-]?\d{2,5}
 _RECORD = re.compile(r"\d{6,}|[A-Za-z]{1,5}[-_/ ]?\d{3,}|\d{2,}[-_/]\d{3,}([-_/]\d+)?")
 
 
-def format_of(values: Sequence[str]) -> str:
+def format_of(values: Sequence[str], *, telephones: bool = False) -> str:
     """Return what at least half of different values are, if that names or reaches a person; else nothing.
 
-    Codes with check digits count only with the right ones.
+    Codes with check digits count only with the right ones, and telephone numbers only if `telephones`.
     """
-    return _first(values, _STRONG)
+    return _first(values, _STRONG | ({_TELEPHONES: _telephone} if telephones else {}))
 
 
 def number_format_of(values: Sequence[str]) -> str:
@@ -125,6 +126,6 @@ _STRONG: dict[str, Callable[[str], bool]] = {
     "record numbers (UUID)": _matches(_UUID),
 }
 _WEAK: dict[str, Callable[[str], bool]] = {
-    "telephone numbers": _telephone,
+    _TELEPHONES: _telephone,
     "record numbers": lambda value: bool(_RECORD.fullmatch(value)) and not _DATE.fullmatch(value),
 }

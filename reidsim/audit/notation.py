@@ -15,8 +15,8 @@ Positions = NDArray[np.intp]
 ANYTHING = "*"
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _AS_NUMBER = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\+?")
-_BETWEEN = re.compile(rf"({_NUMBER})\s*[-\N{{EN DASH}}]\s*({_NUMBER})")
-_IN_BRACKETS = re.compile(rf"([\[\](])\s*({_NUMBER})\s*[,;]\s*({_NUMBER})\s*([\[\])])")
+_BETWEEN = re.compile(rf"({_NUMBER})\s*(?:-|\N{{EN DASH}}|\.\.|to)\s*({_NUMBER})")
+_IN_BRACKETS = re.compile(rf"([\[\](])\s*({_NUMBER}|-[Ii]nf|)\s*[,;]\s*({_NUMBER}|[Ii]nf|)\s*([\[\])])")
 _FROM = re.compile(rf"(?:>=|\N{{GREATER-THAN OR EQUAL TO}})\s*({_NUMBER})|({_NUMBER})\+")
 _ABOVE = re.compile(rf">\s*({_NUMBER})")
 _UP_TO = re.compile(rf"(?:<=|\N{{LESS-THAN OR EQUAL TO}})\s*({_NUMBER})")
@@ -32,7 +32,7 @@ class ColumnReader:
 
     A cell is, in this order: anything (``*``); a label of the column's hierarchy, which stands for the values whose row
     in the hierarchy holds it; a value itself; a code of which characters are masked (``372**``); an interval
-    (``20-29``, ``[20, 29]``, ``[20, 30[``, ``[20, 30)``, ``90+``, ``>=90``, ``<18``); a set (``{a, b}``,
+    (``20-29``, ``[20, 29]``, ``[20, 30[``, ``[20, 30)``, ``[20, inf)``, ``90+``, ``>=90``, ``<18``); a set (``{a, b}``,
     ``[372**, 036**]``, ``a or b``); a number written otherwise (``7`` for ``07``). Where values are days as
     ``1985-03-31``, a month or year stands for its days, an interval of years for theirs, and ``not a date`` for all
     other values. What is none of these fits nobody.
@@ -48,7 +48,7 @@ class ColumnReader:
     def __init__(self, values: Sequence[str], hierarchy: Sequence[Sequence[str]] = ()) -> None:
         self.values = tuple(values)
         self._position = {value: position for position, value in enumerate(self.values)}
-        self._labels = self._labels_of(hierarchy)
+        self.labels = self._labels_of(hierarchy)
         self._masked: dict[tuple[int, ...], Mapping[str, Positions]] = {}
 
     def _labels_of(self, hierarchy: Sequence[Sequence[str]]) -> dict[str, Positions]:
@@ -66,8 +66,8 @@ class ColumnReader:
         cell = cell.strip()
         if cell == ANYTHING:
             return np.arange(len(self.values))
-        if cell in self._labels:
-            return self._labels[cell]
+        if cell in self.labels:
+            return self.labels[cell]
         if cell in self._calendar:
             return self._calendar[cell]
         if cell in self._position:
@@ -160,7 +160,7 @@ def _as_number(text: str) -> float | None:
 def _interval(cell: str) -> tuple[float, float, bool, bool] | None:
     """Return both ends of an interval, and whether each is left out; None if the cell is no interval."""
     if found := _IN_BRACKETS.fullmatch(cell):
-        return float(found[2]), float(found[3]), found[1] in "](", found[4] in "[)"
+        return float(found[2] or "-inf"), float(found[3] or "inf"), found[1] in "](", found[4] in "[)"
     if found := _BETWEEN.fullmatch(cell):
         return float(found[1]), float(found[2]), False, False
     if found := _FROM.fullmatch(cell):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 import typer
 
@@ -25,17 +24,9 @@ if TYPE_CHECKING:
     from reidsim.scenarios.schema import ScenarioHead
 
 
-class ExecutorName(StrEnum):
-    """Where the runs of a batch are done."""
-
-    AUTO = "auto"
-    SERIAL = "serial"
-    PROCESSES = "processes"
-    DASK = "dask"
-
-
 ExecutorOption = Annotated[
-    ExecutorName | None, typer.Option("--executor", help="Where runs are done (default: auto).", show_choices=True)
+    Literal["auto", "serial", "processes", "dask"] | None,
+    typer.Option("--executor", help="Where runs are done (default: auto)."),
 ]
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", help="Processes (default and most: one per core).", min=1)
@@ -115,12 +106,9 @@ def run_several(
     from reidsim.engine.batch.journal import telling_kept
     from reidsim.engine.results import next_free_folder
 
-    if folder is None:
-        folder = (
-            latest_folder(loaded.name) if resume or rerun_failed else next_free_folder(Path("results"), loaded.name)
-        )
-    how_to_go_on = f"go on with --resume -o {folder}"
-    with telling_kept(folder, how_to_go_on), waiting(f"reading {loaded.name}") as progress:
+    name, goes_on = loaded.name, resume or rerun_failed
+    folder = folder or (latest_folder(name) if goes_on else next_free_folder(Path("results"), name))
+    with telling_kept(folder, f"go on with --resume -o {folder}"), waiting(f"reading {loaded.name}") as progress:
         from reidsim.engine.batch.batch_run import run_batch_loaded
         from reidsim.engine.batch.result import BatchResult
         from reidsim.reports.illustration import illustrate
@@ -138,11 +126,9 @@ def run_several(
         )
     title = f"{loaded.name}: {loaded.scenario.title}"
     if isinstance(result, BatchResult):
-        tables = batch_tables(result, title)
+        print_tables(batch_tables(result, title))
     else:
-        tables = summary_tables(result.summary, title, result.measures, units=counted_units(loaded.content))
-    print_tables(tables)
-    if not isinstance(result, BatchResult):
+        print_tables(summary_tables(result.summary, title, result.measures, units=counted_units(loaded.content)))
         print_verdict(result)
     print_warnings(result.warnings)
     tell_results(folder, group_readable=group_readable)

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from reidsim.commands import arguments, batch
 from reidsim.interrupts import stop_if_interrupted
-
-
-class OracleGame(StrEnum):
-    """Which adversary a double oracle is against."""
-
-    ZERO_SUM = "zero-sum"
-    GENERAL_SUM = "general-sum"
 
 
 def cross_play(
@@ -46,11 +38,10 @@ def cross_play(
         bool, typer.Option("--equilibrium", help="Compute optimal mixtures and equilibria of the payoffs.")
     ] = False,
     double_oracle: Annotated[
-        OracleGame | None,
+        Literal["zero-sum", "general-sum"] | None,
         typer.Option(
             "--double-oracle",
             help="Add best replies, against the most harmful adversary or the one who gains most.",
-            show_choices=True,
         ),
     ] = None,
     tolerance: Annotated[
@@ -77,11 +68,10 @@ def cross_play(
     with arguments.waiting(f"reading {scenario}"):
         from reidsim.engine.batch.executors.choice import executor_named
         from reidsim.engine.batch.journal import telling_kept
-        from reidsim.engine.cross_play.options import CrossPlayOptions
+        from reidsim.engine.cross_play.result import CrossPlayOptions
         from reidsim.engine.cross_play.run import cross_play_loaded, has_several_plays
         from reidsim.games.cross_play import require_measure
-        from reidsim.reports.cross_play_table import cross_play_tables
-        from reidsim.reports.equilibrium_table import double_oracle_tables, equilibrium_tables
+        from reidsim.reports.cross_play_tables import cross_play_tables, double_oracle_tables, equilibrium_tables
         from reidsim.reports.illustration import illustrate
 
         stop_if_interrupted()
@@ -91,7 +81,7 @@ def cross_play(
         stages,
         attack_rate,
         equilibrium=equilibrium,
-        double_oracle=None if double_oracle is None else double_oracle.value,
+        double_oracle=double_oracle,
         tolerance=tolerance,
     )
     name, several = f"{loaded.name}-cross-play", has_several_plays(loaded.scenario)

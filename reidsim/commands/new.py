@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from reidsim.commands.arguments import print_warnings
+from reidsim.commands.arguments import print_tables, print_warnings, waiting
 from reidsim.errors import InputError
-from reidsim.progress import DelayedProgress
 
 
 def new(
@@ -73,7 +71,7 @@ def new(
     if not os.path.exists(data):
         raise InputError("no such file", source=data)
     # Imported late so that a mistyped name does not wait for numerical libraries.
-    with DelayedProgress(Console(stderr=True), f"reading {data}"):
+    with waiting(f"reading {data}"):
         from reidsim.drafts.draft import draft_scenario, name_of
         from reidsim.drafts.scenario_text import Prices
         from reidsim.engine.results import require_free, write_results
@@ -96,10 +94,10 @@ def new(
             age_on=age_on,
         )
         write_results(folder, draft.write)
-    Console().print(draft_table(draft, data.name))
+    print_tables([draft_table(draft, data.name)])
     print_warnings(draft.warnings)
     scenario = folder / draft.scenario_file
     typer.echo(f"Draft in {folder}: {draft.choice.strategies:,} strategies per record")
     if benefit is None and loss is None and cost is None:
-        typer.echo("Parameters are those of Wan et al. 2015: set yours (--benefit, --loss, --cost)")
-    typer.echo(f"Next: read it, then reidsim run {shlex.quote(str(scenario))}")
+        typer.echo("Payoff parameters are defaults: set your own (--benefit, --loss, --cost)")
+    typer.echo(f"Next: review it, then reidsim run {shlex.quote(str(scenario))}")

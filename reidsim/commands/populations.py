@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from reidsim.commands.arguments import overrides_of, print_warnings, waiting
+from reidsim.commands.arguments import overrides_of, print_tables, print_warnings, waiting
 
 
 def populate(
@@ -86,6 +85,5 @@ def describe(
             file, columns=columns, count=count, weight=weight, person=person, population_size=population_size,
             level=level,
         )  # fmt: skip
-    for table in description_tables(description):
-        Console().print(table)
+    print_tables(description_tables(description))
     print_warnings(description.warnings)

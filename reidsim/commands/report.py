@@ -1,22 +1,23 @@
-"""Commands that hand results over: the report of a results folder, and the gallery of bundled scenarios."""
+"""Commands that write pages: the report of a results folder, the gallery, and the reference of the documentation."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from reidsim.commands.arguments import STANDARD_OUTPUT, waiting
 from reidsim.interrupts import stop_if_interrupted
 
-
-class ReportFormat(StrEnum):
-    """How a report is written."""
-
-    html = "html"
-    markdown = "markdown"
+# What the command line tells by the code with which it ends.
+EXIT_CODES = {
+    0: "done; there may be warnings on standard error",
+    2: "the command, an option, the scenario or a file is wrong, or the output cannot be written",
+    130: "interrupted (Ctrl-C); no results folder is left behind, except that of a batch",
+    141: "the reader of a pipe closed it, as in `reidsim list | head -1`; files are written all the same",
+    143: "ended by SIGTERM (`kill`, a job scheduler, a container that is stopped); otherwise as 130",
+}
 
 
 def report(
@@ -26,7 +27,7 @@ def report(
         typer.Option("-o", "--output", help="New file (default: report.html or report.md in DIR), or -."),
     ] = None,
     file_format: Annotated[
-        ReportFormat | None,
+        Literal["html", "markdown"] | None,
         typer.Option("--format", help="Format (default: that of the ending of FILE, else html)."),
     ] = None,
     scenario: Annotated[
@@ -50,15 +51,14 @@ def report(
         "author": author,
         "institution": institution,
     }
-    named["file_format"] = file_format.value if file_format else None
     with waiting(f"reading {folder}"):
         from reidsim.reports.page.report import report_text, write_report
 
         stop_if_interrupted()
         if output == STANDARD_OUTPUT:
-            text = report_text(folder, **named | {"file_format": named["file_format"] or "html"})
+            text = report_text(folder, file_format=file_format or "html", **named)
         else:
-            written = write_report(folder, output, **named)
+            written = write_report(folder, output, file_format=file_format, **named)
     if output == STANDARD_OUTPUT:
         # Reports are in UTF-8, whatever the terminal is in.
         typer.echo(text.encode(), nl=False)
@@ -85,3 +85,23 @@ def gallery(
         require_no_standard_output(output)
         page = make_gallery(output, scenarios or [], progress=progress)
     typer.echo(f"Gallery in {page}")
+
+
+def reference(
+    context: typer.Context,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder of the documentation; pages in reference/ are replaced.")
+    ] = Path("docs"),
+) -> None:
+    """Write the reference of scenario keys, recipe keys and commands, from the code (Markdown).
+
+    Example: reidsim reference -o docs
+
+    Example: reidsim reference -o docs-again
+    """
+    from reidsim.engine.results import require_no_standard_output
+    from reidsim.reports.reference.write import write_reference
+
+    require_no_standard_output(output)
+    pages = write_reference(output, context.find_root().command, EXIT_CODES)
+    typer.echo(f"Reference in {pages}")

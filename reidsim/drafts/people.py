@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 
 from reidsim.audit.identifier_names import words_of
 from reidsim.drafts.profile import ColumnProfile
+from reidsim.validation import read_toml
 from reidsim.wording import counted
 
-# Names of keys, as `words_of` parts them; keys of persons before numbers that persons have.
-_PERSON = (
-    "pid", "patid", "patient id", "patientid", "patient no", "patient number", "patient nr", "patient",
-    "person id", "personid", "person", "subject id", "subjectid", "subject", "member id", "memberid", "customer id",
-    "customerid", "client id", "employee id", "employeeid", "respondent id", "user id", "userid", "mrn",
-    "medical record number", "ssn", "social security number", "nino", "dni", "personnummer", "insurance no",
-    "insurance number", "versicherungsnummer", "patientennummer", "id",
-)  # fmt: skip
-_HOUSEHOLD = (
-    "hid", "hhid", "hh id", "household id", "householdid", "household no", "household number", "household nr",
-    "family id", "familyid", "famid", "haushaltsnummer", "haushalt id",
-)  # fmt: skip
+_NAMES = read_toml(Path(__file__).with_name("names.toml"))["keys"]
 # What is the same in all rows of a person, and the share of people of whom it has to be.
 _STABLE, _MOSTLY = ("sex", "race", "birth date"), 0.95
 # Of a column whose name says nothing: people that there are at least, as a share of the rows.
@@ -30,8 +21,8 @@ _FEWEST = 0.2
 
 # Why the columns of keys are no quasi-identifiers.
 KEY_REASONS = {
-    "person": "key of persons: rows of one value are those of one person",
-    "household": "key of households: people of one value live together",
+    "person": "identifies the person: rows with the same value belong to one person",
+    "household": "identifies the household: people with the same value live together",
 }
 
 
@@ -62,8 +53,8 @@ class PeopleKeys:
         """Yield what to know of the keys."""
         if self.person is not None:
             yield (
-                f"column {self.person!r} repeats: {counted(self.n_rows, 'row')} are taken for those of "
-                f"{counted(self.n_people, 'person', 'people')}, who are counted (release.person)"
+                f"column {self.person!r} repeats: {counted(self.n_rows, 'row')} of "
+                f"{counted(self.n_people, 'person', 'people')}; people are counted, not rows (release.person)"
             )
 
 
@@ -89,23 +80,28 @@ def people_keys(frame: pd.DataFrame, profiles: Sequence[ColumnProfile], taken: S
     ]
     stable = [profile.name for profile in profiles if profile.concept in _STABLE and not profile.missing]
     named = sorted(
-        (_PERSON.index(name), profile.name) for profile in free if (name := " ".join(words_of(profile.name))) in _PERSON
+        (_NAMES["person"].index(name), profile.name)
+        for profile in free
+        if (name := _words(profile)) in _NAMES["person"]
     )
     person = named[0][1] if named else None
     if person is None and stable:
         possible = (profile.name for profile in free if _may_be_key(profile, len(frame)))
         person = next((name for name in possible if _agree(frame, name, stable)), None)
-    households = [p.name for p in free if " ".join(words_of(p.name)) in _HOUSEHOLD and p.name != person]
+    households = [p.name for p in free if _words(p) in _NAMES["household"] and p.name != person]
     household = next((name for name in households if person is None or _agree(frame, person, [name], 1.0)), None)
     n_people = len(frame) if person is None else frame[person].str.strip().nunique()
     return PeopleKeys(person, household, len(frame), n_people)
 
 
+def _words(profile: ColumnProfile) -> str:
+    return " ".join(words_of(profile.name))
+
+
 def _may_be_key(profile: ColumnProfile, n_rows: int) -> bool:
     known = profile.hint is not None and profile.hint.role == "known"
-    of_household = " ".join(words_of(profile.name)) in _HOUSEHOLD
     coded = profile.kind in ("identifier", "code", "whole number")
-    return coded and not (known or of_household) and profile.distinct >= _FEWEST * n_rows
+    return coded and not (known or _words(profile) in _NAMES["household"]) and profile.distinct >= _FEWEST * n_rows
 
 
 def _agree(frame: pd.DataFrame, key: str, columns: Sequence[str], share: float = _MOSTLY) -> bool:

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import compute
 
+from reidsim.audit.identifier_formats import format_of
 from reidsim.drafts.bands import bands_of
 from reidsim.drafts.names import Hint, hint_of, names_quantity
 from reidsim.drafts.readings import AS_IT_IS, FoundReading, find_reading
@@ -22,7 +23,6 @@ from reidsim.drafts.values import (
     NUMBER,
     SAMPLE,
     WHOLE_NUMBER,
-    direct_pattern,
     is_free_text,
     share_matching,
 )
@@ -34,7 +34,7 @@ _ALMOST_UNIQUE = 0.9
 # In a table with fewer rows than that, values may differ by chance.
 _FEW_ROWS = 20
 # What the name of a column says, where digits with hyphens between them are none of a telephone.
-_LIKE_PHONE_NUMBERS = ("postal code", "birth date", "date of an event")
+_LIKE_TELEPHONES = ("postal code", "birth date", "date of an event")
 # Codes of few values are categories: nothing is gained by shortening them.
 _FEW_CODES = 10
 # What names speak of that is a quantity, or has no order and is a category even where it is written in numbers.
@@ -179,11 +179,10 @@ def kind_of(
     if kind == "whole number" and not is_quantity and _is_nominal(values, hint):
         coded = hint is not None and hint.concept in _CODED and len(values) > _FEW_CODES and _of_one_length(values)
         kind = "code" if coded else "category"
-    pattern = direct_pattern(sample) if kind in ("code", "category", "free text") else None
-    if pattern == "phone number" and hint is not None and hint.concept in _LIKE_PHONE_NUMBERS:
-        pattern = None
-    if pattern is not None:
-        return "identifier", f"its values look like: {pattern}"
+    telephones = hint is None or hint.concept not in _LIKE_TELEPHONES
+    looks = format_of(sample, telephones=telephones) if kind in ("code", "category", "free text") else ""
+    if looks:
+        return "identifier", f"its values look like {looks}"
     unique = present >= _FEW_ROWS and len(values) >= _ALMOST_UNIQUE * present
     if unique and hint is None and kind in ("whole number", "code", "category"):
         return "identifier", "almost every row has another value"

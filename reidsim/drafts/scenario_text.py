@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from reidsim.drafts.choice import Choice, ChosenColumn
 from reidsim.scenarios.schema import RECORD_COLUMNS
 from reidsim.toml_text import inline_toml, toml_key
+from reidsim.validation import read_toml
 
 # Dollars per record, those of Wan et al. 2015.
 OF_PAPER = {"benefit": 1200.0, "loss": 300.0, "cost": 4.0}
 POLICIES = ("no-protection", "basic", "no-attack")
 
 _LINE = 118
+_WORDS = read_toml(Path(__file__).with_suffix(".toml"))
 
 
 @dataclass(frozen=True)
@@ -83,15 +86,16 @@ def scenario_text(
         release.append(f"delimiter = {inline_toml(str(delimiter))}")
     if encoding is not None:
         release.append(f"encoding = {inline_toml(encoding)}")
-    release += [f"{key} = {inline_toml(column)} # {_KEYS[key]}" for key, column in (keys or {}).items()]
+    release += [f"{key} = {inline_toml(column)} # {_WORDS['keys'][key]}" for key, column in (keys or {}).items()]
     parts = [
-        _HEAD.format(title=inline_toml(f"What to share of {title}")),
+        _WORDS["head"].format(title=inline_toml(f"What to share of {title}")),
         "\n".join(["[release]", *release]),
-        _QUASI_IDENTIFIERS + _possible([name for name in choice.possible if name not in (keys or {}).values()]),
+        _WORDS["quasi_identifiers"]
+        + _possible([name for name in choice.possible if name not in (keys or {}).values()]),
         *_attributes(choice, files),
         _economics(prices),
-        _ADVERSARY if population is None else _adversary_of(population),
-        _PUBLISHER.format(policies=inline_toml(list(POLICIES))) + _safe_harbor(choice),
+        _WORDS["prosecutor"] if population is None else _WORDS["journalist"].format(population=inline_toml(population)),
+        _WORDS["publisher"].format(policies=inline_toml(list(POLICIES))) + _safe_harbor(choice),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -108,12 +112,12 @@ def _attributes(choice: Choice, files: Mapping[str, str]) -> list[str]:
     for column in choice.chosen:
         profile, draft = column.profile, column.hierarchy
         missing = f", {profile.missing:,} missing" if profile.missing else ""
-        described = f"# {profile.kind}, {profile.distinct:,} values{missing}. As it is, {draft.comment}."
+        described = f"# {profile.kind}, {profile.distinct:,} values{missing}. Levels: unchanged, {draft.comment}."
         if profile.is_direct:
             described += f"\n# WARNING: {profile.reason}. Direct identifiers should not be shared."
         lines = [described, f"[attributes.{toml_key(names[profile.name])}]"]
         if names[profile.name] != profile.name:
-            why = "of the records" if column.match else "of the records; results have a column of that name"
+            why = "of the records" if column.match else "of the records; results have a column with that name"
             lines.append(f"column = {inline_toml(profile.name)} # {why}")
         if profile.found.content:
             lines.append(f"reading = {inline_toml(profile.found.content)}")
@@ -135,14 +139,14 @@ def _values(column: ChosenColumn, attribute: str) -> list[str]:
     values = {value: of for value, of in (category | values).items() if value != of}
     if not values:
         return []
-    head = f"[attributes.{toml_key(attribute)}.values] # value in the records = what it is taken for"
+    head = f"[attributes.{toml_key(attribute)}.values] # value in the records = value it is read as"
     return [head, *(f"{toml_key(value)} = {inline_toml(of)}" for value, of in values.items())]
 
 
 def _possible(names: Sequence[str]) -> str:
     if not names:
         return ""
-    lines, line = ["#", "# Others may also know these columns; to take one, give it a section:"], "#  "
+    lines, line = ["#", "# Others may also know these columns; to add one, give it a section:"], "#  "
     for name in names:
         shown = in_a_line(name)
         if len(line) + len(shown) > _LINE:
@@ -157,26 +161,10 @@ def _amount(value: float) -> str:
 
 
 def _economics(prices: Prices) -> str:
-    given = (prices.benefit, prices.loss, prices.gain, prices.cost)
-    amounts = {
-        "benefit": (OF_PAPER["benefit"] if prices.benefit is None else prices.benefit, "of sharing a record as it is"),
-        "loss": (OF_PAPER["loss"] if prices.loss is None else prices.loss, "for a re-identified record"),
-        "gain": (prices.gain, "of the adversary from a re-identified record"),
-        "cost": (OF_PAPER["cost"] if prices.cost is None else prices.cost, "of an attempt, to the adversary"),
-    }
-    lines = [f"{key} = {_amount(value)} # {meaning}" for key, (value, meaning) in amounts.items() if value is not None]
-    default = all(price is None for price in given)
-    head = (
-        _PRICES_OF_WAN2015
-        if default
-        else "# Per record, in one currency. The adversary gains what the loss is, if no gain is said."
-    )
-    return "\n".join([head, "[economics]", *lines])
-
-
-def _adversary_of(population: str) -> str:
-    keys = f"recipe = {inline_toml(population)}"
-    return f'{_JOURNALIST}\n[population]\n{keys}\n\n[adversary]\nrisk = "journalist"'
+    given = {key: value for key, value in asdict(prices).items() if value is not None}
+    amounts = OF_PAPER | given
+    lines = [f"{key} = {_amount(amounts[key])} # {what}" for key, what in _WORDS["amounts"].items() if key in amounts]
+    return "\n".join([_WORDS["prices" if given else "prices_of_wan2015"], "[economics]", *lines])
 
 
 def _safe_harbor(choice: Choice) -> str:
@@ -190,41 +178,4 @@ def _safe_harbor(choice: Choice) -> str:
     if not found:
         return ""
     keys = "\n".join(f"# {key} = {inline_toml(name)}" for key, name in found.items())
-    return f"\n\n{_SAFE_HARBOR}\n# [safe_harbor]\n{keys}"
-
-
-_KEYS = {
-    "person": "repeats: people are counted, not records; leave it out if each record is a person of its own",
-    "household": "who finds one finds all: adds the measure household_risk",
-}
-
-_HEAD = """\
-# Drafted by `reidsim new` from the values and names of the columns. Nobody has checked it: read it, then change it.
-title = {title}"""
-
-_QUASI_IDENTIFIERS = """\
-# Quasi-identifiers: what others may know of the people. Leave out what nobody can know, add what somebody may.
-# Levels of a hierarchy go from the value to its suppression. Missing values are a value of their own."""
-
-_PRICES_OF_WAN2015 = """\
-# Per record, in one currency. These are the dollars of Wan et al. 2015; put yours in their place.
-# The adversary gains what the loss is, if no gain is said."""
-
-_ADVERSARY = """\
-# Prosecutor risk: the adversary knows that the person is in this file, so groups are counted among its records. That
-# is the worst case. Where the file is a sample, name its population in a section [population] (`reidsim list` shows
-# the bundled ones) and set risk = "journalist".
-[adversary]
-risk = "prosecutor\""""
-
-_JOURNALIST = """\
-# Journalist risk: the adversary does not know who of the population is in this file."""
-
-_PUBLISHER = """\
-# Everything unchanged, the release that pays best, and the one that pays best among those that no attack pays against.
-[publisher]
-policies = {policies}"""
-
-_SAFE_HARBOR = """\
-# To compare with HIPAA Safe Harbor, uncomment this and add "safe-harbor" to the policies. It needs ages in whole years
-# and ZIP codes of the United States, with a level of three digits in which small areas are pooled (see wan2015)."""
+    return f"\n\n{_WORDS['safe_harbor']}\n# [safe_harbor]\n{keys}"

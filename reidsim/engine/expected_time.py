@@ -12,18 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.engine.batch.design import Design, at_point, has_numbered_replications
-from reidsim.engine.batch.executors.automatic import WORTH_SECONDS
 from reidsim.engine.batch.executors.capacity import default_workers
-from reidsim.engine.batch.one_run import ScenarioWork
-from reidsim.engine.batch.studies import GivenStudy, data_key
+from reidsim.engine.batch.executors.choice import WORTH_SECONDS
+from reidsim.engine.batch.one_run import GivenStudy, ScenarioWork, data_key
 from reidsim.engine.batch.tasks import RunTask
 from reidsim.engine.memory import needed_memory
+from reidsim.engine.results import Stopwatch
 from reidsim.engine.single_run import run_once
-from reidsim.engine.stopwatch import Stopwatch
 from reidsim.errors import InputError
 from reidsim.random_streams import replication_seed
+from reidsim.scenarios.faces import Portions
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.portions import Portions
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Study
@@ -227,9 +226,8 @@ def expected_steps(
     workers : int
         Processes that share the steps.
     """
-    once = study.scenario.model_copy(update={"replications": 1})
-    portions = kind_of(once).portions(study.with_loaded(replace(study.loaded, scenario=once)))
-    if portions is None or portions.units == 1:
+    portions = kind_of(study.scenario).portions(study.with_loaded(study.loaded.with_sections(replications=1)))
+    if portions is None:
         return None
     least = min(portions.least, portions.units)
     try:

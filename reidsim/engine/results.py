@@ -1,4 +1,4 @@
-"""The results folder of a run: written whole or not at all, and read back."""
+"""The results folder of a run: written whole or not at all, timed, and read back; figures may be added."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 import reidsim
-from reidsim.errors import InputError, writing
+from reidsim.errors import InputError, reading, writing
+from reidsim.file_sizes import require_no_device
 from reidsim.measures import Measure
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import is_of_package, kind_of, kind_of_content
@@ -304,3 +305,68 @@ def sync(folder: Path) -> None:
         if path.is_file():
             with path.open("rb") as file:
                 os.fsync(file.fileno())
+
+
+class Stopwatch:
+    """Seconds since it was made: of the wall, or of the processor where other programs keep it busy."""
+
+    def __init__(self) -> None:
+        self._begun = time.perf_counter(), time.process_time()
+
+    @property
+    def seconds(self) -> float:
+        """The lesser of the two."""
+        return min(time.perf_counter() - self._begun[0], time.process_time() - self._begun[1])
+
+
+# Subfolders whose files are read or replaced, besides the files of the folder itself.
+_READ = ("figures",)
+
+
+def require_no_links(folder: Path) -> None:
+    """Check that no file of a results folder is a symbolic link, pipe or device; the folder itself may be a link.
+
+    What a link leads to would be read into a report, or overwritten by a batch that goes on.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Raises
+    ------
+    InputError
+        Names the first of them.
+    """
+    with reading(folder):
+        for place in (folder, *(folder / name for name in _READ)):
+            for path in sorted(place.iterdir()) if place.is_dir() else ():
+                if path.is_symlink():
+                    raise InputError(
+                        "is a link, which is not followed out of a results folder",
+                        source=path,
+                        found=os.readlink(path),
+                        expected="a file of the folder itself",
+                        hint="copy the file into the folder",
+                    )
+                require_no_device(path)
+
+
+def add_figures(result: Result, folder: Path, illustrate: Illustrator) -> None:
+    """Draw the figures of a result into the folder that it was saved in without them.
+
+    The folder stays as it is, complete without figures, until all are drawn; an interrupt or an error leaves it so.
+
+    Raises
+    ------
+    InputError
+        If they cannot be written.
+    """
+    manifest = folder / "manifest.json"
+    with writing_results(folder / "figures"), unfinished_beside(folder) as unfinished:
+        figures = illustrate(result, unfinished / "figures")
+        told = {**json.loads(manifest.read_text(encoding="utf-8")), "figures": figures}
+        write_json(unfinished / manifest.name, told)
+        sync(unfinished)
+        keep_private(unfinished)
+        (unfinished / "figures").replace(folder / "figures")
+        (unfinished / manifest.name).replace(manifest)

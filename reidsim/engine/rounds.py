@@ -21,7 +21,6 @@ from reidsim.agents.measures import (
 )
 from reidsim.agents.profile import AdversaryProfile, Setting
 from reidsim.engine.distributions import distributions_of_rounds, quantiles_of_people
-from reidsim.engine.found_through import found_through
 from reidsim.engine.run_result import run_table
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES, RISK
@@ -265,3 +264,23 @@ def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
 def _categorical(table: pd.DataFrame) -> pd.DataFrame:
     names = [name for name in ("policy", "adversary", "holds", "through") if name in table]
     return table.astype(dict.fromkeys(names, "category"))
+
+
+_PLACE = ["replication", "draw", "policy", "round", "adversary"]
+
+
+def found_through(adversaries: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each combination of resources through which an adversary attacked in a round.
+
+    Parameters
+    ----------
+    adversaries : DataFrame
+        One row per draw, policy, round and adversary; column ``through`` holds records attacked and re-identified by
+        combination (see `reidsim.agents.adversary.Adversary.found_through`).
+    """
+    rows = [
+        (*place, through, attacks, breaches)
+        for *place, found in adversaries[[*_PLACE, "through"]].itertuples(index=False, name=None)
+        for through, (attacks, breaches) in found.items()
+    ]
+    return pd.DataFrame(rows, columns=[*_PLACE, "through", "attacks", "breaches"])

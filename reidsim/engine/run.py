@@ -27,8 +27,8 @@ from reidsim.errors import InputError
 from reidsim.memory import memory_text
 from reidsim.progress import watched
 from reidsim.scenarios.load import LoadedScenario, load_scenario
-from reidsim.scenarios.named_adversaries import whoever_comes
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.several_adversaries import whoever_comes
 from reidsim.scenarios.study import Progress
 from reidsim.wording import counted
 

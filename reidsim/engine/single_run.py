@@ -9,10 +9,9 @@ import pandas as pd
 
 from reidsim.engine.memory import build_within_memory, memory_told
 from reidsim.engine.release_file import release_file_facts
-from reidsim.engine.results import begun, make_manifest
+from reidsim.engine.results import Stopwatch, begun, make_manifest
 from reidsim.engine.rounds import describe_rounds, play_rounds
 from reidsim.engine.run_result import RunResult, run_table
-from reidsim.engine.stopwatch import Stopwatch
 from reidsim.errors import locating
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
 from reidsim.scenarios.load import LoadedScenario

@@ -37,6 +37,12 @@ class _Links:
     precision: float | None = None
     prospect: Mapping[str, float] | None = None
 
+    def links(self) -> dict[str, Any]:
+        """Return what differs from the defaults, as a section of an adversary says it."""
+        told = {item.name: getattr(self, item.name) for item in fields(_Links)}
+        changed = {name: value for name, value in told.items() if value != getattr(_Links, name)}
+        return {name: dict(value) if isinstance(value, Mapping) else value for name, value in changed.items()}
+
 
 @dataclass(frozen=True, eq=False)
 class OneShot(_Links):

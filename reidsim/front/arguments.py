@@ -13,12 +13,9 @@ GAME = "Game"
 # Key paths of a scenario, and the argument of `Game` that they come from; the key is told too where one argument says
 # several of them.
 _ARGUMENTS = (
-    (r"economics\.columns\.(benefit|loss)", r"argument '\1'"),
-    (r"economics\.(benefit|loss)", r"argument '\1'"),
-    (r"economics\.columns\.(gain|cost)", r"argument 'adversary', \1"),
-    (r"economics\.(gain|cost)", r"argument 'adversary', \1"),
-    (r"adversary\.sequential\.(.+)", r"argument 'adversary', \1"),
-    (r"adversary\.(.+)", r"argument 'adversary', \1"),
+    (r"economics\.(?:columns\.)?(benefit|loss)", r"argument '\1'"),
+    (r"economics\.(?:columns\.)?(gain|cost)", r"argument 'adversary', \1"),
+    (r"adversary\.(?:sequential\.)?(.+)", r"argument 'adversary', \1"),
     (r"adversaries", r"argument 'weights'"),
     (r"adversaries\.([^.]+)\.weight", r"argument 'weights', \1"),
     (r"adversaries\.([^.]+)", r"argument 'adversaries', \1"),

@@ -10,9 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, writing
 from reidsim.front.arguments import GAME
 from reidsim.front.content import Parts
+from reidsim.front.records import LEVELS
 from reidsim.populations.population import Population
 from reidsim.scenarios.load import load_scenario
 from reidsim.toml_text import toml_text
@@ -33,28 +34,25 @@ def write_scenario(path: Path, parts: Parts) -> Path:
         raise InputError("not the name of a scenario", source=path, expected="a name that ends in .toml")
     content = _named(parts)
     texts: dict[Path, Any] = {path: content}
-    rows: dict[Path, tuple[list[str] | None, list[list[str]]]] = {}
-    for name, table in parts.tables.items():
-        rows[path.parent / name] = _header(name, table), table.to_numpy().tolist()
+    tables = dict(parts.tables)
     for name, people in parts.populations.items():
         file_name = Path(name).with_suffix(".csv").name
-        texts[path.parent / name], rows[path.parent / file_name] = _recipe(people, file_name)
-    taken = [file for file in (*texts, *rows) if file.exists() or file.is_symlink()]
+        texts[path.parent / name], tables[file_name] = _recipe(people, file_name)
+    files = [*texts, *(path.parent / name for name in tables)]
+    taken = [file for file in files if file.exists() or file.is_symlink()]
     if taken:
         raise InputError("exists already", source=taken[0], expected="a new file: nothing is overwritten")
     try:
-        for file, (header, lines) in rows.items():
-            _write_table(file, header, lines)
-        for file, said in texts.items():
-            file.write_text(toml_text(said), encoding="utf-8")
-        if not (parts.policies or parts.planners):
-            load_scenario(path)
-    except (OSError, InputError) as error:
-        for file in (*texts, *rows):
+        with writing(path):
+            write_given(tables, path.parent)
+            for file, said in texts.items():
+                file.write_text(toml_text(said), encoding="utf-8")
+            if not (parts.policies or parts.planners):
+                load_scenario(path)
+    except InputError:
+        for file in files:
             file.unlink(missing_ok=True)
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"cannot be written: {error.strerror or error}", source=path) from None
+        raise
     return path
 
 
@@ -104,8 +102,8 @@ def _planned(section: Mapping[str, Any], parts: Parts, argument: str) -> dict[st
     return dict(section) if own is None else {**section, "planner": reference(own, argument)}
 
 
-def _recipe(people: Population, file: str) -> tuple[dict[str, Any], tuple[list[str], list[list[str]]]]:
-    """Return the recipe of counted people, and the header and rows of its file."""
+def _recipe(people: Population, file: str) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Return the recipe of counted people, and the table of its file."""
     names = people.domain.names
     count = COUNT
     while count in names:
@@ -121,24 +119,14 @@ def _recipe(people: Population, file: str) -> tuple[dict[str, Any], tuple[list[s
         "categories": {attribute.name: list(attribute.categories) for attribute in people.domain.attributes},
     }
     labels = people.domain.decode(people.cells).astype("str")
-    lines = [[*row, repr(n)] for row, n in zip(labels.to_numpy().tolist(), people.counts.tolist(), strict=True)]
-    return recipe, ([*names, count], lines)
+    return recipe, labels.assign(**{count: list(map(repr, people.counts.tolist()))})
 
 
 def write_given(tables: Mapping[str, pd.DataFrame], folder: Path) -> None:
-    """Write the tables of a game into a folder, under their names."""
+    """Write the tables of a game into a folder, under their names; those of levels without a header, as ARX does."""
     for name, table in tables.items():
-        _write_table(folder / name, _header(name, table), table.to_numpy().tolist())
-
-
-def _header(name: str, table: pd.DataFrame) -> list[str] | None:
-    # Tables of levels have none, as files of ARX have none.
-    return [str(column) for column in table.columns] if name.endswith("records.csv") else None
-
-
-def _write_table(path: Path, header: list[str] | None, rows: list[list[str]]) -> None:
-    with path.open("x", encoding="utf-8", newline="") as file:
-        if header is not None:
-            # In quotes, so that no name is taken for a comment.
-            csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(header)
-        csv.writer(file, lineterminator="\n").writerows(rows)
+        # All in quotes, so that no name of a column is taken for a comment.
+        table.to_csv(
+            folder / name, mode="x", header=not name.endswith(LEVELS), index=False, quoting=csv.QUOTE_ALL,
+            lineterminator="\n",
+        )  # fmt: skip

@@ -11,13 +11,12 @@ import pandas as pd
 
 from reidsim.engine.batch.batch_run import run_batch_loaded
 from reidsim.engine.batch.executors import Executor
-from reidsim.engine.batch.executors.serial import SerialExecutor
+from reidsim.engine.batch.executors.choice import SerialExecutor
 from reidsim.engine.cross_play import CrossPlayResult, cross_play_loaded
-from reidsim.engine.cross_play.options import CrossPlayOptions
+from reidsim.engine.cross_play.result import CrossPlayOptions
 from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
-from reidsim.engine.stress.result import StressResult
-from reidsim.engine.stress.run import stress_loaded
+from reidsim.engine.stress.run import StressResult, stress_loaded
 from reidsim.errors import InputError, require_among
 from reidsim.front.adversaries import Amount
 from reidsim.front.arguments import GAME, named_arguments

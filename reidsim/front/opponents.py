@@ -152,8 +152,7 @@ def _section(
     adversary: AnyAdversary, risk: str, populations: dict[str, Population], file: str, argument: str
 ) -> dict[str, Any]:
     """Return how an adversary links and plans, as a scenario file says it."""
-    section: dict[str, Any] = {"risk": adversary.risk or risk}
-    section |= {} if adversary.direction == "record" else {"direction": adversary.direction}
+    section: dict[str, Any] = {"risk": risk, **adversary.links()}
     if isinstance(adversary, Sequential):
         plan = adversary.section()
         if adversary.registry is not None:
@@ -166,13 +165,9 @@ def _section(
         section["planner"] = adversary.planner
     if isinstance(adversary, Random):
         section["rate"] = adversary.rate
-    if adversary.rationality != "perfect":
-        section["rationality"] = adversary.rationality
-    section |= {} if adversary.precision is None else {"precision": adversary.precision}
-    section |= {} if adversary.prospect is None else {"prospect": dict(adversary.prospect)}
     for name in ("knowledge", "stages"):
-        value = getattr(adversary, name)
-        section |= {} if value is None else {name: path_text(value)}
+        if name in section:
+            section[name] = path_text(section[name])
     return section
 
 

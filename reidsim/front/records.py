@@ -18,6 +18,8 @@ from reidsim.tables import sniff_delimiter, text_table
 
 # What the section of an attribute may say besides, when it is given as a mapping.
 _HIERARCHY = "hierarchy"
+# How names of tables of levels end.
+LEVELS = "-levels.csv"
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +151,7 @@ class Records:
                 raise InputError("no hierarchy", source="Records", where=f"argument 'attributes', {name!r}",
                                  expected=f"the key {_HIERARCHY!r}")  # fmt: skip
             plain[name] = plain_name(name, plain.values())
-            levels = f"{prefix}{plain[name]}-levels.csv"
+            levels = f"{prefix}{plain[name]}{LEVELS}"
             section, named = hierarchy_content(keys.pop(_HIERARCHY), levels, f"argument 'attributes', {name!r}")
             attributes[name] = {_HIERARCHY: section, **keys}
             tables.update(named)

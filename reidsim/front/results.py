@@ -17,7 +17,7 @@ from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.release_file import sha256_of
 from reidsim.engine.results import Result
 from reidsim.engine.run_result import RunResult
-from reidsim.engine.stress.result import StressResult
+from reidsim.engine.stress.run import StressResult
 from reidsim.figures.style import policy_name
 from reidsim.front.files import write_given
 from reidsim.games.measures import PUBLISHER_PAYOFF

@@ -7,7 +7,7 @@ from typing import Any
 
 from reidsim.errors import InputError, listed, nearest
 from reidsim.front.arguments import GAME
-from reidsim.scenarios.named_adversaries import WHO_COMES
+from reidsim.scenarios.several_adversaries import WHO_COMES
 
 _PRICES = ("benefit", "loss", "gain", "cost")
 

@@ -8,12 +8,8 @@ from threading import Lock
 import numpy as np
 
 from reidsim.games.contenders import Contenders
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
-from reidsim.releases.strategy_space import Rows
+from reidsim.games.record_game import WITHHELD, WORTH_THREADS, Choice, Constraint, PopulationLinker, RecordGame
 from reidsim.threads import done_in_threads
-
-# Strategies computed before threads wait for each other: whoever is interrupted waits for no more.
-_STRATEGIES_AT_ONCE = 16
 
 
 class _Held:
@@ -25,17 +21,16 @@ class _Held:
         self._best = {name: np.full(n, -np.inf) for name in constraints}
         self.strategies = {name: np.full(n, WITHHELD, dtype=np.int64) for name in constraints}
 
-    def play(self, strategy: int, rows: Rows | None = None) -> None:
-        """Take a strategy where it is better, of all records or those of `rows`."""
-        outcome, here = self._game.outcome(strategy, rows), slice(None) if rows is None else rows
+    def play(self, strategy: int) -> None:
+        """Take a strategy where it is better."""
+        outcome = self._game.outcome(strategy)
         for name, constraint in self._constraints.items():
             best = self._best[name]
-            better = outcome.publisher_payoff > best[here] + self._tie[here]
+            better = outcome.publisher_payoff > best + self._tie
             if constraint.no_attack or constraint.minimum is not None:
-                better &= constraint.allows(self._game.space, strategy, outcome.response.invited, rows)
-            won = better if rows is None else rows[better]
-            best[won] = outcome.publisher_payoff[better]
-            self.strategies[name][won] = strategy
+                better &= constraint.allows(self._game.space, strategy, outcome.response.invited)
+            best[better] = outcome.publisher_payoff[better]
+            self.strategies[name][better] = strategy
 
 
 def backward_induction(
@@ -67,14 +62,12 @@ def backward_induction(
         that are no contenders were compared before.
     """
     n, size = game.n_records, game.space.size
-    if contenders is None or contenders.strategies is None:
+    if contenders is None or contenders.pairs is None:
         held = _of_all_strategies(game, constraints, progress)
+        strategies = {name: np.concatenate([each.strategies[name] for each in held]) for name in constraints}
     else:
-        held = [_Held(game, constraints)]
-        for strategy, rows in contenders.strategies:
-            held[0].play(strategy, rows)
+        strategies = dict.fromkeys(constraints, contenders.best(game))
     evaluated = np.full(n, size, dtype=np.int64)
-    strategies = {name: np.concatenate([each.strategies[name] for each in held]) for name in constraints}
     return {name: Choice(strategies[name], "backward-induction", evaluated, exact=True) for name in constraints}
 
 
@@ -83,9 +76,12 @@ def _of_all_strategies(
 ) -> list[_Held]:
     """Return the best of all strategies, in parts of the records that are played in threads."""
     size = game.space.size
-    parts = game.parts(size)
+    parts = game.parts(in_step=True)
     held = [_Held(part, {name: each.of(rows) for name, each in constraints.items()}) for rows, part in parts]
-    at_once = _STRATEGIES_AT_ONCE if len(held) > 1 else 1
+    at_once = 1
+    if len(held) > 1 and isinstance(game.linker, PopulationLinker):
+        # Until threads wait for each other, so long waits whoever is interrupted.
+        at_once = max(1, min(WORTH_THREADS // game.n_records, game.linker.tables_kept))
     for begin in range(0, size, at_once):
         several = range(begin, min(begin + at_once, size))
         # Of two threads one links ahead while the other plays, so that neither waits for what both need.

@@ -68,23 +68,17 @@ def check_header(
     alone = [label not in {row[level] for row in rest} for level, label in enumerate(first) if level]
     if header and not all(alone):
         level = alone.index(False) + 1
-        raise InputError(
-            "the first row is that of a value, not a header",
-            where="row 1",
-            found=";".join(first),
-            expected=f"names of levels; {first[level]!r} is also a label of that level",
-            hint="leave out header = true",
-        )
+        expected = f"names of levels; {first[level]!r} is also a label of that level"
+        raise _other_row(first, "is that of a value, not a header", expected, "leave out header = true")
     if header or first[0] in used or not rest:
         return
     named = first[0].casefold() in {name.casefold() for name in names} or _VALUE_HEADER.fullmatch(first[0])
     top_is_one = len(first) > 1 and len({row[-1] for row in rest}) == 1
     only_text = not _NUMBER.fullmatch(first[0]) and all(_NUMBER.fullmatch(row[0]) for row in rest)
     if all(alone) and (named or ((top_is_one or only_text) and len(set(first)) == len(first))):
-        raise InputError(
-            "the first row looks like a header, and would count as a value",
-            where="row 1",
-            found=";".join(first),
-            expected=f"a row for a value; no record has {first[0]!r}, and its labels are those of no other row",
-            hint="say header = true",
-        )
+        expected = f"a row for a value; no record has {first[0]!r}, and its labels are those of no other row"
+        raise _other_row(first, "looks like a header, and would count as a value", expected, "say header = true")
+
+
+def _other_row(first: Sequence[str], problem: str, expected: str, hint: str) -> InputError:
+    return InputError(f"the first row {problem}", where="row 1", found=";".join(first), expected=expected, hint=hint)

@@ -18,7 +18,7 @@ from reidsim.file_sizes import require_no_device
 from reidsim.linkage.uniqueness.sample_cells import require_weights
 from reidsim.parquet_sizes import require_parquet_fits
 from reidsim.populations.files import population_metadata
-from reidsim.tables import read_table, require_columns, sniff_delimiter
+from reidsim.tables import read_parquet, read_table, reading_parquet, require_columns, sniff_delimiter
 
 MISSING = 0
 
@@ -148,20 +148,15 @@ def _is_parquet(path: Path) -> bool:
 
 def _parquet_schema(path: Path) -> tuple[pa.Schema, dict[str, Any]]:
     """Return the columns of a file, and what it says of itself."""
-    try:
+    with reading_parquet(path):
         schema = parquet.read_schema(path)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"cannot be read as Parquet: {error}", source=path) from None
     require_distinct("column named twice", schema.names, source=path)
     return schema, population_metadata(schema) or {}
 
 
 def _read_parquet(path: Path, names: list[str]) -> pa.Table:
     require_parquet_fits(path, names)
-    try:
-        table = parquet.read_table(path, columns=names)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"cannot be read as Parquet: {error}", source=path) from None
+    table = read_parquet(path, names)
     if table.num_rows == 0:
         raise InputError("the file has no rows", source=path, expected="at least one")
     return table

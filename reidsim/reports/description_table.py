@@ -37,25 +37,26 @@ def description_tables(description: FileDescription) -> Iterator[Table]:
 
 def _overview(description: FileDescription) -> Table:
     profile = description.profile
-    table = titled_table(description.title or description.path.name, ["", "number"])
-    table.show_header = False
     one, several = _units(description)
-    table.add_row("Records", f"{description.records:,}")
-    if description.people is not None:
-        table.add_row("People", f"{description.people:,}")
-    table.add_row("Cells (combinations that occur)", f"{description.cells:,}")
-    table.add_row(f"Unique {several}", f"{description.uniques:,} ({profile.unique_share:.2%})")
-    table.add_row("Smallest group (k)", f"{profile.smallest:,}")
-    table.add_row(f"Median group size of a {one}", f"{profile.median:,g}")
-    table.add_row("Risk of a uniform guess: highest", f"{profile.highest_risk:.4f}")
-    table.add_row("Risk of a uniform guess: average", f"{profile.average_risk:.4f}")
-    if description.population_size is None:
-        table.caption = (
-            "the file is taken as the population: its uniques are the population's (of a sample, give "
-            "--population-size, or --weight)"
-        )
-    else:
-        table.caption = f"the file is taken as a sample of {description.population_size:,} people"
+    people = {} if description.people is None else {"People": f"{description.people:,}"}
+    facts = {
+        "Records": f"{description.records:,}",
+        **people,
+        "Cells (combinations that occur)": f"{description.cells:,}",
+        f"Unique {several}": f"{description.uniques:,} ({profile.unique_share:.2%})",
+        "Smallest group (k)": f"{profile.smallest:,}",
+        f"Median group size of a {one}": f"{profile.median:,g}",
+        "Risk of a uniform guess: highest": f"{profile.highest_risk:.4f}",
+        "Risk of a uniform guess: average": f"{profile.average_risk:.4f}",
+    }
+    caption = (
+        "the file is taken as the population: its uniques are the population's (of a sample, give --population-size, "
+        "or --weight)"
+        if description.population_size is None
+        else f"the file is taken as a sample of {description.population_size:,} people"
+    )
+    table = titled_table(description.title or description.path.name, ["", "number"], caption, rows=facts.items())
+    table.show_header = False
     return table
 
 
@@ -82,9 +83,9 @@ def _group_sizes(description: FileDescription) -> Table:
 
 
 def _thresholds(description: FileDescription) -> Table:
-    table = titled_table(f"{_units(description)[1].capitalize()} in groups smaller than k", ["k =", *THRESHOLDS])
-    table.add_row("Share", *(f"{description.profile.share_below(k):.2%}" for k in THRESHOLDS))
-    return table
+    title = f"{_units(description)[1].capitalize()} in groups smaller than k"
+    shares = [f"{description.profile.share_below(k):.2%}" for k in THRESHOLDS]
+    return titled_table(title, ["k =", *THRESHOLDS], rows=[["Share", *shares]])
 
 
 def _uniqueness(uniqueness: Uniqueness) -> Table:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
+from reidsim.reports.markdown import table, wrapped
 from reidsim.validation import read_toml
 
 REPRODUCED = "reproduced"
@@ -117,7 +117,8 @@ class Aside:
 
     def markdown(self) -> str:
         """Return what is compared, and how much of it agrees."""
-        return "\n".join([_lines(f"Not counted: {self.how} {_agree(self.entries)}"), "", *_list(self.entries), ""])
+        agree = f"{_reproduced(self.entries)} of {len(self.entries)} numbers agree."
+        return "\n".join([wrapped(f"Not counted: {self.how} {agree}"), "", *_list(self.entries), ""])
 
 
 @dataclass(frozen=True)
@@ -152,21 +153,19 @@ class Ledger:
         """Return the paper's section of the ledger: what does not reproduce, then what does, folded."""
         missed = [entry for entry in self.entries if entry.verdict != REPRODUCED]
         done = [entry for entry in self.entries if entry.verdict == REPRODUCED]
-        lines = [f"## {self.scenario}", "", _lines(f"{self.paper}."), "", _lines(self.how), ""]
+        lines = [f"## {self.scenario}", "", wrapped(f"{self.paper}."), "", wrapped(self.how), ""]
         lines += [f"{self.reproduced} of {len(self.entries)} printed numbers and claims are reproduced.", ""]
         if missed:
             lines += ["Not reproduced:", "", *_list(missed), ""]
         if done:
-            lines += _folded(f"Reproduced: {len(done)} printed numbers and claims", _list(done))
+            # Behind a title that opens it, on the site as on GitHub.
+            title = f"<summary>Reproduced: {len(done)} printed numbers and claims</summary>"
+            lines += ['<details markdown="1">', title, "", *_list(done), "", "</details>", ""]
         return "\n".join([*lines, *(aside.markdown() for aside in self.asides)])
 
 
 def _reproduced(entries: Iterable[Entry]) -> int:
     return sum(entry.verdict == REPRODUCED for entry in entries)
-
-
-def _agree(entries: Sequence[Entry]) -> str:
-    return f"{_reproduced(entries)} of {len(entries)} numbers agree."
 
 
 def compared(scenario: str, paper: str, found: Mapping[str, Computed]) -> Ledger:
@@ -236,9 +235,7 @@ def ledger_page(ledgers: Sequence[Ledger]) -> str:
         "searching for the printed numbers are shown but not counted. Lists give printed→computed, and one value where",
         "both are equal.",
         "",
-        _row(("Scenario", "Paper", "Reproduced", "Not reproduced")),
-        _row(["---"] * 4),
-        *(_summary(ledger) for ledger in ledgers),
+        *table(("Scenario", "Paper", "Reproduced", "Not reproduced"), map(_summary, ledgers)),
         "",
         "This page is the output of",
         "",
@@ -250,10 +247,10 @@ def ledger_page(ledgers: Sequence[Ledger]) -> str:
     return "\n".join(head) + "\n" + "\n".join(ledger.markdown() for ledger in ledgers)
 
 
-def _summary(ledger: Ledger) -> str:
+def _summary(ledger: Ledger) -> tuple[str, ...]:
     missed = len(ledger.entries) - ledger.reproduced
     authors = ledger.paper.partition(",")[0]
-    return _row((f"[{ledger.scenario}](#{ledger.scenario})", authors, str(ledger.reproduced), str(missed)))
+    return f"[{ledger.scenario}](#{ledger.scenario})", authors, str(ledger.reproduced), str(missed)
 
 
 def _list(entries: Iterable[Entry]) -> list[str]:
@@ -263,16 +260,11 @@ def _list(entries: Iterable[Entry]) -> list[str]:
     for entry in entries:
         tables.setdefault(entry.where, []).append(entry)
     items = [
-        _lines(item, indent="  ")
-        for where, table in tables.items()
-        for item in min((_items(where, table, by) for by in (0, 1)), key=lambda items: len(" ".join(items).split()))
+        wrapped(item, indent="  ")
+        for where, rows in tables.items()
+        for item in min((_items(where, rows, by) for by in (0, 1)), key=lambda items: len(" ".join(items).split()))
     ]
     return [*items, *(line for note in notes for line in ("", note))]
-
-
-def _lines(text: str, indent: str = "") -> str:
-    """Return a paragraph in lines of the width of the page, those after the first one indented."""
-    return fill(" ".join(text.split()), 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _noted_once(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
@@ -330,12 +322,3 @@ def _alike(texts: Sequence[Sequence[str]]) -> list[str]:
     longest = min(map(len, texts)) - 1
     same = takewhile(lambda words: len(set(words)) == 1, list(zip(*texts, strict=False))[:longest])
     return [words[0] for words in same]
-
-
-def _folded(title: str, lines: Iterable[str]) -> list[str]:
-    """Return lines of Markdown behind a title that opens them, on the site as on GitHub."""
-    return ['<details markdown="1">', f"<summary>{title}</summary>", "", *lines, "", "</details>", ""]
-
-
-def _row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -22,7 +22,7 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import play
 from reidsim.kinds.tables.record_figures import strategy_table
-from reidsim.kinds.tables.record_measures import search_deviation
+from reidsim.kinds.tables.results import search_deviation
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.reports.ledger import Computed, Found, Ledger, compared
 from reidsim.scenarios.load import load_scenario

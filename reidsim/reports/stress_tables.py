@@ -10,7 +10,7 @@ from rich.table import Table
 
 from reidsim.engine.results import measures_told
 from reidsim.engine.stress.outcomes import outputs_among
-from reidsim.engine.stress.result import StressResult
+from reidsim.engine.stress.run import StressResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure
 from reidsim.reports.terminal_table import titled_table
@@ -51,54 +51,47 @@ def _sensitivity(indices: pd.DataFrame, title: str, measures: Mapping[str, Measu
     for output, rows in indices.groupby("output", sort=False):
         policies = rows["policy"].unique()
         heading = f"{title}: {measures[str(output)].in_text}"
-        table = titled_table(heading, ["", *policies], f"{first} ({second}){_MEANINGS[method]}")
         wide = rows[rows["other"] == ""].pivot(index=["index", "parameter"], columns="policy", values="value")
-        for parameter in rows["parameter"].unique():
-            shown = _index if method == "sobol" else _number
-            pairs = [
-                (wide.loc[(first, parameter), policy], wide.loc[(second, parameter), policy]) for policy in policies
-            ]
-            cells = [f"{shown(one)} ({shown(other)})" for one, other in pairs]
-            table.add_row(str(parameter), *cells)
-        yield table
+        texts = wide[policies].map(_index if method == "sobol" else _number)
+        cells = texts.loc[first] + " (" + texts.loc[second] + ")"
+        shown = [[str(parameter), *cells.loc[parameter]] for parameter in rows["parameter"].unique()]
+        yield titled_table(heading, ["", *policies], f"{first} ({second}){_MEANINGS[method]}", rows=shown)
 
 
 def _robustness(robustness: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> Iterator[Table]:
     points = int(robustness["points"].iloc[0])
     caption = f"{measures[PUBLISHER_PAYOFF.column].in_text} over {points:,} points; * best by this criterion"
-    table = titled_table(f"{title}: robustness", ["", *_ROBUSTNESS.values()], caption)
+    rows = []
     for row in robustness.to_dict("records"):
         cells = []
         for column in _ROBUSTNESS:
             value = row[column]
             text = "-" if pd.isna(value) else f"{value:.0%}" if column == "share_best" else f"{value:,.2f}"
             cells.append(text + ("*" if column in _BEST and row[_BEST[column]] else ""))
-        table.add_row(str(row["policy"]), *cells)
-    yield table
+        rows.append([str(row["policy"]), *cells])
+    yield titled_table(f"{title}: robustness", ["", *_ROBUSTNESS.values()], caption, rows=rows)
 
 
 def _boxes(boxes: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> Iterator[Table]:
     output = measures[str(boxes["output"].iloc[0])]
     columns = ("policy", "bad points", "box", "coverage", "density")
     heading = f"{title}: where {output.in_text} is bad"
-    table = titled_table(heading, columns, "boxes of a classification tree", left=("box",))
+    shown = []
     for (policy, number), rows in boxes.groupby(["policy", "box"], sort=False):
-        first = rows.iloc[0]
         words = "none" if number == 0 else " and ".join(bound_in_words(row) for row in rows.to_dict("records"))
-        table.add_row(
-            str(policy), _share(first["share_bad"]), words, _share(first["coverage"]), _share(first["density"])
-        )
-    yield table
+        bad, coverage, density = rows.iloc[0][["share_bad", "coverage", "density"]].map(_share)
+        shown.append([str(policy), bad, words, coverage, density])
+    yield titled_table(heading, columns, "boxes of a classification tree", ("box",), shown)
 
 
 def _guarantee(guarantee: pd.DataFrame, title: str, _: Mapping[str, Measure]) -> Iterator[Table]:
     columns = ("policy", "safe records", "parameter", "believed", "breaking", "error")
-    caption = "first value at which a record taken for safe is worth an attack"
-    table = titled_table(f"{title}: errors that break a promise", columns, caption, left=("parameter",))
-    for row in guarantee.to_dict("records"):
-        numbers = [_number(row[column]) for column in ("believed", "breaking", "error")]
-        table.add_row(row["policy"], _share(row["share_safe"]), row["parameter"], *numbers)
-    yield table
+    caption = "first value at which attacking a record believed safe pays"
+    rows = [
+        [row["policy"], _share(row["share_safe"]), row["parameter"], *(_number(row[column]) for column in columns[3:])]
+        for row in guarantee.to_dict("records")
+    ]
+    yield titled_table(f"{title}: errors that break the guarantee", columns, caption, ("parameter",), rows)
 
 
 def bound_in_words(bound: Mapping[Hashable, Any]) -> str:

@@ -12,8 +12,8 @@ from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure, measures_among
 from reidsim.reports.sweep_tables import sweep_tables
 from reidsim.reports.terminal_table import columns_that_fit, text_with_interval, titled_table
+from reidsim.scenarios.asked import GAIN, LOSS, gain_goes_with_loss
 from reidsim.scenarios.people import counted_units
-from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
 
 _SHORTEST_VALUE = 8
 _SHORTEST_INTERVAL = 17
@@ -95,9 +95,9 @@ def _table(
     has_intervals = half_widths is not None and not half_widths.isna().all(axis=None)
     caption = f"means over all {units[1]}" + (f"; payoffs per {units[0]}" if has_payoffs else "")
     caption += "\n± half-width of the 95% confidence interval" if has_intervals else ""
-    table = titled_table(title, ["", *summary.index], caption)
+    rows = []
     for column, measure in measures.items():
         halves = [None] * len(summary) if half_widths is None else half_widths.loc[summary.index, column]
         values = [text_with_interval(measure, value, half) for value, half in zip(summary[column], halves, strict=True)]
-        table.add_row(measure.label, *values)
-    return table
+        rows.append([measure.label, *values])
+    return titled_table(title, ["", *summary.index], caption, rows=rows)

@@ -65,10 +65,8 @@ def sweep_tables(
         heading = measure.label if len(block.keys) > 1 else f"{measure.label} by {next(iter(block.keys))}"
         left += max(0, len(block.means) - _MOST_POINTS)
         for columns, rows in _laid_out(block):
-            table = titled_table(heading if tables else f"{title}\n{heading}", columns, left=list(block.keys))
-            for row in rows:
-                table.add_row(*row)
-            tables.append(table)
+            shown = heading if tables else f"{title}\n{heading}"
+            tables.append(titled_table(shown, columns, left=list(block.keys), rows=rows))
     caption = "means, with the half-width of their 95% interval where it fits; " if repeated else ""
     tables[-1].caption = f"{caption}other measures in statistics.parquet" + (
         f", as {left:,} more points" if left else ""

@@ -27,11 +27,19 @@ def columns_that_fit(first: int, widths: Iterable[int]) -> Iterator[slice]:
     yield slice(start, None)
 
 
-def titled_table(title: str, columns: Iterable[object], caption: str = "", left: Collection[str] = ("",)) -> Table:
-    """Return a table without rows: the first column and those named in `left` hold words, the others numbers."""
+def titled_table(
+    title: str,
+    columns: Iterable[object],
+    caption: str = "",
+    left: Collection[str] = ("",),
+    rows: Iterable[Iterable[str | Text]] = (),
+) -> Table:
+    """Return a table: the first column and those named in `left` hold words, the others numbers."""
     table = Table(title=Text(title), title_justify="left", caption=caption or None, caption_justify="left")
     for number, column in enumerate(map(str, columns)):
         table.add_column(column, justify="right" if number and column not in left else "left", no_wrap=not number)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 

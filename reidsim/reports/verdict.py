@@ -173,7 +173,7 @@ def _robust(tables: Mapping[str, pd.DataFrame], unit: str, name: Callable[[str],
     mean, worst, regret = table["mean_payoff"], table["worst_payoff"], table["largest_regret"]
     return (
         f"Over {int(table['points'].iloc[0]):,} points of uncertain values {name(str(mean.idxmax()))} pays most on "
-        f"average, {mean.max():,.2f} per {unit}. {name(str(worst.idxmax()))} pays most where values are worst, "
+        f"average, {mean.max():,.2f} per {unit}. {name(str(worst.idxmax()))} has the best worst case, "
         f"{worst.max():,.2f}; {name(str(regret.idxmin()))} is never more than {regret.min():,.2f} below the best."
     )
 
@@ -198,7 +198,7 @@ def _breaking(tables: Mapping[str, pd.DataFrame], name: Callable[[str], str]) ->
         return ""
     row = rows[0]
     return (
-        f"What {name(str(row['policy']))} promises breaks first where {row['parameter']} is {row['breaking']:,.4g} "
+        f"The guarantee of {name(str(row['policy']))} fails first where {row['parameter']} is {row['breaking']:,.4g} "
         f"instead of {row['believed']:,.4g}."
     )
 
@@ -232,8 +232,8 @@ def told_by(result: Result, name: Callable[[str], str] = str) -> str:
         return ""
     # What plays and tests others is not waited for by a run.
     from reidsim.engine.cross_play import CrossPlayResult
-    from reidsim.engine.stress.result import StressResult
-    from reidsim.reports.cross_play_table import cross_play_verdict
+    from reidsim.engine.stress.run import StressResult
+    from reidsim.reports.cross_play_tables import cross_play_verdict
 
     if isinstance(result, CrossPlayResult):
         return "\n".join(cross_play_verdict(result))

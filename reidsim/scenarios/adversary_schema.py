@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from reidsim.errors import InputError, listed, nearest, require_distinct
-from reidsim.scenarios.amounts import Money
+from reidsim.scenarios.amounts import Count, Money, Share, Text
 from reidsim.scenarios.equipment_schema import EquipmentSection, refuse_knowledge_held
 from reidsim.scenarios.rationality_schema import RationalitySection
 from reidsim.validation import Section
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 Risk = Literal["prosecutor", "journalist", "sample"]
 # Who is this row, which row is this person, or the worse of both.
 Direction = Literal["record", "person", "both"]
-Share = Annotated[float, Field(ge=0, le=1)]
 
 # Planners of the package; any other is an object of a module, or an entry point of an installed package.
 PLANNERS = ("one-shot", "fmdp", "always", "never", "random")
@@ -87,9 +86,7 @@ class SequentialSection(Section):
     access_cost: Money = Field(default=0.0, description="C_d: price of access to the registry")
     link_cost: Money = Field(default=0.0, description="C_l: cost of linking the record")
     penalty: Money = Field(default=0.0, description="C_p: fine for a detected exploit")
-    max_penalties: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="n_f: most fines; every time if not given"
-    )
+    max_penalties: Count | None = Field(default=None, description="n_f: most fines; every time if not given")
     detection_intercept: float = Field(
         default=-4.59, description="h0: exploit j, from 0, is detected with probability 1/(1 + exp(-(h0 + h1 j)))"
     )
@@ -167,7 +164,7 @@ class AdversarySection(PlannerSection):
         default=None,
         description='knowledge recipe (name or file), such as `"tennessee-voters"`; knows everything if not given',
     )
-    stages: Annotated[str, Field(min_length=1)] | None = Field(
+    stages: Text | None = Field(
         default=None,
         description="path of an attack recipe: attributes are inferred before linking",
     )

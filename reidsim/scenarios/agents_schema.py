@@ -8,11 +8,9 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed, nearest
-from reidsim.scenarios.amounts import Money
+from reidsim.scenarios.amounts import Money, Share
 from reidsim.scenarios.equipment_schema import Positive
 from reidsim.validation import Section
-
-Share = Annotated[float, Field(ge=0, le=1)]
 
 # Overlaps of attacks are counted by sets of adversaries.
 _MOST_ADVERSARIES = 10
@@ -72,7 +70,7 @@ class ParticipationSection(Section):
         default=1.0, description="standard deviation of the logarithm of harm"
     )
     expected_risk: Share = Field(default=0.0, description="initially expected probability of re-identification")
-    learning_rate: Share = Field(default=0.2, description="weight of the latest round in what they expect")
+    learning_rate: Share = Field(default=0.2, description="weight of the latest round in expectations")
     hears: Share = Field(default=1.0, description="probability of hearing of a round's re-identifications")
 
 
@@ -94,9 +92,7 @@ class AgentsSection(Section):
         default="holdings",
         description="whether the publisher foresees what adversaries hold, or also what they will buy and can afford",
     )
-    tolerance: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.001, description="smallest change of a belief that makes the publisher replan"
-    )
+    tolerance: Share = Field(default=0.001, description="smallest change of a belief that makes the publisher replan")
     remembers: bool = Field(
         default=True,
         description="whether adversaries keep earlier releases",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,17 +15,17 @@ from reidsim.games.defenders.defender import record_game_of
 from reidsim.games.record_game import RecordGame
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import (
-    NOTHING_SOLD,
+    check_accuracy,
+    drawn_planner,
     economics_of,
     expected_fine,
-    outlays_of,
+    linker_of,
     profile_of,
     rules_of,
     section_of,
     sequential_rules,
     types_of,
 )
-from reidsim.scenarios.agents_equipment import check_accuracy, drawn_planner, linker_of
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.policy import require_by_agents
 from reidsim.scenarios.schema import BeliefsSection
@@ -106,13 +106,8 @@ def _profile(
     drawn = [drawn_planner(section, economics_of(section, e, agents), study.scenario.seed, agents) for e in both]
     equip = _Equip(section, record_game_of(world.truth), record_game_of(world.belief), (drawn[0], drawn[1]))
     check_accuracy(section, equip(frozenset(), 1.0).adversary, where)
-    true, believed = (
-        profile_of(name, section, economics, agents, equip, NOTHING_SOLD, **outlays_of(means.adversary))
-        for economics, means in zip(
-            both, (equip(frozenset(), 1.0), equip(frozenset(), 1.0, believed=True)), strict=True
-        )
-    )
-    return replace(true, believed=believed)
+    planners = (equip(frozenset(), 1.0, believed=believed).adversary for believed in (False, True))
+    return profile_of(name, section, agents, equip, zip(both, planners, strict=True))
 
 
 def _study_against(study: Study[Any], agents: AgentsSection, section: WeightedSection) -> Study[Any]:
@@ -132,4 +127,4 @@ def _study_against(study: Study[Any], agents: AgentsSection, section: WeightedSe
             "cost": None if section.cost is not None or beliefs.cost is None else beliefs.cost + fine,
         }
         update["beliefs"] = beliefs.model_copy(update=believed)
-    return study.with_loaded(replace(study.loaded, scenario=scenario.model_copy(update=update)))
+    return study.with_loaded(study.loaded.with_sections(**update))

@@ -1,20 +1,27 @@
-"""What a kind shows of itself: figures, values that the page in the browser changes, and words of `reidsim explain`."""
+"""What a kind shows of itself and can be asked for: figures, sliders, words of `reidsim explain`, points, files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
-from types import MappingProxyType
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from reidsim.measures import Measure
+from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.study import AnalysisTables
+from reidsim.scenarios.study import AmountPoints, AnalysisTables
+from reidsim.tables import read_table
+from reidsim.validation import read_toml
 from reidsim.wording import Code, Sentence
 
 if TYPE_CHECKING:
@@ -105,14 +112,18 @@ class Faces:
 
     Attributes
     ----------
-    captions : mapping of str to str
-        What its own figures and tables show, by their names; see `reidsim.reports.page.captions`.
     drawn_by : str
         The module whose functions `run_figures` and `sweep_figures`, if it has them, draw what is its own; or none.
     """
 
-    captions: Mapping[str, str] = MappingProxyType({})
     drawn_by: str = ""
+
+    @cached_property
+    def captions(self) -> Mapping[str, str]:
+        """What its own figures and tables show, by their names, as the file ``captions.toml`` beside it says."""
+        file = getattr(sys.modules[type(self).__module__], "__file__", None)
+        path = None if file is None else Path(file).with_name("captions.toml")
+        return {} if path is None or not path.is_file() else read_toml(path)
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
         """Yield what a run was asked, in sentences of its report: against whom, and at what prices, where it says."""
@@ -172,3 +183,159 @@ class Faces:
     def decision(self, scenario: Any) -> str:
         """Say what whoever shares the records decides in a round; empty if it is the release of each record."""
         return ""
+
+
+class ManyPoints:
+    """Whether points of a sweep, or amounts of money, take less than a run each; see `Kind`."""
+
+    def amounts_at_once(self, scenario: Any, keys: Sequence[str]) -> bool:
+        """Tell whether points of these keys take milliseconds each, by `amount_points`."""
+        return False
+
+    def plans_under_amounts(self, scenario: Any) -> bool:
+        """Tell whether studies of a scenario have `amount_points`."""
+        return False
+
+    def amount_points(self, study: Any) -> AmountPoints | None:
+        """Return what plans a study under any amounts of money; None if the kind cannot."""
+        return None
+
+    def takes_best(self, scenario: Any, policy: str) -> bool:
+        """Tell whether a policy takes the best of plans that are the same whatever sharing brings and costs."""
+        return False
+
+    def largest_group(self, study: Any) -> int | None:
+        """Return among how many people a record may hide, where attacks depend on that whole number alone; else None.
+
+        An attack then pays if the gain, divided by the number of people, exceeds the cost.
+        """
+        return None
+
+    def points_at_once(self, scenario: Any, keys: Sequence[str]) -> int:
+        """Return how many points of these keys are best solved together; 1 if each is on its own."""
+        return 1
+
+
+@dataclass(frozen=True)
+class Portions:
+    """How a study is cut down.
+
+    Parameters
+    ----------
+    units : int
+        Of work, in which the time of a run is linear: rows of games that are solved one by one, for instance.
+    study_of : callable
+        Returns the study of some of them, `least` to `units`, of which nothing has been computed.
+    least : int
+        Fewer cannot be played.
+    """
+
+    units: int
+    study_of: Callable[[int], Any]
+    least: int = 1
+
+
+class CutDown:
+    """Whether the studies of a kind can be cut down; they cannot, if it does not say so."""
+
+    def portions(self, study: Any) -> Portions | None:
+        """Return how a study is cut down to tell the time that it takes; None if its time cannot be told from less."""
+        return None
+
+
+@dataclass(frozen=True)
+class HierarchyFile:
+    """A file that says by which labels the values of an attribute are released.
+
+    Parameters
+    ----------
+    path : str
+        As the scenario names it, from its folder.
+    delimiter : str
+    header : bool
+        Whether its first row names the levels.
+    """
+
+    path: str
+    delimiter: str = ";"
+    header: bool = False
+
+
+@dataclass(frozen=True)
+class SharedColumns:
+    """Which columns of the file of records are quasi-identifiers, and what is promised of them.
+
+    Parameters
+    ----------
+    column_of : mapping of str to str
+        Column of each attribute.
+    delimiter : str
+        Between columns of the file.
+    header : bool
+        Whether the file names its columns; else they are numbered from 1, and shared under the attributes' names.
+    hierarchies : mapping of str to HierarchyFile
+        Of attributes whose labels stand in a file.
+    stars : frozenset of str
+        Attributes of which a value that reads like a suppressed one has another name when it is shared.
+    person : str, optional
+        Column that says whose record each is; everybody has one, if not given.
+    counts_release : bool
+        Whether success probabilities are those of an adversary who knows who is in the file, and every
+        quasi-identifier of everybody in it, so that counts in the file must not exceed them.
+    """
+
+    column_of: Mapping[str, str]
+    delimiter: str = ","
+    header: bool = True
+    hierarchies: Mapping[str, HierarchyFile] | None = None
+    stars: frozenset[str] = frozenset()
+    person: str | None = None
+    counts_release: bool = True
+
+
+class RecordSharing:
+    """The part of a kind of scenario that says how its records are shared.
+
+    A kind that names its `release_file` is shared as it stands: each name in the scenario's ``attributes`` is a column
+    of the file and, as released, a column of the table of records.
+    """
+
+    def release_file(self, scenario: Any) -> str | None:
+        """Return the file whose records a scenario shares, as the scenario names it; None if they have none."""
+        return None
+
+    def shared_columns(self, scenario: Any) -> SharedColumns:
+        """Say which columns of that file are quasi-identifiers.
+
+        Raises
+        ------
+        InputError
+            If the records as shared are not those of the file.
+        """
+        person = getattr(getattr(scenario, "release", None), "person", None)
+        return SharedColumns({str(name): str(name) for name in getattr(scenario, "attributes", ())}, person=person)
+
+    def read_records(self, scenario: Any, path: Path) -> pd.DataFrame:
+        """Read all columns of that file, values as they are."""
+        return read_table(path, trim=False)
+
+    def true_values(self, scenario: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+        """Return the attributes' columns of a file, values as they would be released without generalization."""
+        columns = self.shared_columns(scenario).column_of
+        return pd.DataFrame({name: frame[column].str.strip() for name, column in columns.items()})
+
+    def released_values(self, scenario: Any, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
+        """Return an attribute as a policy releases it, ``*`` where it is suppressed.
+
+        Parameters
+        ----------
+        scenario : ScenarioHead
+        records : DataFrame
+            The policy's rows of the table of records.
+        attribute : str
+        """
+        return records[attribute].astype("str").mask(records[attribute].isna(), SUPPRESSED)
+
+    def is_shared(self, records: pd.DataFrame) -> NDArray[np.bool_]:
+        """Tell which rows of the table of records are shared at all, shape (n_records,)."""
+        return (records["strategy"].astype("str") != "withheld").to_numpy()

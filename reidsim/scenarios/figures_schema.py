@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from reidsim.scenarios.amounts import Money
+from reidsim.scenarios.amounts import Count, Money
 from reidsim.validation import Section
 
 
@@ -18,9 +18,7 @@ class AttackChanges(Section):
     access_cost: Money | None = Field(default=None, description="in place of the scenario's value")
     link_cost: Money | None = Field(default=None, description="in place of the scenario's value")
     penalty: Money | None = Field(default=None, description="in place of the scenario's value")
-    max_penalties: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="in place of the scenario's value"
-    )
+    max_penalties: Count | None = Field(default=None, description="in place of the scenario's value")
     detection_intercept: float | None = Field(default=None, description="in place of the scenario's value")
     detection_slope: float | None = Field(default=None, description="in place of the scenario's value")
     prior: Annotated[float, Field(gt=0, le=1)] | None = Field(
@@ -34,9 +32,9 @@ class AttackChanges(Section):
 class FileAttackSection(Section):
     """All records attacked by one adversary who pays for access once."""
 
-    budget: Annotated[int, Field(ge=1)] | None = Field(default=None, description="most exploits; no limit if not given")
+    budget: Count | None = Field(default=None, description="most exploits; no limit if not given")
     draws: Annotated[int, Field(ge=2)] = Field(
-        default=1000, description="draws of who is where, to value the plan within the budget"
+        default=1000, description="random draws that value the plan within the budget"
     )
 
 
@@ -61,7 +59,7 @@ class SequentialFiguresSection(Section):
 
 
 class FiguresSection(Section):
-    """What a run computes and draws besides the policies."""
+    """Further tables and figures of a run."""
 
     strategies: dict[str, str] | None = Field(
         default=None,

@@ -14,6 +14,7 @@ from typing import Any
 
 from reidsim.errors import InputError, listed
 from reidsim.overrides import value_if_any
+from reidsim.validation import read_toml
 
 
 @dataclass(frozen=True)
@@ -43,58 +44,10 @@ class FormerKey:
 
 
 _NOTHING = object()
-
+_TOLD = read_toml(Path(__file__).with_suffix(".toml"))
 # Values of the key ``game`` that scenarios used to have, and what to write instead.
-FORMER_GAMES = {
-    "record-level": 'game = "tables", or nothing: records and whole tables are of one kind',
-    "full-domain": (
-        'game = "tables", publisher.unit = "table"; to get the same as before also publisher.safe_class = "above", and '
-        'adversary.risk = "prosecutor" where no risk was given'
-    ),
-}
-
-# The longer path comes first where one key is below another.
-FORMER_KEYS: tuple[FormerKey, ...] = (
-    FormerKey("tables", "analysis.strategies", "figures.strategies"),
-    FormerKey(
-        "tables",
-        "analysis.maps",
-        instead="a [sweep] over economics.benefit and economics.loss, as wan2015-map",
-    ),
-    FormerKey("tables", "analysis.lines", instead="a [sweep] of payoff parameters one at a time, as wan2015-sweep"),
-    FormerKey(
-        "tables",
-        "analysis.search_deviation",
-        instead='a [sweep] with publisher.solver = "lattice-search", as wan2015-search',
-    ),
-    FormerKey(
-        "tables",
-        "analysis.sequential.thresholds",
-        instead="a [sweep] of the adversary's keys, as xia2015-sweep",
-    ),
-    FormerKey("tables", "analysis.sequential.runtimes", instead="benchmarks/fmdp.py of the source"),
-    FormerKey("tables", "analysis.sequential", "figures.sequential"),
-    FormerKey("tables", "analysis.nodes", "figures.nodes"),
-    FormerKey(
-        "tables", "analysis.curves", instead="a [sweep] over a payoff parameter and beliefs.risk, as prasser2017-sweep"
-    ),
-    FormerKey(
-        "tables",
-        "analysis.runtimes",
-        instead="a [sweep] over a payoff parameter and publisher.prune, as prasser2017-runtimes",
-    ),
-    FormerKey("masking", "analysis.search_path", "figures.search_path"),
-    FormerKey(
-        "masking", "analysis.lines", instead="a [sweep] of keys that change one at a time, as wan2021-sensitivity"
-    ),
-    FormerKey("masking", "stress.lines", instead="`reidsim run` of a scenario with a [sweep], as wan2021-sensitivity"),
-    FormerKey("tables", "agents.resources", "resources"),
-    FormerKey("masking", "agents.resources", "resources"),
-    FormerKey("tables", "agents.types", "adversaries"),
-    FormerKey("masking", "agents.types", "adversaries"),
-    FormerKey("risk", "analysis.settings", "figures.settings"),
-    *(FormerKey(game, "analysis", "figures") for game in ("tables", "masking", "risk")),
-)
+FORMER_GAMES: dict[str, str] = _TOLD["games"]
+FORMER_KEYS = tuple(FormerKey(game, key, **told) for game, keys in _TOLD["keys"].items() for key, told in keys.items())
 
 
 def former_keys(content: Mapping[str, Any], game: str) -> list[FormerKey]:

@@ -11,19 +11,21 @@ recipe or module of this name:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from pydantic import BaseModel
 
 from reidsim.adversaries.response import Adversary
+from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError
 from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.releases.strategy_space import Floats
@@ -31,7 +33,11 @@ from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.asked import section
 from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.parts import told_in_a_line
+from reidsim.scenarios.policy import Policy
 from reidsim.validation import Section, validated
+
+if TYPE_CHECKING:
+    from reidsim.scenarios.load import LoadedScenario
 
 Given = Mapping[str, Any]
 Amount = float | Floats
@@ -83,24 +89,43 @@ def _unplanned(section: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in section.items() if key not in ("planner", "rate")}
 
 
-def given_table(given: Given, name: str) -> pd.DataFrame:
-    """Return a given table of text."""
-    table = given[name]
-    assert isinstance(table, pd.DataFrame)  # noqa: S101 - as whoever gave it made sure, said for the type checker
-    return table
+def people_named(name: str, loaded: LoadedScenario[Any], **made: Any) -> Population:
+    """Return the people that a scenario names: given, bundled, or those of a recipe file; see `load_population`.
+
+    Raises
+    ------
+    InputError
+        If there are none of this name, or their recipe cannot be used.
+    """
+    if name in loaded.given:
+        population: Population = loaded.given[name]
+        return population
+    return load_population(resolve(name, "populations", "population", base=loaded.folder), **made)
 
 
-def given_population(given: Given, name: str) -> Population:
-    """Return a given population."""
-    population = given[name]
-    assert isinstance(population, Population)  # noqa: S101 - as above
-    return population
+def table_named(
+    name: str, loaded: LoadedScenario[Any], where: str, read: Callable[[Path], pd.DataFrame]
+) -> tuple[Path, pd.DataFrame]:
+    """Return where the table is that a scenario names at a key, and its rows: given, or read from its file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be used; names the key where no place in the file is told.
+    """
+    if name in loaded.given:
+        return Path(name), loaded.given[name]
+    path = data_file(name, loaded.folder, "scenarios")
+    try:
+        return path, read(path)
+    except InputError as error:
+        raise error if error.where else error.located(where=where) from None
 
 
 def table_rows(section: Table, folder: Path, given: Given) -> list[list[str]]:
     """Return the rows of the table of a hierarchy: given, or read from its file."""
     if section.file in given:
-        rows: list[list[str]] = given_table(given, section.file).to_numpy().tolist()
+        rows: list[list[str]] = given[section.file].to_numpy().tolist()
         return rows
     return read_hierarchy_rows(folder / section.file, delimiter=section.delimiter)
 
@@ -210,3 +235,27 @@ def _with(section: Section | None, values: Mapping[str, Any], name: str, source:
             raise InputError("unknown key", source=source, where=f"{name}.{key}", expected="a game that has this key")
     assert section is not None  # noqa: S101 - there is a value
     return section.model_copy(update=dict(values))
+
+
+if TYPE_CHECKING:
+    from reidsim.games.defenders.defender import Defender
+
+P = TypeVar("P", bound=Policy)
+
+
+def policy_among(policies: Mapping[str, P], made: type[P], name: str, where: str) -> P:
+    """Return a policy by its name; any that is not among these is of a user's module or an installed package."""
+    if name in policies:
+        return policies[name]
+    return made(name, name, "a policy of one's own", own_defender(name, where), by_agents=False)
+
+
+def own_defender(name: str, where: str) -> Callable[[Any, int], Defender]:
+    """Return what makes the defender of somebody's own policy, of a study and the number of a draw."""
+
+    def defender(study: Any, draw: int) -> Defender:
+        given = study.loaded.given
+        part = given[name] if name in given else study.loaded.part("policies", name, where)
+        return made_policy(part, name, where)
+
+    return defender

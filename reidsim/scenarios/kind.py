@@ -21,12 +21,9 @@ from reidsim.errors import InputError
 from reidsim.games.measures import MEASURES
 from reidsim.measures import Measure, columns_of
 from reidsim.random_streams import nested_stream
-from reidsim.scenarios.faces import Faces
-from reidsim.scenarios.many_points import ManyPoints
+from reidsim.scenarios.faces import CutDown, Faces, ManyPoints, RecordSharing
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy
-from reidsim.scenarios.portions import CutDown
-from reidsim.scenarios.record_sharing import RecordSharing
 from reidsim.scenarios.study import (
     AnalysisTables,
     DroppedColumns,
@@ -47,7 +44,7 @@ if TYPE_CHECKING:
     from reidsim.games.record_game import Choice
     from reidsim.games.reidentified import Reidentified
     from reidsim.scenarios.load import LoadedScenario
-    from reidsim.scenarios.opponents import Opponents
+    from reidsim.scenarios.opponents import OpponentOptions, Opponents
     from reidsim.scenarios.schema import ScenarioHead
 
 
@@ -120,7 +117,7 @@ class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
 
     def policy(self, name: str) -> Policy:
         """Return a policy by its name; any that the kind does not have is somebody's own."""
-        from reidsim.scenarios.own_policies import policy_among
+        from reidsim.scenarios.given import policy_among
 
         return policy_among(self.policies, Policy, name, f"{self.decider}.policies")
 
@@ -199,6 +196,7 @@ class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
         InputError
             If a policy cannot be played.
         """
+        self.require_playable(study, draw)
         world, outcomes = study.world(draw), {}
         names = self.policies_of(study.scenario) if policies is None else tuple(policies)
         for number, name in enumerate(names):
@@ -210,6 +208,9 @@ class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
             found = self.outcome(study, world, defender, choice)
             outcomes[name] = PolicyOutcome(found, choice, time.perf_counter() - begun)
         return outcomes
+
+    def require_playable(self, study: Any, draw: int) -> None:
+        """Check that a study's policies can be played in a draw; an `InputError` if one cannot."""
 
     def outcome(self, study: Any, world: World, defender: Defender, choice: Choice) -> Equilibrium:
         """Return what comes of a choice in the true game."""
@@ -312,20 +313,14 @@ class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
 
     # Cross-play
 
-    def opponents(
-        self, study: Any, *, knowledge: str | None = None, stages: str | None = None, rate: float = 0.5, draw: int = 0
-    ) -> tuple[Any, Opponents]:
+    def opponents(self, study: Any, options: OpponentOptions, draw: int = 0) -> tuple[Any, Opponents]:
         """Return the adversaries that can play in a scenario, and the study on whose rows they all play.
 
         Parameters
         ----------
         study : Study
-        knowledge : str, optional
-            Knowledge recipe; that of the scenario, if not given.
-        stages : str, optional
-            Absolute path of an attack recipe; that of the scenario, if not given.
-        rate : float
-            Probability of an attack of the random adversary.
+        options : OpponentOptions
+            Paths are absolute.
         draw : int
             Of the study.
 
@@ -336,12 +331,12 @@ class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
         """
         from reidsim.scenarios.opponents import opponents_by_planner
 
-        return study, opponents_by_planner(study, knowledge=knowledge, stages=stages, rate=rate, draw=draw)
+        return study, opponents_by_planner(study, options, draw)
 
     def opponent_types(self, study: Any, draw: int = 0) -> Opponents:
         """Return adversaries with what they hold and may buy in rounds, and what may be planned on of several."""
         from reidsim.scenarios.agents import are_equipped
-        from reidsim.scenarios.opponent_types import ideas_of_several, types_of_setting
+        from reidsim.scenarios.opponents import ideas_of_several, types_of_setting
 
         if not are_equipped(study.scenario):
             return ideas_of_several(study, draw)

@@ -1,4 +1,4 @@
-"""From a scenario's name or file, and overrides, to a validated scenario."""
+"""From a scenario's name or file, and overrides, to a validated scenario, and the parts of one's own that it names."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from reidsim.bundled import BUNDLED, resolve
 from reidsim.errors import InputError, locating
 from reidsim.overrides import merged, override, validated_after, value_if_any
-from reidsim.scenarios.adversary_schema import names_object
+from reidsim.scenarios.adversary_schema import PLANNERS, names_object
 from reidsim.scenarios.former_keys import FORMER_GAMES, refuse_former
 from reidsim.scenarios.given import validated_with
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.origins import origins_of
-from reidsim.scenarios.own_parts import OwnPart, own_parts_of
 from reidsim.scenarios.parts import Group, load_part, made_by, refuse_code
-from reidsim.scenarios.registry import DEFAULT_KIND, kind_named, made_kind
+from reidsim.scenarios.registry import DEFAULT_KIND, is_of_package, kind_named, kind_of, made_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import read_toml
 
@@ -141,6 +140,10 @@ class LoadedScenario(Generic[S_co]):
     def folder(self) -> Path:
         """Where relative paths of the scenario start."""
         return self.path.parent
+
+    def with_sections(self, **sections: object) -> Self:
+        """Return the scenario with other sections, which are not validated; its content stays."""
+        return replace(self, scenario=self.scenario.model_copy(update=sections))
 
     def with_content(self, content: dict[str, Any]) -> LoadedScenario[S_co]:
         """Return the scenario of the same kind with other content, validated; what was given in memory stays.
@@ -305,3 +308,37 @@ def _absolute(key: str, value: object, folder: Path) -> object:
     if any(fnmatchcase(key, pattern) for pattern in patterns):
         return str((folder / text).absolute())
     return value
+
+
+class OwnPart(NamedTuple):
+    """An adversary, policy or kind of an installed package, of a user's module, or given in memory.
+
+    Parameters
+    ----------
+    group : {"adversaries", "policies", "kinds"}
+    name : str
+        As the scenario names it.
+    where : str
+        The key that names it.
+    """
+
+    group: Group
+    name: str
+    where: str
+
+
+def own_parts_of(scenario: ScenarioHead) -> tuple[OwnPart, ...]:
+    """Return the parts of a scenario that do not come with the package, each name once."""
+    found: dict[str, OwnPart] = {}
+    kind = kind_of(scenario)
+    game = str(getattr(scenario, "game", kind.name))
+    if not is_of_package(game):
+        found[game] = OwnPart("kinds", game, "game")
+    adversary = {"adversary": scenario.adversary} if hasattr(scenario, "adversary") else {}
+    for where, section in {**adversary, **scenario.every_adversary}.items():
+        if getattr(section, "planner", PLANNERS[0]) not in PLANNERS:
+            found.setdefault(section.planner, OwnPart("adversaries", section.planner, f"{where}.planner"))
+    for policy in kind.policies_of(scenario) if kind.decides else ():
+        if policy not in kind.policies:
+            found.setdefault(policy, OwnPart("policies", policy, f"{kind.decider}.policies"))
+    return tuple(found.values())

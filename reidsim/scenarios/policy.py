@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 from pydantic import Field, PlainValidator, WithJsonSchema
 
 from reidsim.errors import InputError, listed
+from reidsim.scenarios.amounts import Count
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Defender
@@ -30,7 +31,7 @@ def _checked_k(given: object) -> int | tuple[int, ...]:
     return tuple(checked) if isinstance(given, list | tuple) else checked[0]
 
 
-_AtLeastOne = Annotated[int, Field(ge=1)]
+_AtLeastOne = Count
 _K_SCHEMA: dict[str, Any] = {"type": "integer", "minimum": 1}
 # One k, or several.
 AnonymityK = Annotated[
@@ -38,6 +39,7 @@ AnonymityK = Annotated[
     # Of a union the error would say of which part.
     PlainValidator(_checked_k),
     WithJsonSchema({"anyOf": [_K_SCHEMA, {"type": "array", "items": _K_SCHEMA, "minItems": 1}]}),
+    Field(description="of policy `k-anonymity`; a list makes several, such as `k-anonymity-5`"),
 ]
 
 

@@ -10,14 +10,18 @@ from pydantic import Field, model_validator
 from reidsim.errors import InputError, listed
 from reidsim.populations.resource_recipe import Coverage
 from reidsim.populations.resources import ANYONE
-from reidsim.scenarios.amounts import Money
+from reidsim.scenarios.amounts import Money, Share, Text
 from reidsim.scenarios.schema import BeliefsSection
 from reidsim.validation import Section
 
 ListKind = Literal["voter-list", "genealogy", "social-media", "broker-file", "file"]
-Probability = Annotated[float, Field(ge=0, le=1)]
 # One correlation for all pairs of lists, or by pairs of names.
-Together = Annotated[float, Field(ge=0, le=1)] | dict[str, dict[str, Annotated[float, Field(gt=-1, lt=1)]]]
+Together = Annotated[
+    Share | dict[str, dict[str, Annotated[float, Field(gt=-1, lt=1)]]],
+    Field(
+        description="correlation of list memberships (Gaussian copula): one for all, or list = { list = correlation }"
+    ),
+]
 
 # Keys that only lists of a kind have.
 _OF_LISTS = ("recipe", "states", "among", "missing", "errors", "person")
@@ -31,7 +35,7 @@ class DrawnResourceSection(Section):
         description='makes it a list drawn from the scenario\'s people, with the defaults of the kind; `"file"` reads '
         "it",
     )
-    recipe: Annotated[str, Field(min_length=1)] | None = Field(
+    recipe: Text | None = Field(
         default=None,
         description="of a list: a recipe of kind `resource` or `social-media` that gives defaults",
     )
@@ -45,14 +49,14 @@ class DrawnResourceSection(Section):
     among: dict[str, tuple[str, ...]] = Field(
         default={}, description="of a list: attribute = values of the people who can be in it"
     )
-    missing: dict[str, Probability] = Field(
+    missing: dict[str, Share] = Field(
         default={}, description="of a list: attribute = probability that its value is missing"
     )
-    errors: dict[str, Probability] = Field(
+    errors: dict[str, Share] = Field(
         default={},
         description="of a list: attribute = probability that its value is wrong",
     )
-    person: Annotated[str, Field(min_length=1)] | None = Field(
+    person: Text | None = Field(
         default=None,
         description='of kind `"file"`: column with the row of the population, from 0, or empty',
     )
@@ -95,7 +99,7 @@ class ListBeliefsSection(BeliefsSection):
 
     lists: Literal["members", "coverage"] = Field(
         default="members",
-        description="what planning knows of lists: who is in each, or only its coverage",
+        description="what the plan knows of lists: who is in each, or only its coverage",
     )
 
     def check_lists(self, drawn: Collection[str]) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from reidsim.errors import InputError
 from reidsim.scenarios.adversary_schema import WeightedSection
+from reidsim.scenarios.design_schema import Discrete, UncertaintySection
 from reidsim.scenarios.schema import ScenarioHead
 
 if TYPE_CHECKING:
@@ -53,3 +55,33 @@ def named(name: str | None) -> Iterator[None]:
             raise
         below = f", {where}" if in_attack and where else where.removeprefix("adversary")
         raise error.but(where=f"adversaries.{name}{below}") from None
+
+
+WHO_COMES = "adversary"
+
+
+def names_adversaries(values: Iterable[object]) -> bool:
+    """Tell whether values of ``adversary`` are names; else they are sections of a scenario."""
+    return all(isinstance(value, str) for value in values)
+
+
+def who_may_come(uncertainty: UncertaintySection | None) -> tuple[str, ...]:
+    """Return the names of the adversaries of whom it is uncertain who comes; none if that is not."""
+    parameter = None if uncertainty is None else uncertainty.parameters.get(WHO_COMES)
+    if not isinstance(parameter, Discrete) or not names_adversaries(parameter.values):
+        return ()
+    return tuple(dict.fromkeys(map(str, parameter.values)))
+
+
+def whoever_comes(loaded: LoadedScenario[S]) -> LoadedScenario[S]:
+    """Return a scenario without the uncertainty about who comes, and what goes together with it."""
+    if not who_may_come(loaded.scenario.uncertainty):
+        return loaded
+    content = deepcopy(loaded.content)
+    section = content["uncertainty"]
+    del section["parameters"][WHO_COMES]
+    if "correlations" in section:
+        section["correlations"] = [pair for pair in section["correlations"] if WHO_COMES not in pair["keys"]]
+    if not section["parameters"]:
+        del content["uncertainty"]
+    return replace(loaded.with_content(content), origins=loaded.origins)

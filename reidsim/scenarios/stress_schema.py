@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from reidsim.errors import InputError, require_distinct
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.measures import columns_of
+from reidsim.scenarios.amounts import Share
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
 from reidsim.validation import Section
 
@@ -48,10 +49,7 @@ class RobustnessSection(Section):
     samples: Annotated[int, Field(ge=1, le=2**20)] | None = Field(
         default=None, description="parameter points; as many as `[uncertainty]` says if not given"
     )
-    quantile: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.1,
-        description="of criterion `quantile`: share of points that may fall short",
-    )
+    quantile: Share = Field(default=0.1, description="of criterion `quantile`: share of points that may fall short")
     criteria: tuple[Criterion, ...] = Field(
         default=("maximin", "minimax-regret", "quantile"), description="criteria that pick a strategy for each record"
     )

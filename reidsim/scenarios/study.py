@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 import pandas as pd
 
+from reidsim.populations.population import Population
+
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Game
     from reidsim.games.equilibrium import Equilibrium
@@ -93,8 +95,11 @@ class Study(ABC, Generic[S]):
         InputError
             If the kind does not know such an adversary.
         """
-        scenario = self.scenario.model_copy(update={"adversary": section})
-        return replace(self, loaded=replace(self.loaded, scenario=scenario))
+        return self.with_sections(adversary=section)
+
+    def with_sections(self, **sections: object) -> Self:
+        """Return the study of a scenario with other sections, on the same data."""
+        return replace(self, loaded=self.loaded.with_sections(**sections))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,11 +120,13 @@ class PolicyOutcome:
     seconds: float | None = None
 
 
-def digest_of(told: str, arrays: Iterable[np.ndarray[Any, Any]]) -> str:
-    """Return the SHA-256 of a text and the bytes of arrays, in hexadecimal."""
+def digest_of(told: str, parts: Iterable[np.ndarray[Any, Any] | Population | None]) -> str:
+    """Return the SHA-256 of a text and the bytes of arrays and populations, as far as there are any."""
     digest = hashlib.sha256(told.encode())
-    for array in arrays:
-        digest.update(np.ascontiguousarray(array).data)
+    for part in parts:
+        for array in (part.cells, part.counts) if isinstance(part, Population) else (part,):
+            if array is not None:
+                digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import solara
@@ -23,16 +24,7 @@ from reidsim.web import figures, served
 from reidsim.web.exploration import Explored
 from reidsim.wording import counted
 
-_STYLE = """
-.reidsim-measures { overflow-x: auto; }
-.reidsim-measures table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-.reidsim-measures th, .reidsim-measures td { padding: .3rem .6rem; border-bottom: 1px solid rgba(128, 128, 128, .35); }
-.reidsim-measures th { text-align: left; font-weight: 500; }
-.reidsim-measures thead th, .reidsim-measures tbody td { text-align: right; }
-.reidsim-measures tbody th { font-weight: 400; cursor: help; }
-.reidsim-verdict { font-size: 1.1rem; max-width: 46rem; }
-.reidsim-stale { opacity: .35; }
-"""
+_STYLESHEET = Path(__file__).with_suffix(".css")
 
 
 @solara.component
@@ -51,7 +43,7 @@ def Page() -> None:  # noqa: N802 - solara's name for the component that is serv
 
     loaded = explorer.loaded
     solara.Title(f"reidsim: {loaded.name}")
-    solara.Style(_STYLE)
+    solara.Style(_STYLESHEET)
     with solara.Sidebar():
         solara.Text(f"{loaded.name}: {loaded.scenario.title}")
         for control in kind_of(loaded.scenario).controls(loaded.scenario):
@@ -70,7 +62,7 @@ def Page() -> None:  # noqa: N802 - solara's name for the component that is serv
         _answer(rounds or shown)
         _figures(shown)
         if rounds is not None and rounds.rounds is not None:
-            _image(rounds_by_policy(rounds.rounds), f"Rounds played: {rounds.rounds['round'].max()}")
+            _picture(_source(rounds_by_policy(rounds.rounds)), f"Rounds played: {rounds.rounds['round'].max()}")
 
 
 def _control(control: Control, value: Value, change: Callable[[str, Value], None]) -> None:
@@ -140,10 +132,6 @@ def _forms(shown: Explored, policy: str) -> tuple[str, str] | None:
         return None
     shares = figures.form_shares(shown.result.records, shown.attributes, policy)
     return _source(figures.form_bars(shares, policy)), f"How each attribute is shared under {policy_name(policy)}"
-
-
-def _image(figure: Figure, description: str) -> None:
-    _picture(_source(figure), description)
 
 
 def _source(figure: Figure) -> str:

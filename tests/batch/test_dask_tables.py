@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.engine.batch.batch_run import run_batch_loaded
+from reidsim.engine.batch.executors.choice import SerialExecutor
 from reidsim.engine.batch.executors.cluster import DaskExecutor
 from reidsim.engine.batch.executors.processes import ProcessExecutor
-from reidsim.engine.batch.executors.serial import SerialExecutor
 from reidsim.engine.batch.journal import JOURNAL
 from reidsim.scenarios.load import load_scenario
 

@@ -11,7 +11,7 @@ from tiers import cases
 
 from reidsim.engine.batch import read_runs
 from reidsim.engine.batch.batch_run import run_batch_loaded
-from reidsim.engine.batch.executors.serial import SerialExecutor
+from reidsim.engine.batch.executors.choice import SerialExecutor
 from reidsim.engine.batch.tasks import attempt
 from reidsim.errors import InputError
 from reidsim.scenarios.load import load_scenario

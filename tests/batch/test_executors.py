@@ -13,11 +13,9 @@ import pytest
 from child_signals import processes_with
 
 from reidsim import interrupts
-from reidsim.engine.batch.executors.automatic import AutomaticExecutor
-from reidsim.engine.batch.executors.choice import executor_named
+from reidsim.engine.batch.executors.choice import AutomaticExecutor, SerialExecutor, executor_named
 from reidsim.engine.batch.executors.cluster import DaskExecutor
 from reidsim.engine.batch.executors.processes import ProcessExecutor
-from reidsim.engine.batch.executors.serial import SerialExecutor
 from reidsim.errors import InputError
 
 from fake_runs import NeverStarts, Square, tasks  # isort: skip

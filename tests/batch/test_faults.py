@@ -17,7 +17,7 @@ from child_signals import has_content, processes_with
 from tiers import points
 
 from reidsim.engine.batch.batch_run import run_batch_loaded
-from reidsim.engine.batch.executors.serial import SerialExecutor
+from reidsim.engine.batch.executors.choice import SerialExecutor
 from reidsim.errors import InputError
 from reidsim.scenarios.load import load_scenario
 

@@ -17,7 +17,7 @@ from reidsim.games.lattice_search import lattice_search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import play
-from reidsim.kinds.tables.record_measures import search_deviation
+from reidsim.kinds.tables.results import search_deviation
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.study import equilibria_of
 

@@ -9,13 +9,15 @@ from hypothesis import strategies as st
 
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.statistics import (
+    differences_table,
     error_of_estimates,
     mean_interval,
+    measured,
     paired_difference,
     quantiles,
     required_replications,
+    statistics_table,
 )
-from reidsim.engine.batch.statistics_tables import differences_table, measured, statistics_table
 
 NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=12)
 

@@ -18,8 +18,8 @@ import reidsim
 from reidsim.cli import app
 from reidsim.errors import InputError
 from reidsim.kinds.dynamic.kind import DYNAMIC
+from reidsim.kinds.dynamic.lattice import SimulatedTables, share_below
 from reidsim.kinds.dynamic.outcomes import exposing_rows, period_table
-from reidsim.kinds.dynamic.simulation import SimulatedTables, share_below
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy

@@ -19,10 +19,10 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.kinds.masking.opponents import opponents_of_subjects
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.reports.cross_play_table import cross_play_tables
+from reidsim.reports.cross_play_tables import cross_play_tables
 from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.opponents import ADVERSARIES
+from reidsim.scenarios.opponents import ADVERSARIES, OpponentOptions
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
 MEASURES = ("publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk")
@@ -137,7 +137,7 @@ def test_every_model_with_what_it_needs_plays_on_masked_records(masking):
 def test_compiled_and_general_games_agree():
     """Types are played by the general solver, attacks in stages alone by the compiled one."""
     study = build_masking_study(load_scenario("wan2021", SMALL_MASKING))
-    found = opponents_of_subjects(study)
+    found = opponents_of_subjects(study, OpponentOptions())
     for opponent in found.opponents:
         if isinstance(opponent.truth, MaskingGame):
             fast = outcome_of(opponent.truth, BestReply().choose(opponent.truth))

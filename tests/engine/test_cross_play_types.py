@@ -15,7 +15,7 @@ from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.opponent_types import (
+from reidsim.scenarios.opponents import (
     AVERAGE_TYPE,
     LEFT_OUT,
     TYPES,

@@ -10,9 +10,9 @@ from reidsim.engine.single_run import check_once, run_once
 from reidsim.errors import InputError
 from reidsim.games.full_domain import best_splits
 from reidsim.games.measures import MEASURES, REIDENTIFIED
-from reidsim.kinds.tables import full_domain_nodes
 from reidsim.kinds.tables import kind as tables_kind
-from reidsim.kinds.tables.full_domain_nodes import FullDomainTables
+from reidsim.kinds.tables import outcomes
+from reidsim.kinds.tables.outcomes import FullDomainTables
 from reidsim.measures import columns_of
 from reidsim.releases.full_domain import released_class_sizes
 from reidsim.reports.illustration import illustrate
@@ -271,7 +271,7 @@ def test_nodes_are_listed_by_default_in_lattices_of_modest_size(folder, monkeypa
     assert len(analysis.top_nodes) == 10
     assert "front" in analysis.tables()
     assert "top_nodes" not in run(folder, **policies, figures={"nodes": {"top": 0}}).analysis.tables()
-    monkeypatch.setattr(full_domain_nodes, "_MOST_NODES_LISTED", 15)
+    monkeypatch.setattr(outcomes, "_MOST_NODES_LISTED", 15)
     large = run(folder, **policies, figures={}).analysis
     assert "top_nodes" not in large.tables()
     assert "nodes that pay most are not listed: there are 16" in large.left_out[0]
@@ -337,7 +337,7 @@ def test_a_results_folder_with_figures(result, tmp_path):
 def test_check_says_how_large_the_game_is(folder, monkeypatch):
     text = check_once(load_scenario(folder / "ward.toml")).told
     assert text.startswith("40 records in ")
-    assert "16 strategies, 90 people, about " in text
+    assert "16 strategies, a population of 90, about " in text
     monkeypatch.setattr(tables_kind, "_MANY_NODES", 15)
     assert 'publisher.search = "anytime" has a budget' in check_once(load_scenario(folder / "ward.toml")).told
 

@@ -8,7 +8,7 @@ from small_scenario import releases, study_of
 from tiers import examples
 
 from reidsim.kinds.tables.outcomes import play
-from reidsim.kinds.tables.record_measures import further_measures
+from reidsim.kinds.tables.results import further_measures
 from reidsim.scenarios.study import equilibria_of
 
 

@@ -12,7 +12,7 @@ import reidsim
 from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
 from reidsim.games.masking.greedy import greedy
 from reidsim.games.record_game import WITHHELD, Choice
-from reidsim.kinds.masking.search_path import greedy_path
+from reidsim.kinds.masking.outcomes import greedy_path
 
 COLUMNS = [
     "record", "step", "strategy", "masked", "shared_loci", "inferred_surname", "confidence", "attacked", "utility",

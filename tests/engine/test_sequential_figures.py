@@ -18,10 +18,10 @@ from reidsim.adversaries.sequential.planning import (
 )
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.record_figures import figure_tables
-from reidsim.kinds.tables.sequential_figures import (
+from reidsim.kinds.tables.record_figures import (
     attack_table,
     belief_table,
+    figure_tables,
     settings_of,
 )
 from reidsim.scenarios.load import load_scenario

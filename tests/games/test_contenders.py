@@ -15,7 +15,7 @@ from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.contenders import Contenders
 from reidsim.games.memory import RememberingAdversary, RememberingLinker
-from reidsim.games.record_game import Constraint, PopulationLinker
+from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
 
 PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
 # A record in crowds of 40 to 100 people: what generalizing saves is less than what it costs.
@@ -77,15 +77,15 @@ def test_they_decide_every_game_on_their_links_as_all_strategies_do(case):
 def test_what_pays_less_than_another_one_under_attack_is_left_out():
     game = CROWD.game()
     contenders = Contenders.of(game, Constraint())
-    assert [strategy for strategy, _ in contenders.strategies] == [0]
+    assert contenders.pairs.strategies.tolist() == [0]
     # With so much to lose even a crowd of forty may be worth leaving.
     dear = replace(game, loss=np.array([3000.0]))
     assert not contenders.are_of(dear, Constraint())
-    assert [strategy for strategy, _ in Contenders.of(dear, Constraint()).strategies] == [0, 1]
+    assert Contenders.of(dear, Constraint()).pairs.strategies.tolist() == [0, 1]
     # What is below the minimum is not held against the others.
     lowest = Constraint(minimum=np.array([1]))
     assert not contenders.are_of(game, lowest)
-    assert [strategy for strategy, _ in Contenders.of(game, lowest).strategies] == [1]
+    assert Contenders.of(game, lowest).pairs.strategies.tolist() == [1]
 
 
 def test_they_are_those_of_the_same_links_and_stakes():
@@ -107,6 +107,13 @@ def test_none_are_known_of_other_adversaries_and_where_no_attack_is_allowed(adve
     assert Contenders.of(replace(CROWD.game(), adversary=adversary), constraint) is None
 
 
+def test_without_records_none_are_listed():
+    game = CROWD.game()
+    nobody = RecordGame(game.space.of(slice(0)), game.linker, game.adversary, np.zeros(0), np.zeros(0))
+    contenders = Contenders.of(nobody, Constraint())
+    assert len(backward_induction(nobody, {"it": Constraint()}, contenders=contenders)["it"].strategies) == 0
+
+
 def test_where_nearly_all_may_win_none_are_listed():
     many = 40
     levels = (tuple(range(many)), *(tuple(max(value, level) for value in range(many)) for level in range(1, many)))
@@ -115,6 +122,6 @@ def test_where_nearly_all_may_win_none_are_listed():
         [(0,)], [(0,)], benefit=1.0, loss=1e9, gain=1.0, cost=1.0,
     ).game()  # fmt: skip
     contenders = Contenders.of(game, Constraint())
-    assert contenders.strategies is None
+    assert contenders.pairs is None
     choice = backward_induction(game, {"it": Constraint()}, contenders=contenders)["it"]
     assert choice.strategies.tolist() == backward_induction(game, {"it": Constraint()})["it"].strategies.tolist()

@@ -241,7 +241,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 def test_a_broken_parquet_file_is_named(tmp_path):
     path = tmp_path / "broken.parquet"
     path.write_bytes(b"PAR1 and nothing more")
-    with pytest.raises(InputError, match=r"broken\.parquet: cannot be read as Parquet"):
+    with pytest.raises(InputError, match=r"broken\.parquet: not a Parquet file that can be read"):
         read_coded_file(path)
 
 

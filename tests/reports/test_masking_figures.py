@@ -6,11 +6,9 @@ import pytest
 from layout import misplaced
 
 from reidsim.errors import InputError
-from reidsim.figures.saving import save_figure
-from reidsim.kinds.masking.figures.lines import masking_lines
-from reidsim.kinds.masking.figures.search import search_path_figure
+from reidsim.figures.style import save_figure
+from reidsim.kinds.masking.figures.runs import masking_lines, search_path_figure, usefulness_and_fairness
 from reidsim.kinds.masking.figures.subjects import effectiveness, masks_by_attribute, strategy_map
-from reidsim.kinds.masking.figures.usefulness import usefulness_and_fairness
 from reidsim.kinds.masking.policies import POLICIES
 
 RUNS = pd.DataFrame(

@@ -163,14 +163,11 @@ def test_the_report_of_a_run_tells_its_numbers_with_their_definitions(town, tmp_
     for measure in at_least(9, measures_among(kind_named("tables").measures, runs.columns).values()):
         assert f"{measure.label}{measure.definition}" in page.text
     best = runs["publisher_payoff"].idxmax()
-    assert "The choice is between 3 policies. no-attack exposes nobody to this adversary" in page.text
+    assert "The choice is between 3 policies. no-attack exposes nobody, because no attack" in page.text
     assert f"{best} pays most, {runs.loc[best, 'publisher_payoff']:,.2f}, which is " in page.text
     assert f"exposes {runs.loc[best, 'share_attacked']:.2%} of the records to an attack: about " in page.text
     assert "not that no record can be re-identified" in page.text
-    assert (
-        "Payoff parameters per record, as the scenario states them: benefit 100, loss 60, gain 60, cost 10."
-        in page.text
-    )
+    assert "Payoff parameters per record, from the scenario: benefit 100, loss 60, gain 60, cost 10." in page.text
     for part in (
         "Success gains 60, an attempt costs 10",
         "brings the publisher 100",
@@ -236,12 +233,12 @@ def answer_of(folder):
 def test_policies_that_pay_the_same_share_the_first_place(tmp_path):
     runs = rows_of(("a", 5.0, 0.0, 0.0), ("b", 7.0, 0.5, 0.25), ("c", 7.0 + 1e-12, 0.0, 0.0))
     text = answer_of(folder_of(tmp_path / "r", runs=runs))
-    lead = "c exposes nobody to this adversary, to whom no attack pays, and pays the publisher most, 7.00 per record"
+    lead = "c exposes nobody, because no attack pays this adversary, and pays the publisher most, 7.00 per record"
     assert f"The choice is between 3 policies. {lead}, as much as b." in text
     # Expected of 4, 95th percentile and highest risk not told, utility not told, payoff, given up.
     assert "b1.0---7.00-" in text
     assert "a0---5.002.00" in text
-    assert "What would change the choice" not in text
+    assert "The choice depends on" not in text
 
 
 def records_of(policy, success, attacked):
@@ -281,12 +278,12 @@ def test_prices_of_the_paper_are_marked_as_defaults_before_anything_else_is_told
     runs = rows_of(("a", 5.0, 0.0, 0.0))
     economics = {"benefit": 1200, "loss": 300, "cost": 4}
     text = answer_of(folder_of(tmp_path / "r", runs=runs, content={"economics": economics}))
-    marked = text.index("are defaults: those of Wan et al. 2015, PLoS ONE 10(3): e0120592")
+    marked = text.index("are defaults from Wan et al. 2015, PLoS ONE 10(3): e0120592")
     assert text.index("One policy was played") < marked < text.index("What was asked", text.index("One policy"))
     other = answer_of(folder_of(tmp_path / "s", runs=runs, content={"economics": {**economics, "cost": 5}}))
     assert "are defaults" not in other
-    theirs = " (the default, of Wan et al. 2015)"
-    assert f"as the scenario states them: benefit 1,200{theirs}, loss 300{theirs}, gain 300{theirs}, cost 5." in other
+    theirs = " (default, from Wan et al. 2015)"
+    assert f"from the scenario: benefit 1,200{theirs}, loss 300{theirs}, gain 300{theirs}, cost 5." in other
 
 
 def test_what_would_change_the_choice_is_the_loss_at_which_the_releases_pay_the_same(tmp_path):
@@ -303,7 +300,7 @@ def test_what_would_change_the_choice_is_the_loss_at_which_the_releases_pay_the_
     # Where records lose different amounts, what is told is times what they lose.
     other = {"a": 15.0, "b": 7.0, "c": 0.0}
     text = answer_of(folder_of(tmp_path / "s", runs=runs, manifest={"expected_losses": other}))
-    assert "Pays most at so many times the loss" in text
+    assert "Pays most at this multiple of the loss" in text
     assert "c pays most above 1.29 times what it is" in text
 
 
@@ -326,7 +323,7 @@ def test_every_stated_value_says_whose_it_is(tmp_path):
     stated = next(block for block in assumption_blocks(run)[0])
     whose = {row[0].text: row[3] for row in stated.rows}
     assert whose["economics.benefit"] == "yours, instead of the scenario's"
-    assert whose["economics.loss"] == "fines per breached record; the default, of Wan et al. 2015"
+    assert whose["economics.loss"] == "fines per breached record; default, from Wan et al. 2015"
     assert whose["economics.cost"] == "asked around; yours"
     assert whose["adversary.risk"] == "as the bundled scenario"
 
@@ -370,9 +367,9 @@ def test_the_lead_is_told_with_its_error_from_paired_replications(tmp_path):
     text = answer_of(folder_of(tmp_path / "r", runs=runs))
     # Differences 3, 2, 1: mean 2, standard deviation 1, standard error 1 / sqrt(3).
     assert "Over 3 replications the difference between a and b is 2.00 with a standard error of 0.58." in text
-    assert "no clear difference" not in text
+    assert "difference is not clear" not in text
     runs[0]["publisher_payoff"] = 1.0
-    assert "no clear difference" in answer_of(folder_of(tmp_path / "s", runs=runs))
+    assert "difference is not clear" in answer_of(folder_of(tmp_path / "s", runs=runs))
 
 
 def test_varied_values_are_told_by_point_and_failed_runs_are_left_out(tmp_path):
@@ -384,11 +381,11 @@ def test_varied_values_are_told_by_point_and_failed_runs_are_left_out(tmp_path):
     runs += rows_of(("a", 1000.0, 1.0, 1.0), point=3, **{"economics.cost": 4})
     runs[-1]["state"] = "failed"
     text = answer_of(folder_of(tmp_path / "r", runs=runs))
-    assert "varied over 3 points. Pays best: a at 2, b at 1." in text
+    assert "varied over 3 points. Pays most: a at 2, b at 1." in text
     # Cost, best policy, its payoff and risk.
     assert "1b8.000.10002a9.000.10003a9.500.1000" in text.replace(" ", "")
     assert "Means over all records and over 3 points" in text
-    assert "1 rows of runs failed or were stopped; they are left out." in text
+    assert "1 rows of runs failed or were stopped and are left out." in text
     assert "1,000.00" not in text
 
 
@@ -824,9 +821,9 @@ def test_a_stress_test_names_the_policies_that_stand_uncertainty(tmp_path):
     manifest = json.loads((folder / "manifest.json").read_text())
     tell(folder, content=manifest["content"] | uncertain, failed_points={})
     text = answer_of(folder)
-    assert "Over 12 points of uncertain values basic pays most on average, 9.00 per record. robust-maximin pays" in text
-    assert "pays most where values are worst, 3.00; no-attack is never more than 0.50 below the best." in text
-    assert "not known for sure: economics.loss (distribution uniform, low 1, high 9)" in text
+    assert "Over 12 points of uncertain values basic pays most on average, 9.00 per record. robust-maximin has" in text
+    assert "has the best worst case, 3.00; no-attack is never more than 0.50 below the best." in text
+    assert "values are uncertain: economics.loss (distribution uniform, low 1, high 9)" in text
     assert "reidsim stress study.toml" in text
 
 
@@ -858,7 +855,7 @@ def test_what_holds_in_a_round_is_not_taken_for_all_rounds(tmp_path):
     several = folder_of(tmp_path / "r", runs=runs, records=records, content=content, manifest=manifest)
     assert "25.00% of the records in a round" in answer_of(several)
     assert "in each round, on average over 4" in answer_of(several)
-    assert "Records are those of the last of 4 rounds" in answer_of(several)
+    assert "Records are from the last of 4 rounds" in answer_of(several)
     once = answer_of(folder_of(tmp_path / "s", runs=runs, records=records, manifest=manifest))
     assert "in each round" not in once
     assert "of the last of" not in once
@@ -875,6 +872,6 @@ def test_rounds_of_agents_are_shown_in_their_main_columns(tmp_path):
         tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), content=content, tables={"rounds": rounds}
     )
     text = answer_of(folder)
-    assert "meet in 4 rounds." in text
-    assert "What happens round by round" in text
+    assert "played in 4 rounds." in text
+    assert "Outcomes by round" in text
     assert "0.375" not in text

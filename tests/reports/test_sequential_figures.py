@@ -19,14 +19,14 @@ from matplotlib.lines import Line2D
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, plan_baseline, plan_known, plan_unknown
 from reidsim.errors import InputError
-from reidsim.figures.saving import save_figure
+from reidsim.figures.style import save_figure
 from reidsim.kinds.tables.figures.sequential import (
+    attack_thresholds,
     belief_risks,
     exploits_by_group_size,
     payoff_by_group_size,
     risk_by_group_size,
 )
-from reidsim.kinds.tables.figures.sequential_scales import attack_thresholds
 
 SOLVERS = ("linear program", "two-level linear program", "backward induction")
 A, B, C = (

@@ -13,7 +13,7 @@ from reidsim.cli import main
 from reidsim.engine.run import run, run_batch
 from reidsim.errors import InputError
 from reidsim.figures.sweep import sweep_figures
-from reidsim.kinds.masking.figures.lines import lines_of_runs, masking_lines
+from reidsim.kinds.masking.figures.runs import lines_of_runs, masking_lines
 from reidsim.reports.illustration import figures_of
 from reidsim.scenarios.design_schema import SweepSection
 from reidsim.scenarios.load import load_scenario

@@ -10,7 +10,7 @@ import reidsim
 from reidsim.reports.illustration import figures_of
 from reidsim.reports.page.report import report_text
 from reidsim.reports.summary_table import batch_tables
-from reidsim.scenarios.varied_gain import gain_goes_with_loss
+from reidsim.scenarios.asked import gain_goes_with_loss
 
 SCENARIO = """
 [release]
@@ -56,7 +56,7 @@ def test_the_report_says_the_gain_of_every_point(batch_of):
     result, text = batch_of(sweep__values={"economics.loss": [60, 300, 900]})
     assert "Success gains 300" not in text
     assert "Success gains as much as the loss of each point (300 in the scenario itself)" in text
-    assert "`economics.gain` is not stated: at each point it was `economics.loss`." in text
+    assert "`economics.gain` is not stated: at each point it equals `economics.loss`." in text
     rows = re.findall(r"^\| (\d+) \| (\d+) \| `", text, re.MULTILINE)
     assert rows == [("60", "60"), ("300", "300"), ("900", "900")]
     assert "economics.gain is not stated: it is economics.loss of each point" in printed(batch_tables(result, "six"))

@@ -5,7 +5,7 @@ import pytest
 
 import reidsim
 from reidsim.errors import InputError
-from reidsim.kinds.participation.pedigree import read_pedigree
+from reidsim.kinds.participation.study import read_pedigree
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of
 

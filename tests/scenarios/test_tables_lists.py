@@ -10,8 +10,8 @@ from tiers import examples
 import reidsim
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.many_points import record_points
 from reidsim.kinds.tables.outcomes import play
-from reidsim.kinds.tables.record_points import record_points
 from reidsim.scenarios.load import load_scenario
 
 SCENARIO = """

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from layout import misplaced
 
-from reidsim.engine.stress.result import StressResult
+from reidsim.engine.stress.run import StressResult
 from reidsim.errors import InputError
 from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sensitivity_bars
 from reidsim.games.measures import RISK

@@ -13,7 +13,7 @@ from reidsim.engine.stress.outcomes import economics_at
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Choice
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.record_points import OneShotPoints, SolvedPoints, record_points
+from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints, record_points
 from reidsim.scenarios.load import load_scenario
 
 POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")

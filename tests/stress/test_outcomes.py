@@ -9,7 +9,7 @@ import reidsim
 from reidsim.engine.stress.outcomes import AmountEvaluator, BatchEvaluator, can_be_played_at_once, chosen_policies
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.record_points import OneShotPoints, SolvedPoints, record_points
+from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints, record_points
 from reidsim.scenarios.load import load_scenario
 
 POLICIES = ("no-protection", "basic", "no-attack", "suppress-all")

@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 
 from reidsim.cli import app
 from reidsim.engine.run import describe, run_batch
-from reidsim.engine.stress.result import TABLES
-from reidsim.engine.stress.run import stress
+from reidsim.engine.stress.run import TABLES, stress
 from reidsim.errors import InputError
 from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.load import load_scenario

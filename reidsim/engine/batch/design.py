@@ -22,9 +22,9 @@ from reidsim.memory import require_memory
 from reidsim.overrides import override, value_at
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.named_adversaries import WHO_COMES, who_may_come
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.several_adversaries import WHO_COMES, who_may_come
 from reidsim.validation import json_of, may_be_read, noting_reads
 
 # Sections of a scenario that say what is done with its runs, and are no part of any single one.

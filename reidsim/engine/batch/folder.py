@@ -14,15 +14,13 @@ from typing import Any
 import pandas as pd
 
 from reidsim.engine.batch.data_files import require_unchanged
-from reidsim.engine.batch.design import design_of
-from reidsim.engine.batch.job import content_of_job
+from reidsim.engine.batch.design import content_of_run, design_of
+from reidsim.engine.batch.gathered import batch_tables
 from reidsim.engine.batch.journal import JOURNAL, not_kept, read_places
 from reidsim.engine.batch.runner import tasks_of
-from reidsim.engine.batch.tables import batch_tables
 from reidsim.engine.batch.tasks import code_version, error_line
-from reidsim.engine.folder_links import require_no_links
 from reidsim.engine.release_file import sha256_of
-from reidsim.engine.results import keep_private, scenario_hash, sync, write_json
+from reidsim.engine.results import keep_private, require_no_links, scenario_hash, sync, write_json
 from reidsim.errors import InputError
 from reidsim.parquet_sizes import require_parquet_fits
 from reidsim.scenarios.load import LoadedScenario, scenario_kind
@@ -135,7 +133,7 @@ def read_runs(folder: Path) -> pd.DataFrame:
         return read_stored(folder / f"{next(iter(options), 'runs')}.parquet", manifest)
     loaded = scenario_of(manifest)
     design = design_of(loaded)
-    tasks = tasks_of(loaded, design, content_of_job(loaded, options))
+    tasks = tasks_of(loaded, design, content_of_run(loaded) | options)
     return batch_tables(loaded.name, design, read_places(folder / JOURNAL, tasks))["runs"]
 
 

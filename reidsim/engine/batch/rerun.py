@@ -11,10 +11,10 @@ import pandas as pd
 from reidsim.engine.batch.data_files import changed_files, data_files
 from reidsim.engine.batch.design import Design, at_point, content_of_run, design_of, has_numbered_replications
 from reidsim.engine.batch.folder import files_of, read_manifest, read_runs, scenario_of
+from reidsim.engine.batch.gathered import batch_tables
 from reidsim.engine.batch.one_run import GROUP_COLUMNS, ScenarioWork
 from reidsim.engine.batch.runner import tasks_of
-from reidsim.engine.batch.statistics_tables import ERROR
-from reidsim.engine.batch.tables import batch_tables
+from reidsim.engine.batch.statistics import ERROR
 from reidsim.engine.batch.tasks import COMPLETE, RunOutcome, RunTask, code_version
 from reidsim.engine.run_result import RunResult
 from reidsim.errors import InputError, listed

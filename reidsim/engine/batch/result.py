@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from reidsim.engine.batch.design import Design
-from reidsim.engine.batch.statistics_tables import differences_table, measured, statistics_table
+from reidsim.engine.batch.statistics import differences_table, measured, statistics_table
 from reidsim.engine.batch.tasks import COMPLETE, RunOutcome
 from reidsim.engine.run_result import RunResult
 from reidsim.scenarios.study import AnalysisTables

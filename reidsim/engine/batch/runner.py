@@ -1,18 +1,27 @@
-"""Doing the runs of a batch that are not yet done, and writing each down as it ends."""
+"""Doing the runs of a batch: those of a folder that are missing, each written down as it ends, or points in memory."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from reidsim.engine.batch.design import Design, has_numbered_replications, iterate_runs
+import pandas as pd
+
+from reidsim.engine.batch.data_files import data_files
+from reidsim.engine.batch.design import Design, check_points, content_of_run, has_numbered_replications, iterate_runs
 from reidsim.engine.batch.executors import Executor
-from reidsim.engine.batch.gathered import Gathered
+from reidsim.engine.batch.executors.choice import AutomaticExecutor
+from reidsim.engine.batch.gathered import Gathered, batch_tables
 from reidsim.engine.batch.journal import JOURNAL, Journal, read_journal
+from reidsim.engine.batch.lock import only_writer
+from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.tasks import RunTask, Work, run_keys
+from reidsim.engine.results import make_folder
+from reidsim.errors import InputError
 from reidsim.random_streams import replication_seed
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
@@ -100,3 +109,70 @@ def run_tasks(
             if progress is not None:
                 progress("running", len(done), len(by_key))
     return done.of_tasks(tasks)
+
+
+def point_tables(
+    loaded: LoadedScenario[ScenarioHead],
+    points: pd.DataFrame,
+    *,
+    replications: int = 1,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    folder: Path | None = None,
+    work: Work | None = None,
+    options: Mapping[str, Any] | None = None,
+    known: Sequence[str] = (),
+) -> dict[str, pd.DataFrame]:
+    """Run a scenario at given points, with the same random draws at each of them.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+        What it says about replications, sweeps, uncertainty and analysis is left out.
+    points : DataFrame
+        One row per point, one column per key path, such as ``economics.loss``.
+    replications : int
+        Runs at each point.
+    executor : Executor, optional
+        Where runs are done; if not given, here, or on all cores if that takes long.
+    progress : callable, optional
+        Called with what is being done, how many runs ended, and how many there are.
+    folder : Path, optional
+        Made if it is not there. Runs that ended are kept in it, and not done again when the call is repeated with the
+        same scenario and data.
+    work : callable, optional
+        Does the runs; by default they play the scenario's policies.
+    options : mapping, optional
+        What tells these runs from those of other work.
+    known : sequence of str
+        Columns that are no keys of the scenario, but known to the work.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        Every table that runs leave, by name. ``runs`` has one row per run and policy, sorted by point and replication:
+        ``scenario``, ``point`` (row number), and so on as in ``runs.parquet``, then one column per key path. A run that
+        did not end well is one row whose ``state`` is not ``complete``, without measures.
+
+    Raises
+    ------
+    InputError
+        If the scenario cannot have the values of a point (before the first run), or the folder cannot be written.
+    """
+    if replications < 1:
+        raise InputError("not a number of runs", where="replications", found=replications, expected="1 or more")
+    if points.empty and len(points.columns):
+        raise InputError("no points", expected="at least one row")
+    design = Design(points.reset_index(drop=True), replications)
+    of_scenario = Design(design.points.drop(columns=list(known)), replications)
+    check_points(loaded, of_scenario)
+    # The folder has no manifest, so what runs were made of is part of what tells them apart.
+    content = {**content_of_run(loaded), **(options or {}), "files": data_files(loaded, of_scenario)}
+    tasks = tasks_of(loaded, design, content)
+    with contextlib.ExitStack() as stack:
+        if folder is not None:
+            make_folder(folder)
+            stack.enter_context(only_writer(folder))
+        executor = executor or AutomaticExecutor()
+        outcomes = run_tasks(work or ScenarioWork(loaded, design), tasks, executor, progress=progress, folder=folder)
+    return batch_tables(loaded.name, design, outcomes)

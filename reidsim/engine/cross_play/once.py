@@ -9,10 +9,9 @@ from typing import Any
 import pandas as pd
 
 from reidsim.engine.batch.design import Design, at_point, draw_of
-from reidsim.engine.batch.one_run import columns_of_table
-from reidsim.engine.batch.studies import Studies
+from reidsim.engine.batch.one_run import Studies, columns_of_table
 from reidsim.engine.batch.tasks import RunTask, Tables
-from reidsim.engine.cross_play.options import CrossPlayOptions
+from reidsim.engine.cross_play.result import CrossPlayOptions
 from reidsim.errors import InputError, locating
 from reidsim.games.cross_play import CrossPlay
 from reidsim.games.cross_play import cross_play as play_all
@@ -103,9 +102,7 @@ def table_of(study: Any, options: CrossPlayOptions, draw: int = 0) -> Table:
     """
     kind = kind_of(study.scenario)
     kind.policies_of(study.scenario)
-    study, others = kind.opponents(
-        study, knowledge=options.knowledge, stages=options.stages, rate=options.attack_rate, draw=draw
-    )
+    study, others = kind.opponents(study, options, draw)
     opponents = kind.opponent_types(study, draw).beside(others)
     defenders = [kind.policy(name).defender(study, draw) for name in kind.cross_play_policies(study)]
     return Table(study, opponents, defenders, draw)

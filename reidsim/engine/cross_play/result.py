@@ -1,23 +1,27 @@
-"""What cross-play found."""
+"""What cross-play is asked, and what it found."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import pandas as pd
 
 from reidsim.engine.batch.design import Design
-from reidsim.engine.batch.statistics_tables import measured, statistics_table
+from reidsim.engine.batch.statistics import measured, statistics_table
 from reidsim.engine.batch.tasks import COMPLETE
-from reidsim.engine.cross_play.equilibria import equilibrium_tables
-from reidsim.engine.cross_play.options import CrossPlayOptions
-from reidsim.engine.cross_play.worst_cases import worst_cases_table
+from reidsim.engine.cross_play.equilibria import equilibrium_tables, worst_cases_table
 from reidsim.engine.results import Result, measures_told
-from reidsim.games.cross_play import REGRET, matrix_of
+from reidsim.errors import InputError, require_among
+from reidsim.games.cross_play import matrix_of
+from reidsim.games.double_oracle import Sum
+from reidsim.games.measures import REGRET
+from reidsim.linkage.number_checks import check_share
 from reidsim.measures import Measure, measures_among
+from reidsim.scenarios.opponents import OpponentOptions
 from reidsim.wording import counted
 
 
@@ -108,3 +112,52 @@ def with_equilibria(result: CrossPlayResult, options: CrossPlayOptions) -> Cross
 def replies_among(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """Return the tables of a double oracle among those of a batch."""
     return {name: table for name, table in tables.items() if name.startswith("double_oracle")}
+
+
+@dataclass(frozen=True)
+class CrossPlayOptions(OpponentOptions):
+    """Options of cross-play.
+
+    Parameters
+    ----------
+    knowledge, stages, attack_rate
+        See `OpponentOptions`.
+    equilibrium : bool
+        Whether optimal mixtures and equilibria of the payoffs are computed.
+    double_oracle : {"zero-sum", "general-sum"}, optional
+        Add best replies to mixtures until nobody has more than the tolerance to gain: against the adversary who hurts
+        the defender most, or the one who gains most itself.
+    tolerance : float
+        Of the double oracle, in currency units per record.
+
+    Raises
+    ------
+    InputError
+        If one of them is none.
+    """
+
+    equilibrium: bool = False
+    double_oracle: Sum | None = None
+    tolerance: float = 0.01
+
+    def __post_init__(self) -> None:
+        check_share("attack_rate", self.attack_rate)
+        if self.double_oracle is not None:
+            require_among("no such game", (self.double_oracle,), get_args(Sum), where="double_oracle")
+        if not 0 < self.tolerance < float("inf"):
+            raise InputError("not a tolerance", where="tolerance", found=self.tolerance, expected="an amount above 0")
+        # A file given with a call is one of the working folder, not of the scenario's, wherever runs are done.
+        if self.knowledge is not None and Path(self.knowledge).suffix == ".toml":
+            object.__setattr__(self, "knowledge", str(Path(self.knowledge).absolute()))
+        if self.stages is not None:
+            object.__setattr__(self, "stages", str(Path(self.stages).absolute()))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The options as plain data, for manifests."""
+        told: dict[str, Any] = {"knowledge": self.knowledge, "stages": self.stages, "attack_rate": self.attack_rate}
+        if self.equilibrium:
+            told["equilibrium"] = True
+        if self.double_oracle is not None:
+            told |= {"double_oracle": self.double_oracle, "tolerance": self.tolerance}
+        return told

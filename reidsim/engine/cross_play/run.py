@@ -11,21 +11,19 @@ import pandas as pd
 
 from reidsim.deprecation import formerly
 from reidsim.engine.batch import Executor
-from reidsim.engine.batch.batch_run import Keeping, run_job
+from reidsim.engine.batch.batch_run import Ended, Job, Keeping, run_job
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.executors.choice import executor_named
-from reidsim.engine.batch.job import Ended, Job
 from reidsim.engine.cross_play.once import CrossPlayWork, table_of, tables_of
-from reidsim.engine.cross_play.options import CrossPlayOptions
-from reidsim.engine.cross_play.result import CrossPlayResult, replies_among, with_equilibria
+from reidsim.engine.cross_play.result import CrossPlayOptions, CrossPlayResult, replies_among, with_equilibria
 from reidsim.engine.memory import build_within_memory
 from reidsim.engine.results import begun, make_manifest
 from reidsim.errors import InputError, locating
 from reidsim.games.double_oracle import Sum
 from reidsim.progress import watched
 from reidsim.scenarios.load import LoadedScenario, load_scenario
-from reidsim.scenarios.named_adversaries import WHO_COMES, who_may_come, whoever_comes
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.several_adversaries import WHO_COMES, who_may_come, whoever_comes
 from reidsim.scenarios.study import Progress
 
 

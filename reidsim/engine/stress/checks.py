@@ -9,7 +9,6 @@ import pandas as pd
 from reidsim.engine.batch import Design
 from reidsim.engine.batch.design import check_points, sweep_points
 from reidsim.engine.distributions import LEVELS
-from reidsim.engine.stress.designs import design_points, robustness_points, sensitivity_design
 from reidsim.engine.stress.outcomes import (
     Planning,
     can_be_played_at_once,
@@ -20,14 +19,15 @@ from reidsim.engine.stress.outcomes import (
 )
 from reidsim.engine.stress.parts import curve_points
 from reidsim.engine.stress.planning import believed_values
+from reidsim.engine.stress.sensitivity import design_points, robustness_points, sensitivity_design
 from reidsim.errors import InputError, listed, locating, require_among
 from reidsim.games.measures import RISK_QUANTILE
 from reidsim.measures import columns_of
 from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.named_adversaries import WHO_COMES, names_adversaries
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.several_adversaries import WHO_COMES, names_adversaries
 from reidsim.scenarios.stress_schema import RobustnessSection, SensitivitySection, StressSection
 
 

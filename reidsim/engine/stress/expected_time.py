@@ -10,7 +10,7 @@ import pandas as pd
 
 from reidsim.engine.batch.design import Design
 from reidsim.engine.expected_time import Expected, Seconds, expected_batch, expected_steps
-from reidsim.engine.stopwatch import Stopwatch
+from reidsim.engine.results import Stopwatch
 from reidsim.engine.stress.checks import points_of_parts, says_who_comes, wanted_parts
 from reidsim.engine.stress.outcomes import AmountEvaluator, asks_for_people, can_be_played_at_once, chosen_policies
 from reidsim.scenarios.load import LoadedScenario

@@ -11,12 +11,11 @@ import pandas as pd
 
 from reidsim.engine.batch.design import Design as BatchDesign
 from reidsim.engine.batch.design import scenario_columns, sweep_points
-from reidsim.engine.stress.designs import are_numbers, numeric_columns
 from reidsim.engine.stress.discovery import find_boxes
 from reidsim.engine.stress.outcomes import Evaluator, Outcomes, Planning
 from reidsim.engine.stress.planning import belief_key, belief_points
 from reidsim.engine.stress.robustness import Floats, best_policies, regret, robustness_table
-from reidsim.engine.stress.sensitivity import Design, analyse
+from reidsim.engine.stress.sensitivity import Design, analyse, are_numbers, numeric_columns
 from reidsim.errors import locating
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.games.record_game import WITHHELD

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,8 @@ from reidsim.deprecation import formerly
 from reidsim.engine.batch import Executor
 from reidsim.engine.batch.design import sweep_points
 from reidsim.engine.memory import build_within_memory
-from reidsim.engine.results import Clock, make_manifest
+from reidsim.engine.results import Clock, Result, make_manifest
 from reidsim.engine.stress.checks import check_stress, says_who_comes, uncertainty_of, wanted_parts
-from reidsim.engine.stress.designs import design_points, robustness_points, sensitivity_design, stress_seeds
 from reidsim.engine.stress.guarantee import guarantee_table
 from reidsim.engine.stress.outcomes import (
     AmountEvaluator,
@@ -45,7 +44,7 @@ from reidsim.engine.stress.parts import (
     wide_intervals,
 )
 from reidsim.engine.stress.planning import belief_key, known_keys
-from reidsim.engine.stress.result import TABLES, StressResult
+from reidsim.engine.stress.sensitivity import design_points, robustness_points, sensitivity_design, stress_seeds
 from reidsim.engine.stress.whoever_comes import OpponentEvaluator
 from reidsim.errors import InputError, locating
 from reidsim.games.robust import robust_choices
@@ -53,9 +52,9 @@ from reidsim.progress import watched
 from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario, load_scenario
-from reidsim.scenarios.named_adversaries import WHO_COMES
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.several_adversaries import WHO_COMES
 from reidsim.scenarios.stress_schema import PolicyMapSection, RobustnessSection, SensitivitySection
 from reidsim.scenarios.study import AmountPoints, Progress
 
@@ -326,3 +325,46 @@ class _Stress:
     def _guarantee(self) -> pd.DataFrame:
         _, believed = economics_at(self._loaded, {})
         return guarantee_table(self._points, self._policies, believed)
+
+
+# Tables of a stress test, in the order of the analysis.
+TABLES = (
+    "sensitivity",
+    "samples",
+    "robustness",
+    "regrets",
+    "robust_strategies",
+    "boxes",
+    "belief_curves",
+    "policy_map",
+    "guarantee",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class StressResult(Result):
+    """What a stress test found.
+
+    Parameters
+    ----------
+    name : str
+        Scenario.
+    tables : dict of str to DataFrame
+        Those of `TABLES` that were asked for.
+    manifest : dict
+        What made the result.
+    warnings : tuple of str
+        What a reader of the result should know.
+    """
+
+    name: str
+    tables: dict[str, pd.DataFrame]
+    manifest: dict[str, Any]
+    warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"StressResult({self.name!r}: {', '.join(self.tables)})"
+
+    def stored_tables(self) -> dict[str, pd.DataFrame]:
+        """Return its tables."""
+        return self.tables

@@ -13,7 +13,7 @@ from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.errors import InputError
 from reidsim.games.full_domain.class_table import ClassTable, RollUp
 from reidsim.games.full_domain.game import FullDomainGame
-from reidsim.games.full_domain.node_payoffs import record_payoff
+from reidsim.games.full_domain.node_payoffs import record_payoffs
 from reidsim.games.full_domain.walk import Followed, walk
 from reidsim.releases.strategy_space import Floats, Strategies
 
@@ -72,10 +72,7 @@ class _BestSplits:
         self._game = game
         self._charge = charge
         self._roll_up: RollUp = game.finest[0]
-        self._prices = tuple(
-            np.ascontiguousarray(getattr(game.prices, price)[0, game.cell_kind])
-            for price in ("benefit", "loss", "gain", "cost")
-        )
+        self._prices = game.cell_prices()
         self._tie = INDIFFERENCE * max(float(game.best_case[0]), 1.0)
         self._top = tuple(levels - 1 for levels in game.lattice.shape)
         # What the classes of a node pay at most, while a node above it is still to come.
@@ -101,10 +98,9 @@ class _BestSplits:
         if self._game.by_class:
             class_of, released = number[occupied], table.released[occupied]
             loss, people = table.loss[occupied], table.people[occupied]
-        benefit, harm, gain, cost = self._prices
-        value = _whole(
-            class_of, released, loss, people, benefit, harm, gain, cost, self._game.rule, self._charge, len(keys)
-        )
+        payoff, kept = record_payoffs(loss, people, self._prices, self._game.rule)
+        paid = released * np.where(kept, payoff, -self._charge)
+        value = np.asarray(np.bincount(class_of, paid, len(keys)), dtype=np.float64)
         nothing = -self._charge * table.released[occupied].astype(np.float64)
         split = np.full(len(keys), _WHOLE, dtype=np.int8)
         self._index(keys)
@@ -113,7 +109,7 @@ class _BestSplits:
                 self._offer(here, position, keys, value, split, nothing)
         self._values[here] = keys, value
         if (split != _WHOLE).any():
-            self._splits[here] = split[np.argsort(keys)]
+            self._splits[here] = split
         self._account(here, keys)
         if here == self._top:
             self.value = float(value.sum())
@@ -199,31 +195,6 @@ class _BestSplits:
 
 def _at(levels: Levels, position: int, level: int) -> Levels:
     return (*levels[:position], level, *levels[position + 1 :])
-
-
-@numba.njit(cache=True)
-def _whole(
-    class_of: NDArray[np.int32],
-    released: NDArray[np.int64],
-    loss: Floats,
-    people: Floats,
-    benefit: Floats,
-    harm: Floats,
-    gain: Floats,
-    cost: Floats,
-    rule: int,
-    charge: float,
-    classes: int,
-) -> Floats:
-    """Return what the records of each class pay in one region.
-
-    Rows are classes where all their records pay the same, else cells; prices have as many or more.
-    """
-    value = np.zeros(classes)
-    for i in range(len(class_of)):
-        payoff, _, kept = record_payoff(loss[i], people[i], benefit[i], harm[i], gain[i], cost[i], rule)
-        value[class_of[i]] += released[i] * (payoff if kept else -charge)
-    return value
 
 
 @numba.njit(cache=True)

@@ -17,12 +17,12 @@ from reidsim.games.full_domain.node_payoffs import (
     NO_ATTACK_STRICT,
     Thresholds,
     basic_payoffs,
-    kept_records,
     may_be_kept,
     no_attack_payoffs,
     payoffs_by_record,
+    record_payoffs,
 )
-from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.prices import FourArrays, Prices
 from reidsim.games.full_domain.risk import finest_classes
 from reidsim.games.full_domain.walk import NOBODY, Followed
 from reidsim.linkage.number_checks import most_within
@@ -137,6 +137,11 @@ class FullDomainGame:
         """The kind of each cell, shape (n_cells,)."""
         return np.zeros(self.lattice.n_records, dtype=np.int64) if self.kind is None else self.kind.astype(np.int64)
 
+    def cell_prices(self, point: int = 0) -> FourArrays:
+        """Return benefit, loss, gain and cost of each cell's records at a point, shape (n_cells,) each."""
+        benefit, loss, gain, cost = (np.ascontiguousarray(each[point, self.cell_kind]) for each in self.prices.arrays)
+        return benefit, loss, gain, cost
+
     def _by_kind(self, amounts: NDArray[np.number[Any]]) -> Floats:
         """Add up amounts of cells (n_cells,) by kind of record, shape (n_kinds,)."""
         sums = np.bincount(self.cell_kind, weights=amounts, minlength=self.prices.n_kinds)
@@ -185,23 +190,16 @@ class FullDomainGame:
         """
         outcomes = np.zeros((self.prices.n_points, 4))
         asked = self._everywhere if points is None else points
-        prices = self.prices
         if not self.by_class:
             rows = followed.rows
             payoffs_by_record(
                 self.released[rows], followed.group_of, followed.loss, self.cell_kind[rows], table.people,
-                prices.benefit, prices.loss, prices.gain, prices.cost, self.rule, outcomes,
+                self.prices.arrays, self.rule, outcomes,
             )  # fmt: skip
         elif self.no_attack:
-            attacked_below = self.thresholds.attacked_below
-            no_attack_payoffs(
-                table.released, table.people, table.loss, *attacked_below, self._columns[0], asked, outcomes,
-            )  # fmt: skip
+            no_attack_payoffs(table, self.thresholds.attacked_below, self._columns[0], asked, outcomes)
         else:
-            attacked_below, ruinous_at = self.thresholds
-            basic_payoffs(
-                table.released, table.people, table.loss, *attacked_below, *ruinous_at, *self._columns, asked, outcomes,
-            )  # fmt: skip
+            basic_payoffs(table, self.thresholds, self._columns, asked, outcomes)
         return outcomes
 
     def may_keep(self, table: ClassTable, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -211,21 +209,16 @@ class FullDomainGame:
         their records.
         """
         attacked_below, ruinous_at = (ratios.least(points) for ratios in self.thresholds)
-        return np.asarray(
-            may_be_kept(table.released, table.people, table.loss, attacked_below, ruinous_at, self.no_attack)
-        )
+        return may_be_kept(table, attacked_below, ruinous_at, self.no_attack)
 
     @cached_property
     def _everywhere(self) -> NDArray[np.bool_]:
         return np.ones(self.prices.n_points, dtype=np.bool_)
 
     @cached_property
-    def _columns(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def _columns(self) -> FourArrays:
         # Prices of the only kind of records, (n_points,) each.
-        prices = self.prices
-        benefit, loss, gain, cost = (
-            np.ascontiguousarray(array[:, 0]) for array in (prices.benefit, prices.loss, prices.gain, prices.cost)
-        )
+        benefit, loss, gain, cost = (np.ascontiguousarray(each[:, 0]) for each in self.prices.arrays)
         return benefit, loss, gain, cost
 
     @cached_property
@@ -263,8 +256,4 @@ class FullDomainGame:
         if node == NO_SOLUTION:
             return np.zeros(self.lattice.n_records, dtype=np.bool_)
         sizes, loss = self.sizes_at(node), 1.0 - self.lattice.utility(node)
-        benefit, harm, gain, cost = (
-            np.ascontiguousarray(getattr(self.prices, price)[point, self.cell_kind])
-            for price in ("benefit", "loss", "gain", "cost")
-        )
-        return np.asarray(kept_records(loss, sizes, benefit, harm, gain, cost, self.rule))
+        return np.asarray(record_payoffs(loss, sizes, self.cell_prices(point), self.rule)[1])

@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Floats
 
+# Benefit, loss, gain and cost.
+FourArrays = tuple[Floats, Floats, Floats, Floats]
+
 
 @dataclass(frozen=True, eq=False)
 class Prices:
@@ -78,10 +81,15 @@ class Prices:
         """Number of kinds of records."""
         return int(self.benefit.shape[1])
 
+    @property
+    def arrays(self) -> FourArrays:
+        """Benefit, loss, gain and cost, (n_points, n_kinds) each."""
+        return self.benefit, self.loss, self.gain, self.cost
+
     def point(self, number: int) -> Prices:
         """Return the prices at one point."""
         return self.points(np.array([number]))
 
     def points(self, numbers: NDArray[np.intp]) -> Prices:
         """Return the prices at some points."""
-        return Prices(self.benefit[numbers], self.loss[numbers], self.gain[numbers], self.cost[numbers])
+        return Prices(*(array[numbers] for array in self.arrays))

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.assessment import Assessment, assess
 from reidsim.adversaries.knowledge.groups import Knowledge
-from reidsim.adversaries.knowledge.sets import count_sets
 from reidsim.errors import locating
-from reidsim.kinds.assessment.cohorts import cohort_table
 from reidsim.kinds.assessment.growth import grown_cohorts, growth_warnings
 from reidsim.kinds.assessment.measures import JOURNALIST_HIGH, JOURNALIST_LOW, RISKS, RISKS_OF_PERSONS
 from reidsim.kinds.assessment.release import Release
 from reidsim.kinds.assessment.risk_tables import (
+    cohort_table,
     record_table,
     reduction_table,
     risks_asked,
@@ -32,7 +31,6 @@ from reidsim.kinds.assessment.study import RiskStudy
 from reidsim.measures import columns_of
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import AnalysisTables, Played, Progress
-from reidsim.wording import counted
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -58,19 +56,6 @@ class RiskAnalysis(AnalysisTables):
     sources: pd.DataFrame = field(default_factory=pd.DataFrame)
     knowledge_sets: pd.DataFrame = field(default_factory=pd.DataFrame)
     cohorts: pd.DataFrame = field(default_factory=pd.DataFrame)
-
-
-def describe_risk(study: RiskStudy) -> str:
-    """Draw the first release and say in a line what there is to work out."""
-    release = study.release(study.sizes[0], 0)
-    adversaries = ", ".join(
-        f"{name} (up to {counted(count_sets(knowledge), 'knowledge set')} per person)"
-        for name, knowledge in study.knowledge(release).items()
-    )
-    sizes = ", ".join(f"{size:,}" for size in study.sizes)
-    attributes = counted(len(release.domain.names), "attribute")
-    people = "" if release.person is None else f" of {counted(release.n_people, 'person', 'people')}"
-    return f"{counted(study.n_samples, 'release')} of {sizes} records{people}, {attributes}, {adversaries}"
 
 
 def assess_study(study: RiskStudy, report: Progress) -> Played:

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from reidsim.kinds.assessment.asked import sentences
-from reidsim.kinds.assessment.assessing import assess_study, describe_risk
+import numpy as np
+
+from reidsim.adversaries.knowledge.sets import count_sets
+from reidsim.kinds.assessment.assessing import assess_study
 from reidsim.kinds.assessment.measures import MEASURES, MEASURES_OF_PEOPLE
-from reidsim.kinds.assessment.memory import needed_memory
-from reidsim.kinds.assessment.portions import portions
+from reidsim.kinds.assessment.release import Release
 from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
-from reidsim.scenarios.asked import Stored
+from reidsim.scenarios.asked import Stored, section
+from reidsim.scenarios.faces import Portions
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.portions import Portions
+from reidsim.scenarios.people import Keys
 from reidsim.scenarios.study import Played, Progress
-from reidsim.validation import read_toml
-from reidsim.wording import Sentence
+from reidsim.wording import Code, Sentence, codes, counted, number_text
+
+# Bytes, fitted to the peaks of whole runs of up to a million records; see `docs/limits.md`. Of a record, of a value
+# of it, and of the table of its risks for each adversary.
+_OF_RECORD, _OF_VALUE, _OF_RISKS = 120, 10, 255
+_OF_SIMULATED = 100
+_OF_PERSON_OF_POPULATION, _OF_VALUE_OF_POPULATION = 60, 40
 
 
 class AssessmentKind(Kind):
@@ -30,7 +38,6 @@ class AssessmentKind(Kind):
     schema = RiskScenario
     measures = MEASURES
     measures_of_people = MEASURES_OF_PEOPLE
-    captions = read_toml(Path(__file__).with_name("captions.toml"))
     drawn_by = "reidsim.kinds.assessment.figures.risks"
     decides = ""
 
@@ -39,24 +46,95 @@ class AssessmentKind(Kind):
         return build_risk_study(loaded)
 
     def describe(self, study: RiskStudy) -> str:
-        """Say what releases and adversaries there are."""
-        return describe_risk(study)
+        """Draw the first release and say in a line what there is to work out."""
+        release = study.release(study.sizes[0], 0)
+        adversaries = ", ".join(
+            f"{name} (up to {counted(count_sets(knowledge), 'knowledge set')} per person)"
+            for name, knowledge in study.knowledge(release).items()
+        )
+        sizes = ", ".join(f"{size:,}" for size in study.sizes)
+        attributes = counted(len(release.domain.names), "attribute")
+        people = "" if release.person is None else f" of {counted(release.n_people, 'person', 'people')}"
+        return f"{counted(study.n_samples, 'release')} of {sizes} records{people}, {attributes}, {adversaries}"
 
     def needed_memory(self, study: RiskStudy, use: Use = "run") -> int:
-        """Return the bytes of the risks of everybody."""
-        return needed_memory(study)
+        """Return the bytes of people and records, and of the risks of everybody; file and results are included."""
+        attributes, adversaries = len(study.domain.names), len(study.scenario.knowledge) + 1
+        threshold, records = study.scenario.threshold, sum(study.sizes)
+        # Of simulated cohorts, one after the other, only the risks that are compared are held.
+        simulated = max(threshold.sizes, default=0) if threshold is not None else 0
+        people = 0 if study.population is None else len(study.population.cells)
+        of_people = people * (_OF_VALUE_OF_POPULATION * attributes + _OF_PERSON_OF_POPULATION)
+        of_records = records * (_OF_RECORD + _OF_VALUE * attributes + _OF_RISKS * adversaries)
+        return of_people + of_records + simulated * _OF_SIMULATED * adversaries
 
     def portions(self, study: RiskStudy) -> Portions:
-        """Return the study of fewer people of the releases."""
-        return portions(study)
+        """Return how a study is cut down: to one sample of each size, then to smaller ones."""
+        return Portions(sum(study.sizes) * study.n_samples, partial(_of_people, study))
 
     def assess(self, study: RiskStudy, report: Progress) -> Played:
         """Return the risks of everybody."""
         return assess_study(study, report)
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
-        """Yield what a run was asked."""
-        return sentences(run)
+        """Yield what is released, and what the adversary may know."""
+        content = run.content
+        release = section(content, "release")
+        people = run.manifest.get("people")
+        if "path" in release:
+            yield ("How identifiable are the records of ", Code(str(release["path"])), "?")
+        else:
+            sizes = ", ".join(number_text(size) for size in release.get("sizes", ()))
+            of = f" of {number_text(people)} people" if people else ""
+            samples = number_text(release.get("samples", 1))
+            yield (f"How identifiable are random samples{of}: {sizes} records, {samples} of each size?",)
+        attributes = run.manifest.get("attributes")
+        if isinstance(attributes, list):
+            yield ("Attributes released: ", *codes(attributes), ".")
+        knowledge = section(content, "knowledge")
+        yield (
+            "What the adversary knows: ",
+            *codes([f"{name}" for name in knowledge]),
+            "; each is compared with the worst case, knowledge of every attribute of everybody.",
+        )
+        uniqueness = section(content, "uniqueness")
+        if uniqueness:
+            value = f" {number_text(uniqueness['value'])}" if "value" in uniqueness else ""
+            method = str(uniqueness.get("method", "pitman"))
+            yield ("Whether sample uniques are population uniques: ", Code(method), f"{value}.")
+
+
+def _of_people(study: RiskStudy, number: int) -> RiskStudy:
+    scenario, file, once = study.scenario, study.file, sum(study.sizes)
+    share = min(number / once, 1.0)
+    sizes = tuple(max(1, round(size * share)) for size in scenario.release.sizes)
+    samples = max(1, round(number / once))
+    update: dict[str, object] = {"release": scenario.release.model_copy(update={"sizes": sizes, "samples": samples})}
+    threshold, settings = scenario.threshold, scenario.figures.settings
+    if threshold is not None:
+        simulated = tuple(max(1, round(size * share)) for size in threshold.sizes)
+        update["threshold"] = threshold.model_copy(update={"sizes": simulated})
+    if settings is not None and settings.records is not None:
+        records = max(1, round(settings.records * share))
+        update["figures"] = scenario.figures.model_copy(
+            update={"settings": settings.model_copy(update={"records": records})}
+        )
+    loaded = study.loaded.with_sections(**update)
+    part = None if file is None else _of_records(file, max(1, round(file.n_records * share)))
+    return replace(study, loaded=loaded, file=part)
+
+
+def _of_records(file: Release, number: int) -> Release:
+    rows = np.linspace(0, file.n_records - 1, number).astype(np.intp)
+
+    def numbered(keys: Keys | None) -> Keys | None:
+        return None if keys is None else np.unique(keys[rows], return_inverse=True)[1]
+
+    return replace(
+        file, codes=file.codes[rows], persons=None if file.persons is None else file.persons[rows],
+        weights=None if file.weights is None else file.weights[rows],
+        person=numbered(file.person), household=numbered(file.household),
+    )  # fmt: skip
 
 
 ASSESSMENT = AssessmentKind()

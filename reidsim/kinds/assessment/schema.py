@@ -8,26 +8,15 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
-from reidsim.populations.recipe import Share
-from reidsim.scenarios.amounts import Money
+from reidsim.scenarios.amounts import Count, Money, PopulationSeed, Share, Text
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 
 # Columns of the tables of a run, beside which the attributes stand.
+RISK_NAMES = ("journalist", "prosecutor", "marketer", "overall")
 RISK_COLUMNS = (
-    "record",
-    "records",
-    "knowledge",
-    "prosecutor",
-    "journalist",
-    "journalist_low",
-    "journalist_high",
-    "marketer",
-    "overall",
-    "prosecutor_standard_error",
-    "journalist_standard_error",
-    "marketer_standard_error",
-    "overall_standard_error",
+    *("record", "records", "knowledge", "journalist_low", "journalist_high", *RISK_NAMES),
+    *(f"{risk}_standard_error" for risk in RISK_NAMES),
 )
 WORST_CASE = "worst-case"
 
@@ -38,36 +27,25 @@ class RiskPopulationSection(Section):
     """The people from whom the records come."""
 
     recipe: str = Field(description="name of a bundled population, or path of a recipe")
-    seed: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="of the population; the recipe's own if not given"
-    )
+    seed: PopulationSeed = None
 
 
 class RiskReleaseSection(Section):
     """The released records: random samples of the population, or a file."""
 
-    sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field(
-        default=(), description="records of each sample, drawn without replacement"
-    )
-    samples: Annotated[int, Field(ge=1)] = Field(default=1, description="samples of each size")
-    path: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="CSV or Parquet file of records instead"
-    )
-    persons: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="file of true values, with the rows and columns of `path`"
-    )
+    sizes: tuple[Count, ...] = Field(default=(), description="records of each sample, drawn without replacement")
+    samples: Count = Field(default=1, description="samples of each size")
+    path: Text | None = Field(default=None, description="CSV or Parquet file of records instead")
+    persons: Text | None = Field(default=None, description="file of true values, with the rows and columns of `path`")
     delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
     attributes: tuple[str, ...] = Field(default=(), description="attributes that are released; all if not given")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
-    weight: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None,
-        description="column with sampling weights, 1 or more",
-    )
-    person: Annotated[str, Field(min_length=1)] | None = Field(
+    weight: Text | None = Field(default=None, description="column with sampling weights, 1 or more")
+    person: Text | None = Field(
         default=None,
         description="column that identifies the person of a record: people are counted",
     )
-    household: Annotated[str, Field(min_length=1)] | None = Field(
+    household: Text | None = Field(
         default=None,
         description="column with the person's household: adds the measure `household_risk`",
     )
@@ -109,9 +87,7 @@ class TreeSection(Section):
     groups: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
         default={}, description="group = its values or smaller groups"
     )
-    file: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="hierarchy file instead: a row per value, a column per level"
-    )
+    file: Text | None = Field(default=None, description="hierarchy file instead: a row per value, a column per level")
     delimiter: str = Field(default=";", min_length=1, max_length=1, description="between columns of the hierarchy file")
 
     @model_validator(mode="after")
@@ -128,7 +104,7 @@ class UniquenessSection(Section):
         default="pitman", description="fixed probability, estimate by a model, or known from the population"
     )
     value: Share | None = Field(default=None, description="of method `fixed`: the probability")
-    population_size: Annotated[int, Field(ge=1)] | None = Field(
+    population_size: Count | None = Field(
         default=None,
         description="people in the population, for estimates; the sum of `release.weight` if there is one",
     )
@@ -161,7 +137,7 @@ class NetworkSection(Section):
 
 
 class ExpectationSection(Section):
-    """How expectations over what is known are computed."""
+    """How expectations over knowledge sets are computed."""
 
     method: Literal["auto", "exact", "monte-carlo"] = Field(
         default="auto", description="exact where feasible, exact, or Monte Carlo"
@@ -187,16 +163,16 @@ class ThresholdSection(Section):
         default="marketer", description="which risk; marketer is 1 / group size, for those known to take part"
     )
     groups: tuple[str, ...] = Field(default=(), description="attributes by whose values people are compared")
-    sizes: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+    sizes: tuple[Count, ...] = Field(
         default=(), description="sizes of smaller and larger cohorts that are simulated from the release"
     )
-    draws: Annotated[int, Field(ge=1)] = Field(default=20, description="times that the growth is simulated")
+    draws: Count = Field(default=20, description="times that the growth is simulated")
     newcomers: Literal["members", "population"] = Field(
         default="members",
         description="who joins larger cohorts: members drawn again, or other people of the population",
     )
     like_members: tuple[str, ...] = Field(
-        default=(), description="attributes of which newcomers from the population have the members' shares"
+        default=(), description="attributes in which newcomers from the population have the members' shares"
     )
 
 
@@ -207,16 +183,14 @@ class SettingsSection(Section):
     p_fm: Shares = Field(description="values of `p_fm`")
     p_cu: Shares = Field(description="values of `p_cu`")
     p_c: Shares = Field(description="values of `p_c`")
-    records: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="size of the samples; the first size if not given"
-    )
-    trials: Annotated[int, Field(ge=1)] | None = Field(
+    records: Count | None = Field(default=None, description="size of the samples; the first size if not given")
+    trials: Count | None = Field(
         default=None, description="outcomes simulated per person, as published; exact if not given"
     )
 
 
 class RiskFiguresSection(Section):
-    """What to work out besides the risks."""
+    """Further tables and figures of a run."""
 
     settings: SettingsSection | None = Field(default=None, description="all combinations of some capabilities")
 
@@ -232,7 +206,7 @@ class RiskScenario(ScenarioHead):
     game: Literal["risk"] = Field(description="nobody plays: how identifiable a given release is")
     population: RiskPopulationSection | None = Field(
         default=None,
-        description="who exists; needed for samples and uniqueness method `known`",
+        description="the population; needed for samples and uniqueness method `known`",
     )
     release: RiskReleaseSection = Field(description="the released records")
     trees: dict[str, TreeSection] = Field(
@@ -246,7 +220,7 @@ class RiskScenario(ScenarioHead):
     expectation: ExpectationSection = Field(default=ExpectationSection(), description="exact or Monte Carlo")
     attack: AttackSection | None = Field(default=None, description="what an attack is worth")
     threshold: ThresholdSection | None = Field(default=None, description="the risk that is accepted, by group")
-    figures: RiskFiguresSection = Field(default=RiskFiguresSection(), description="what to compute besides the risks")
+    figures: RiskFiguresSection = Field(default=RiskFiguresSection(), description="further tables and figures")
 
     @model_validator(mode="after")
     def _consistent(self) -> RiskScenario:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.groups import Knowledge, everything
 from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
 from reidsim.adversaries.knowledge.network import Network
 from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownPopulation, UniquenessModel
-from reidsim.bundled import resolve
 from reidsim.errors import InputError, locating, require_among
 from reidsim.kinds.assessment.release import Release, population_over, read_release
 from reidsim.kinds.assessment.schema import RISK_COLUMNS, WORST_CASE, RiskScenario
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
-from reidsim.populations.catalogue import load_population
 from reidsim.populations.domain import Domain
 from reidsim.populations.population import Population
+from reidsim.scenarios.given import people_named
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import Study, World, digest_of
@@ -68,13 +65,10 @@ class RiskStudy(Study[RiskScenario]):
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the people or records; changes with any data that matter."""
-        arrays: list[NDArray[np.number[Any]]] = [] if self.file is None else [self.file.codes]
-        arrays += [] if self.file is None or self.file.persons is None else [self.file.persons]
-        arrays += [] if self.file is None or self.file.weights is None else [self.file.weights]
-        if self.file is not None:
-            arrays += [keys for keys in (self.file.person, self.file.household) if keys is not None]
-        arrays += [] if self.population is None else [self.population.cells, self.population.counts]
-        return digest_of(repr(self.domain), arrays)
+        file, parts = self.file, []
+        if file is not None:
+            parts = [file.codes, file.persons, file.weights, file.person, file.household]
+        return digest_of(repr(self.domain), [*parts, self.population])
 
     def release(self, size: int, sample: int) -> Release:
         """Return the records of a sample: people drawn without replacement, in random order.
@@ -172,8 +166,7 @@ def _population(loaded: LoadedScenario[RiskScenario]) -> Population | None:
     section = loaded.scenario.population
     if section is None:
         return None
-    recipe = resolve(section.recipe, "populations", "population", base=loaded.folder)
-    population = load_population(recipe, seed=section.seed)
+    population = people_named(section.recipe, loaded, seed=section.seed)
     if not np.issubdtype(population.counts.dtype, np.integer):
         raise InputError("people are drawn from whole counts", where="population.recipe", found=section.recipe)
     return population

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError, locating, refuse_rows
 from reidsim.kinds.dynamic.schema import DynamicScenario, EpidemicSection
-from reidsim.populations.catalogue import load_population
 from reidsim.populations.domain import Attribute, Codes, Domain, natural_categories
 from reidsim.populations.population import Population
 from reidsim.portable_math import exp
@@ -23,7 +22,7 @@ from reidsim.random_streams import random_stream
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.records import select_columns
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.given import given_population, given_table
+from reidsim.scenarios.given import people_named, table_named
 from reidsim.scenarios.hierarchies import hierarchy_of, hierarchy_rows, over_domain
 from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.load import LoadedScenario
@@ -108,11 +107,7 @@ def columns_of(scenario: DynamicScenario) -> dict[str, str]:
 def _people(key: str, recipe: str, loaded: LoadedScenario[DynamicScenario]) -> Population:
     """Return everybody of a recipe over the attributes."""
     with locating(where=f"{key}.recipe"):
-        if recipe in loaded.given:
-            people = given_population(loaded.given, recipe)
-        else:
-            people = load_population(resolve(recipe, "populations", "population", base=loaded.folder))
-        people = people.marginal(tuple(loaded.scenario.attributes))
+        people = people_named(recipe, loaded).marginal(tuple(loaded.scenario.attributes))
         if not np.issubdtype(people.counts.dtype, np.integer):
             raise InputError("people are expected counts", found=people.name, expected="whole people")
     return people
@@ -122,14 +117,7 @@ def _file(loaded: LoadedScenario[DynamicScenario]) -> tuple[Path, pd.DataFrame |
     section = loaded.scenario.release
     if section.path is None:
         return loaded.path, None
-    if section.path in loaded.given:
-        return Path(section.path), given_table(loaded.given, section.path)
-    path = data_file(section.path, loaded.folder, "scenarios")
-    try:
-        return path, read_table(path, delimiter=section.delimiter)
-    except InputError as error:
-        # A file that cannot be used at all is told with the key that names it.
-        raise error if error.where else error.located(where="release.path") from None
+    return table_named(section.path, loaded, "release.path", partial(read_table, delimiter=section.delimiter))
 
 
 def _labels(scenario: DynamicScenario, frame: pd.DataFrame, path: Path) -> pd.DataFrame:

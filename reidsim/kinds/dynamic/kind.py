@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,9 @@ import pandas as pd
 
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import Reidentified, reidentified_in
-from reidsim.kinds.dynamic.asked import sentences
 from reidsim.kinds.dynamic.cases import columns_of, shared_content
-from reidsim.kinds.dynamic.measures import MEASURES
-from reidsim.kinds.dynamic.memory import needed_memory
 from reidsim.kinds.dynamic.outcomes import (
+    MEASURES,
     DynamicTables,
     exposing_rows,
     measures_of_periods,
@@ -25,16 +23,20 @@ from reidsim.kinds.dynamic.outcomes import (
 )
 from reidsim.kinds.dynamic.policies import FIXED, PK, POLICIES
 from reidsim.kinds.dynamic.schema import PERIOD, DynamicScenario
-from reidsim.kinds.dynamic.study import DynamicStudy, build_study
+from reidsim.kinds.dynamic.study import DynamicStudy, build_study, study_on
+from reidsim.linkage.group_sizes import most_kept
 from reidsim.random_streams import nested_stream
-from reidsim.scenarios.asked import Stored
+from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan, section
+from reidsim.scenarios.faces import Portions, SharedColumns
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import PolicyOutcome, Progress, equilibria_of
-from reidsim.validation import read_toml
-from reidsim.wording import Sentence, counted
+from reidsim.wording import Code, Sentence, codes, counted, number_text
+
+# Bytes: of a case and policy, a value of a row, a level of a row, a value of a person in a cell; a value of a simulated
+# record, and what is sorted of it.
+_OF_OUTCOME, _OF_VALUE, _OF_LEVEL, _OF_CELL, _OF_SIMULATED = 300, 40, 8, 60, 120
 
 
 class DynamicKind(Kind):
@@ -45,7 +47,6 @@ class DynamicKind(Kind):
     schema = DynamicScenario
     policies = POLICIES
     measures = MEASURES
-    captions = read_toml(Path(__file__).with_name("captions.toml"))
     drawn_by = "reidsim.kinds.dynamic.figures"
     amount_keys = MONEY_KEYS
 
@@ -63,8 +64,21 @@ class DynamicKind(Kind):
         )
 
     def needed_memory(self, study: DynamicStudy, use: Use = "run") -> int:
-        """Return the bytes of cases, people and simulated tables."""
-        return needed_memory(study)
+        """Return the bytes of cases, people and simulated tables; file and results are included."""
+        publisher, lattice, cases = study.scenario.publisher, study.lattice, study.cases
+        attributes = len(lattice.shape)
+        needed = len(cases.codes) * (_OF_OUTCOME * len(publisher.policies) + _OF_VALUE * attributes)
+        needed += lattice.n_records * (_OF_VALUE * attributes + _OF_LEVEL * sum(lattice.shape) + _OF_OUTCOME)
+        people = sum(len(each.cells) for each in (cases.population, cases.voters) if each is not None)
+        base = (people + lattice.n_records) * 16
+        needed += people * _OF_CELL * attributes + min(most_kept(base), lattice.size * base)
+        if PK in publisher.policies:
+            needed += int(lattice.sizes.max()) * publisher.simulations * (_OF_SIMULATED + 4 * attributes)
+        return needed
+
+    def portions(self, study: DynamicStudy) -> Portions:
+        """Cut a study down to some cases of each period, which has one at least."""
+        return Portions(len(study.cases.codes), partial(_of_cases, study), len(study.cases.periods))
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what cases and people are made of."""
@@ -139,8 +153,29 @@ class DynamicKind(Kind):
         return "one generalization for the table of each period: its best reply under the policy"
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
-        """Yield what a run was asked."""
-        return sentences(run)
+        """Yield what is released when, among whom the adversary looks, and at what prices."""
+        release, names = section(run.content, "release"), codes(list(section(run.content, "attributes")))
+        origin = (" of ", Code(str(release["path"]))) if "path" in release else (" drawn from the population",)
+        cases, periods = run.manifest.get("cases"), run.manifest.get("periods")
+        size = f"{number_text(cases)} cases" if cases else "Cases"
+        over = f" are released over {number_text(periods)} periods" if periods else " are released period by period"
+        held = "all cases so far" if release.get("table") == "cumulative" else "its own cases"
+        yield (size, *origin, over, f"; each table, with {held}, has one generalization.")
+        yield ("Quasi-identifiers: ", *names, ".")
+        if "voters" in run.content:
+            recipe = str(section(run.content, "voters").get("recipe"))
+            yield ("The adversary looks records up in the list ", Code(recipe), ".")
+        yield from adversaries(run, plan)
+        yield from by_generalization(run, "publisher")
+
+
+def _of_cases(study: DynamicStudy, number: int) -> DynamicStudy:
+    cases, period = study.cases, study.cases.period
+    sizes = np.bincount(period)
+    place = np.empty(len(period), dtype=np.int64)
+    place[np.argsort(period, kind="stable")] = np.arange(len(period)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    some = place < np.maximum(1, np.round(sizes * number / len(period)))[period]
+    return study_on(study.loaded, replace(cases, codes=cases.codes[some], period=period[some]))
 
 
 DYNAMIC = DynamicKind()

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.agents.measures import RUN_MEASURES
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.record_game import WITHHELD
-from reidsim.kinds.dynamic.measures import CHANGES, PERIODS_WITHIN, PK
-from reidsim.kinds.dynamic.simulation import share_below
+from reidsim.kinds.dynamic.lattice import share_below
 from reidsim.kinds.dynamic.study import DynamicStudy
+from reidsim.measures import measures_worded
 from reidsim.scenarios.study import AnalysisTables
+from reidsim.validation import read_toml
 from reidsim.wording import counted
+
+_OWN = measures_worded(read_toml(Path(__file__).with_name("measures.toml"))["own"])
+PK, PERIODS_WITHIN, CHANGES = _OWN["pk"], _OWN["periods_within"], _OWN["release_changes"]
+MEASURES = (*RUN_MEASURES, *_OWN.values())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

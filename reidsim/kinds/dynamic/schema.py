@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from reidsim.errors import InputError, require_among
 from reidsim.kinds.dynamic.policies import FIXED, PK, PolicyName
 from reidsim.scenarios.adversary_schema import AdversarySection
+from reidsim.scenarios.amounts import Count, Share, Text
 from reidsim.scenarios.hierarchy_schema import GeneralizedSection
 from reidsim.scenarios.publisher_schema import PoliciesSection, PublisherScenario
 from reidsim.scenarios.schema import RECORD_COLUMNS
@@ -16,21 +17,18 @@ from reidsim.validation import Section
 
 # Column of records.parquet with the period of each case.
 PERIOD = "period"
-_Text = Annotated[str, Field(min_length=1)]
-_Count = Annotated[int, Field(ge=1)]
-_Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class CasePopulationSection(Section):
     """Who may become a case."""
 
-    recipe: _Text = Field(description="name of a bundled population, or path of a recipe")
+    recipe: Text = Field(description="name of a bundled population, or path of a recipe")
 
 
 class VotersSection(Section):
     """The list in which the adversary looks records up."""
 
-    recipe: _Text = Field(description="name of a bundled population, or path of a recipe")
+    recipe: Text = Field(description="name of a bundled population, or path of a recipe")
     coverage: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None,
         description=(
@@ -42,13 +40,13 @@ class VotersSection(Section):
 class CasesSection(Section):
     """Which case records are released, and what a table holds."""
 
-    path: _Text | None = Field(default=None, description="file of cases, one per row; `[epidemic]` takes its place")
+    path: Text | None = Field(default=None, description="file of cases, one per row; `[epidemic]` takes its place")
     delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
-    period: _Text = Field(
+    period: Text = Field(
         default=PERIOD,
         description="column with the period of each case: whole numbers, or text such as `2020-03-01`",
     )
-    forecast: _Text | None = Field(
+    forecast: Text | None = Field(
         default=None,
         description=(
             "column with the added benefit per record of a forecast from the period's table, the same in all rows "
@@ -64,9 +62,9 @@ class CasesSection(Section):
 class EpidemicSection(Section):
     """Cases drawn from the population: a wave that moves from area to area."""
 
-    periods: _Count = Field(description="number of periods, from 1")
-    cases: _Count = Field(description="number of cases of all periods, each a different person")
-    area: _Text = Field(description="attribute whose groups are the areas")
+    periods: Count = Field(description="number of periods, from 1")
+    cases: Count = Field(description="number of cases of all periods, each a different person")
+    area: Text = Field(description="attribute whose groups are the areas")
     level: Annotated[int, Field(ge=0)] = Field(default=0, description="hierarchy level of these groups")
     peak: float = Field(description="period of the first area's peak")
     spread: Annotated[float, Field(ge=0)] = Field(
@@ -80,21 +78,21 @@ class DynamicPublisherSection(PoliciesSection):
 
     policies: tuple[PolicyName, ...] = Field(
         default=("no-protection", "basic", "no-attack"),
-        description="what is played and compared, each once",
+        description="policies compared, each once",
         json_schema_extra={"minItems": 1},
     )
     fixed: dict[str, Annotated[int, Field(ge=0)]] = Field(
         default={}, description="of policy `fixed`: attribute = level; 0 where not given"
     )
-    k: _Count = Field(
+    k: Count = Field(
         default=11, description="PK is the share of a table's records whose values fewer than `k` records share"
     )
-    threshold: _Share = Field(default=0.01, description="of policy `pk`: largest PK that is allowed")
-    quantile: _Share = Field(
+    threshold: Share = Field(default=0.01, description="of policy `pk`: largest PK that is allowed")
+    quantile: Share = Field(
         default=0.975, description="of policy `pk`: share of the simulated tables whose PK must be allowed"
     )
-    simulations: _Count = Field(default=1000, description="of policy `pk`: simulated tables")
-    review: _Count = Field(
+    simulations: Count = Field(default=1000, description="of policy `pk`: simulated tables")
+    review: Count = Field(
         default=1,
         description="of policy `pk`: periods for which a choice is kept, made for the first one's number of cases",
     )
@@ -138,12 +136,6 @@ class DynamicScenario(PublisherScenario):
         for where, section in self.every_adversary.items():
             self.refuse(section, where)
         return self
-
-    @property
-    def every_adversary(self) -> dict[str, AdversarySection]:
-        """The sections of all adversaries, by key path."""
-        several: dict[str, AdversarySection] = {f"adversaries.{key}": each for key, each in self.adversaries.items()}
-        return several or {"adversary": self.adversary}
 
     def refuse(self, section: AdversarySection, where: str) -> None:
         """Refuse an adversary who knows other things than the values of all people of the list.

@@ -2,97 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.sets import count_sets
+from reidsim.adversaries.multistage.stages import InferSurname
+from reidsim.adversaries.multistage.two_stage import places_kept
 from reidsim.agents.profile import Setting
 from reidsim.errors import InputError
 from reidsim.games.cross_play import MOST_FORMS
-from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
-from reidsim.kinds.masking.asked import sentences
 from reidsim.kinds.masking.measures import MEASURES
-from reidsim.kinds.masking.memory import needed_memory
 from reidsim.kinds.masking.opponents import opponents_of_subjects
-from reidsim.kinds.masking.outcomes import (
-    MaskingAnalysis,
-    facts_of,
-    game_warnings,
-    record_table,
-    search_path,
-    summarise,
-)
-from reidsim.kinds.masking.policies import OF_SUBJECTS, POLICIES, MaskingPolicy, policy_named
-from reidsim.kinds.masking.portions import portions
+from reidsim.kinds.masking.outcomes import MaskingResults
+from reidsim.kinds.masking.policies import OF_SUBJECTS, POLICIES, policy_named
 from reidsim.kinds.masking.rounds import setting_of
-from reidsim.kinds.masking.schema import MaskingScenario
-from reidsim.kinds.masking.sharing import NOT_SHARED, released_values, shared_columns
+from reidsim.kinds.masking.schema import TARGETS, MaskingScenario
+from reidsim.kinds.masking.sharing import SubjectsSharing
 from reidsim.kinds.masking.solving import check_policies
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
+from reidsim.kinds.masking.tables_schema import TableSection
+from reidsim.linkage.surname_inference.leaders import kept_of_target
 from reidsim.releases.focused import FocusedSpace
 from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import are_equipped
-from reidsim.scenarios.asked import Stored
-from reidsim.scenarios.faces import Control, Slider
-from reidsim.scenarios.kind import Kind, Use
+from reidsim.scenarios.asked import Stored, adversaries, beliefs, gain_and_cost, knowledge, section
+from reidsim.scenarios.faces import Control, Portions, Slider
+from reidsim.scenarios.kind import Use
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.opponent_types import LEFT_OUT, ideas_of_several, types_of_setting
-from reidsim.scenarios.opponents import Opponents
+from reidsim.scenarios.opponents import LEFT_OUT, OpponentOptions, Opponents, ideas_of_several, types_of_setting
 from reidsim.scenarios.policy import k_of, with_each_k
-from reidsim.scenarios.portions import Portions
-from reidsim.scenarios.record_sharing import SharedColumns
-from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
-from reidsim.tables import read_table
-from reidsim.validation import read_toml
-from reidsim.wording import Sentence, counted
+from reidsim.wording import Code, Inline, Sentence, codes, counted, number_text
 
 # Sections that only games are made from: what tables are drawn from is the same whatever they say.
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
 
+# Bytes, fitted to the peaks of whole runs; see `docs/limits.md`.
+_OF_OUTCOME, _OF_MASKED, _OF_VALUE, _OF_PERSON, _OF_LEADER, _OF_PLACE = 300, 86, 16, 100, 20, 20
+_STAGES = {
+    "infer-surname": "infers the surname from genetic markers",
+    "infer-by-linkage": "infers an attribute",
+    "identify": "names one of the people who match",
+}
 
-class MaskingKind(Kind):
+
+class MaskingKind(SubjectsSharing, MaskingResults):
     """Data subjects decide which attributes of their record are shared; see `Kind`."""
 
     name = "masking"
     words = "data subjects decide which attributes of their record are shared, generalized or masked"
     schema = MaskingScenario
     measures = MEASURES
-    captions = read_toml(Path(__file__).with_name("captions.toml"))
     drawn_by = "reidsim.kinds.masking.figures.runs"
     policies = POLICIES
     decides = "subject"
     numbers_draws = True
-
-    def policy(self, name: str) -> MaskingPolicy:
-        """Return a policy by its name."""
-        return policy_named(name)
-
-    def release_file(self, scenario: MaskingScenario) -> str | None:
-        """Return the file of the targets."""
-        return scenario.targets.file
-
-    def shared_columns(self, scenario: MaskingScenario) -> SharedColumns:
-        """Say which columns of the targets' file are quasi-identifiers."""
-        return shared_columns(scenario)
-
-    def read_records(self, scenario: MaskingScenario, path: Path) -> pd.DataFrame:
-        """Read the targets' file."""
-        return read_table(path, delimiter=scenario.targets.delimiter, comment="#", trim=False)
-
-    def released_values(self, scenario: MaskingScenario, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
-        """Return an attribute as it is shared, in its group, or masked."""
-        return released_values(scenario, records, attribute)
-
-    def is_shared(self, records: pd.DataFrame) -> NDArray[np.bool_]:
-        """Tell who shares anything."""
-        return ~records["strategy"].astype("str").isin(NOT_SHARED).to_numpy()
 
     def build(self, loaded: LoadedScenario[Any]) -> MaskingStudy:
         """Read what tables are drawn from."""
@@ -119,12 +88,32 @@ class MaskingKind(Kind):
         )
 
     def needed_memory(self, study: MaskingStudy, use: Use = "run") -> int:
-        """Return the bytes of subjects, of those that they are drawn from, and of resources."""
-        return needed_memory(study)
+        """Return the bytes of subjects, of those that they are drawn from, and of resources; results are included."""
+        scenario, tables = study.scenario, study.tables
+
+        def rows(name: str, section: TableSection) -> int:
+            return tables.files[name].n_rows if name in tables.files else section.size or tables.n_people
+
+        subjects = rows(TARGETS, scenario.targets)
+        needed = subjects * (
+            _OF_OUTCOME * len(scenario.subjects.policies) + _OF_MASKED * len(scenario.subjects.attributes)
+        )
+        needed += tables.n_people * (_OF_PERSON + _OF_VALUE * len(tables.values))
+        for name, resource in scenario.resources.items():
+            needed += rows(name, resource) * _OF_VALUE * len(resource.attributes)
+        stages = [stage for study in study.each.values() for stage in study.stages if isinstance(stage, InferSurname)]
+        for name, n_loci in {(stage.resource, len(stage.loci)) for stage in stages}:
+            # Compiled solvers keep surnames, the others the men nearest to each subject.
+            n_kept, places = places_kept(subjects, n_loci)
+            leaders = subjects * kept_of_target(subjects, rows(name, scenario.resources[name]))
+            needed += max(leaders * _OF_LEADER, n_kept * places * _OF_PLACE)
+        return needed
 
     def portions(self, study: MaskingStudy) -> Portions:
-        """Return the study of fewer data subjects."""
-        return portions(study)
+        """Return how a study is cut down: to some of its data subjects, each of whom decides alone."""
+        files, drawn = study.tables.files, study.scenario.targets.size
+        subjects = files[TARGETS].n_rows if TARGETS in files else drawn or study.tables.n_people
+        return Portions(subjects, partial(_of_subjects, study), int(np.max(study.scenario.subjects.k)))
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what tables are drawn from."""
@@ -136,40 +125,9 @@ class MaskingKind(Kind):
             }
         return content
 
-    def play(
-        self,
-        study: MaskingStudy,
-        draw: int = 0,
-        policies: Sequence[str] | None = None,
-        *,
-        timed: bool = False,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Mapping[str, PolicyOutcome]:
-        """Play policies, having checked that they can be."""
+    def require_playable(self, study: MaskingStudy, draw: int) -> None:
+        """Refuse what policies cannot do with the subjects of a draw."""
         check_policies(study, study.games(draw)[0])
-        return super().play(study, draw, policies, timed=timed, progress=progress)
-
-    def summarise(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return usefulness and fairness, too."""
-        return summarise(study, study.games(draw)[0], equilibria)
-
-    def records(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return subjects with their attributes as released."""
-        return record_table(study, study.games(draw)[0], equilibria)
-
-    def analyse(self, study: MaskingStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
-        """Return the greedy search of a record, if the scenario names one."""
-        equilibria = equilibria_of(outcomes)
-        return MaskingAnalysis(search_path=search_path(study, *study.games(0), equilibria))
-
-    def facts(self, study: MaskingStudy) -> dict[str, Any]:
-        """Return facts about subjects, resources and knowledge."""
-        return facts_of(study)
-
-    def warnings(self, study: MaskingStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield what to know about targets and about strategies that are not proved optimal."""
-        equilibria = equilibria_of(outcomes)
-        return game_warnings([game for game, _ in study.games_against_each(draw).values()], equilibria)
 
     def settings(self, study: MaskingStudy) -> Callable[[str, int, int], Setting]:
         """Return the world of each policy in each draw of the tables."""
@@ -177,27 +135,17 @@ class MaskingKind(Kind):
 
         def setting(policy: str, replication: int, draw: int) -> Setting:
             games = study.games_against_each(replication)
-            check_policies(study, study.games(replication)[0])
+            self.require_playable(study, replication)
             return setting_of(study, agents, games, policy, replication, draw)
 
         return setting
 
-    def opponents(
-        self,
-        study: MaskingStudy,
-        *,
-        knowledge: str | None = None,
-        stages: str | None = None,
-        rate: float = 0.5,
-        draw: int = 0,
-    ) -> tuple[MaskingStudy, Opponents]:
+    def opponents(self, study: MaskingStudy, options: OpponentOptions, draw: int = 0) -> tuple[MaskingStudy, Opponents]:
         """Return the adversaries in a draw of the tables."""
-        if stages is not None:
-            expected = "adversary.stages of the scenario"
-            raise InputError(
-                "a masking scenario has stages of its own", where="stages", found=stages, expected=expected
-            )
-        return study, opponents_of_subjects(study, knowledge=knowledge, rate=rate, draw=draw)
+        if options.stages is not None:
+            problem, expected = "a masking scenario has stages of its own", "adversary.stages of the scenario"
+            raise InputError(problem, where="stages", found=options.stages, expected=expected)
+        return study, opponents_of_subjects(study, options, draw)
 
     def opponent_types(self, study: MaskingStudy, draw: int = 0) -> Opponents:
         """Return those who are equipped, on the attributes that any attack looks at."""
@@ -215,16 +163,16 @@ class MaskingKind(Kind):
         """Return the policies in the order of rows, and those of the scenario."""
         section, n = study.scenario.subjects, study.games(0)[0].n_records
         names = with_each_k(OF_SUBJECTS, section.k)
-        anonymous = [name for name in names if self.policy(name).way == "k-anonymity"]
+        anonymous = [name for name in names if policy_named(name).way == "k-anonymity"]
         if section.always_shared:
             impossible = anonymous
         else:
-            impossible = [name for name in anonymous if k_of(self.policy(name), section.k, "subjects.k") > n]
+            impossible = [name for name in anonymous if k_of(policy_named(name), section.k, "subjects.k") > n]
         return tuple(dict.fromkeys((*(name for name in names if name not in impossible), *section.policies)))
 
     def takes_best(self, scenario: MaskingScenario, policy: str) -> bool:
         """Tell whether a policy finds the best of strategies that any amounts allow."""
-        rule = self.policy(policy)
+        rule = policy_named(policy)
         if rule.way == "search":
             return rule.search == "scenario" and scenario.subjects.solver in ("best-first", "backward-induction")
         return rule.way in ("opt-in", "same")
@@ -234,8 +182,25 @@ class MaskingKind(Kind):
         return np.arange(study.games(draw)[0].n_records)
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
-        """Yield what a run was asked."""
-        return sentences(run)
+        """Yield who decides on what, against whom, at what prices."""
+        content = run.content
+        attributes = codes(section(content, "subjects").get("attributes", ()))
+        number = f"{run.n_records:,} data subjects decide" if run.n_records else "Data subjects decide"
+        yield (f"{number}, each alone, which of these attributes to share: ", *attributes, ".")
+        people = run.manifest.get("people")
+        recipe = section(content, "population").get("recipe")
+        if isinstance(recipe, str):
+            yield (f"They are drawn from {number_text(people)} people of the population ", Code(recipe), ".")
+        else:
+            yield ("They and the adversary's resources are read from files.",)
+        held = run.manifest.get("resources")
+        if isinstance(held, Mapping) and held:
+            parts: list[Inline] = ["The adversary holds "]
+            for place, (name, rows) in enumerate(held.items()):
+                parts += [", " if place else "", Code(str(name)), f" ({number_text(rows)} rows)"]
+            yield (*parts, ".")
+        yield from adversaries(run, _attack)
+        yield from _prices(run, "subject")
 
     def controls(self, scenario: MaskingScenario) -> Iterator[Control]:
         """Yield amounts, and the confidence in what is inferred from which on it is used."""
@@ -248,6 +213,45 @@ class MaskingKind(Kind):
         """Return that one-shot adversaries attack in stages: they infer before they link."""
         planner, knowledge = super().attacker(scenario, name)
         return "multistage" if planner == "one-shot" and knowledge is None else planner, knowledge
+
+
+def _attack(run: Stored, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
+    stages = adversary.get("stages")
+    for place, stage in enumerate(stages if isinstance(stages, list) else (), start=1):
+        if isinstance(stage, Mapping):
+            does = _STAGES.get(str(stage.get("stage")), str(stage.get("stage")))
+            yield (f"Stage {place} of the attack: it {does}, with ", Code(str(stage.get("resource"))), ".")
+    yield from knowledge(adversary)
+    if "weight" in adversary:
+        gain, cost = gain_and_cost(run, adversary)
+        yield (f"It gains {gain} and pays {cost} for an attack.",)
+
+
+def _prices(run: Stored, defender: str) -> Iterator[Sentence]:
+    economics = section(run.content, "economics")
+    gain, cost = gain_and_cost(run, {})
+    yield (
+        f"Sharing everything brings a {defender} {number_text(economics.get('benefit'))}; being re-identified costs "
+        f"{number_text(economics.get('loss'))}."
+        # Of several each has been told.
+        + ("" if "adversaries" in run.content else f" The adversary gains {gain} and pays {cost} for an attack."),
+    )
+    yield from beliefs(run, defender)
+
+
+def _of_subjects(study: MaskingStudy, number: int) -> MaskingStudy:
+    scenario, files = study.scenario, study.tables.files
+    update: dict[str, object] = {"targets": scenario.targets.model_copy(update={"size": number})}
+    if TARGETS in files:
+        update, files = {}, {**files, TARGETS: files[TARGETS].of_rows(slice(number))}
+    path = scenario.figures.search_path
+    if path is not None and path >= number:
+        update["figures"] = scenario.figures.model_copy(update={"search_path": 0})
+    loaded = study.loaded.with_sections(**update)
+    tables = replace(study.tables, loaded=loaded, files=files)
+    part = study.with_loaded(loaded)
+    alone = {name: replace(each, tables=tables) for name, each in part.alone.items()}
+    return replace(part, tables=tables, alone=alone)
 
 
 MASKING = MaskingKind()

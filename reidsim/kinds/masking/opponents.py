@@ -9,24 +9,24 @@ from functools import partial
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.errors import InputError
-from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import RecordGame
 from reidsim.kinds.masking.schema import MaskingAdversarySection, MaskingScenario
+from reidsim.kinds.masking.solving import masking_game
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, presence_of
 from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.adversary_schema import TOGETHER
 from reidsim.scenarios.agents import are_equipped
-from reidsim.scenarios.attack_stages import IdentifySection
+from reidsim.scenarios.attack_recipe import IdentifySection
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import (
     NO_RECIPE,
     NO_STAGES,
     ONE_STAGE,
     Games,
+    OpponentOptions,
     Opponents,
-    asked_for,
     name_of,
     played_by,
     with_adversaries,
@@ -41,19 +41,17 @@ _NOT_PLAYED = ("figures", "agents", "stress", "sweep", "uncertainty")
 Amount = float | Floats
 
 
-def opponents_of_subjects(
-    study: MaskingStudy, *, knowledge: str | None = None, rate: float = 0.5, draw: int = 0
-) -> Opponents:
+def opponents_of_subjects(study: MaskingStudy, options: OpponentOptions, draw: int = 0) -> Opponents:
     """Return the adversaries of a masking scenario in a draw of its tables."""
     if study.alone and are_equipped(study.scenario):
         # Those that it names play with what they hold and may buy; see `MaskingKind.opponent_types`.
-        return replace(_unnamed(study, knowledge, rate, draw), own=TOGETHER)
+        return replace(_unnamed(study, options, draw), own=TOGETHER)
     if study.alone:
         games = study.games_against_each(draw)
         alone = {name: World(*games[name], study.world(draw).weights) for name in study.alone}
-        return with_adversaries(_unnamed(study, knowledge, rate, draw), alone, study.world(draw))
+        return with_adversaries(_unnamed(study, options, draw), alone, study.world(draw))
     both = study.games(draw)
-    section = study.scenario.adversary
+    section, knowledge = study.scenario.adversary, options.knowledge
     staged = bool(both[0].attack.inferences)
     linked_by = "partial-knowledge" if section.knowledge is not None else "multistage" if staged else ""
     own = name_of(section, linked_by)
@@ -63,9 +61,7 @@ def opponents_of_subjects(
     def one_stage(game: MaskingGame) -> MaskingGame:
         if section.knowledge is None:
             return game.one_stage()
-        if isinstance(game.space, PartialMaskingSpace):
-            return PartialMaskingGame(game.space, game.attack, game.world, game.benefit, game.loss)
-        return MaskingGame(game.space, game.attack, game.world, game.benefit, game.loss)
+        return masking_game(game.space, game.attack, game.world, game.benefit, game.loss)
 
     linked = one_stage(once[0]), one_stage(once[1])
 
@@ -102,30 +98,30 @@ def opponents_of_subjects(
         "multistage": in_stages,
         "always": lambda: simple(AlwaysAttacks),
         "never": lambda: simple(NeverAttacks),
-        "random": lambda: simple(partial(RandomAttacks, rate=rate)),
+        "random": lambda: simple(partial(RandomAttacks, rate=options.attack_rate)),
     }
     if own != "partial-knowledge" or knowledge is None:
         makers[own] = lambda: both
-    return played_by(own, makers, asked_for(knowledge, None))
+    return played_by(own, makers, options.asks_for)
 
 
-def _unnamed(study: MaskingStudy, knowledge: str | None, rate: float, draw: int) -> Opponents:
+def _unnamed(study: MaskingStudy, options: OpponentOptions, draw: int) -> Opponents:
     """Return the adversaries that a scenario with several does not name: they look people up where those do."""
     ends = [game.attack.one_stage().identify for game, _ in study.games_against_each(draw).values()]
     if len({(end.resource, frozenset(end.on)) for end in ends}) > 1:
-        if knowledge is not None:
+        if options.knowledge is not None:
             raise InputError(
-                "the adversaries of the scenario look people up in different ways", where="knowledge", found=knowledge,
+                "the adversaries of the scenario look people up in different ways", where="knowledge",
+                found=options.knowledge,
                 expected="the recipe in a section [adversaries.NAME]",
             )  # fmt: skip
         reason = "those that it names look people up in different ways"
         return Opponents((), "", (f"adversaries that the scenario does not name cannot play: {reason}",))
     end = IdentifySection(stage="identify", resource=ends[0].resource, on=ends[0].on)
     section = MaskingAdversarySection(stages=(end,))
-    scenario = study.scenario.model_copy(update={"adversary": section, "adversaries": {}})
-    loaded = replace(study.loaded, scenario=scenario)
+    loaded = study.loaded.with_sections(adversary=section, adversaries={})
     plain = MaskingStudy(loaded, replace(study.tables, loaded=loaded), (ends[0],))
-    found = opponents_of_subjects(plain, knowledge=knowledge, rate=rate, draw=draw)
+    found = opponents_of_subjects(plain, options, draw)
     # Who attacks in stages is named.
     return replace(found, left_out=tuple(reason for reason in found.left_out if ONE_STAGE not in reason))
 

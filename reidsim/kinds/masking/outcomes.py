@@ -1,8 +1,8 @@
-"""Tables of what comes of a masking game, and what a reader of them should know."""
+"""What comes of a masking game: its tables, the path of a greedy search, and what a reader should know."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,16 +12,17 @@ import pandas as pd
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.sets import enumerate_sets
 from reidsim.adversaries.multistage.world import MultistageWorld
+from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.masking.game import MaskingGame
+from reidsim.games.masking.game import MaskingGame, is_ahead
 from reidsim.games.masking.measures import birth_decades, fairness, fairness_of_usefulness, state_groups, usefulness
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
-from reidsim.games.measures import averages
+from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.masking.measures import PRIVACY_FAIRNESS, USEFULNESS, USEFULNESS_FAIRNESS
-from reidsim.kinds.masking.search_path import search_path_table
+from reidsim.kinds.masking.policies import policy_named
 from reidsim.kinds.masking.study import MaskingStudy
-from reidsim.scenarios.study import AnalysisTables
-from reidsim.scenarios.study import record_table as outcomes_by_record
+from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of, record_table
 
 # Attributes whose groups fairness compares (Wan et al. 2021, note S8).
 _GROUPINGS: dict[str, Callable[[Any], Any]] = {"age": birth_decades, "state": state_groups}
@@ -40,56 +41,94 @@ class MaskingAnalysis(AnalysisTables):
     search_path: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
-def summarise(study: MaskingStudy, game: MaskingGame, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-    """Average the outcomes of each policy over subjects.
+class MaskingResults(Kind):
+    """What comes of masking games: the part of their kind that makes tables and facts of it; see `Kind`."""
 
-    Returns
-    -------
-    DataFrame
-        Indexed by policy; the measures of every run, ``usefulness``, and with attributes ``age`` and ``state``
-        ``usefulness_fairness`` and ``privacy_fairness`` (missing without).
-    """
-    attributes = study.scenario.subjects.attributes
-    values, weights = game.world.targets.matrix(attributes), study.weights(game.world)
-    groups = [
-        (attributes.index(name), np.asarray(group(values[:, attributes.index(name)])))
-        for name, group in _GROUPINGS.items()
-        if name in attributes
-    ]
-    fair = len(groups) == len(_GROUPINGS)
-    rows = []
-    for equilibrium in equilibria.values():
-        privacy = 1 - equilibrium.risk
-        shared = game.space.shared(np.maximum(equilibrium.strategies, 0)) & ~equilibrium.withheld[:, None]
-        rows.append(
-            {
-                **averages(equilibrium, np.ones(game.n_records, dtype=np.int64)),
-                USEFULNESS.column: usefulness(values, shared, weights),
-                USEFULNESS_FAIRNESS.column: fairness_of_usefulness(values, shared, weights, groups) if fair else np.nan,
-                PRIVACY_FAIRNESS.column: fairness(privacy, [group for _, group in groups]) if fair else np.nan,
-            }
-        )
-    return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"))
+    def summarise(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Average the outcomes of each policy over subjects; tell usefulness, and fairness by age and state."""
+        attributes, game = study.scenario.subjects.attributes, study.games(draw)[0]
+        values, weights = game.world.targets.matrix(attributes), study.weights(game.world)
+        groups = [
+            (attributes.index(name), np.asarray(group(values[:, attributes.index(name)])))
+            for name, group in _GROUPINGS.items()
+            if name in attributes
+        ]
+        shared = [
+            game.space.shared(np.maximum(each.strategies, 0)) & ~each.withheld[:, None] for each in equilibria.values()
+        ]
+        summary = super().summarise(study, draw, equilibria)
+        summary[USEFULNESS.column] = [usefulness(values, each, weights) for each in shared]
+        summary[[USEFULNESS_FAIRNESS.column, PRIVACY_FAIRNESS.column]] = np.nan
+        if len(groups) == len(_GROUPINGS):
+            alike = [group for _, group in groups]
+            summary[USEFULNESS_FAIRNESS.column] = [
+                fairness_of_usefulness(values, each, weights, groups) for each in shared
+            ]
+            summary[PRIVACY_FAIRNESS.column] = [fairness(1 - each.risk, alike) for each in equilibria.values()]
+        return summary
 
+    def records(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Return one row per subject and policy, with the attributes as released (missing if masked)."""
+        game = study.games(draw)[0]
+        bounded = any(each.gap is not None for each in equilibria.values())
 
-def record_table(study: MaskingStudy, game: MaskingGame, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-    """Return one row per subject and policy of a replication, with the attributes as released (missing if masked).
+        def behind(equilibrium: Equilibrium) -> pd.DataFrame:
+            table = released(study, game.world, equilibrium, game)
+            if bounded:
+                table.insert(0, "gap", np.nan if equilibrium.gap is None else equilibrium.gap)
+            return table
 
-    Returns
-    -------
-    DataFrame
-        Columns record, policy, strategy, publisher_payoff, adversary_payoff, attacked, success_probability, utility,
-        generalization_intensity, ``gap`` if a solver bounds it, and the attributes.
-    """
-    bounded = any(each.gap is not None for each in equilibria.values())
+        return record_table(equilibria, np.arange(game.n_records), game.space.describe, released=behind)
 
-    def behind(equilibrium: Equilibrium) -> pd.DataFrame:
-        table = released(study, game.world, equilibrium, game)
-        if bounded:
-            table.insert(0, "gap", np.nan if equilibrium.gap is None else equilibrium.gap)
-        return table
+    def analyse(self, study: MaskingStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> MaskingAnalysis:
+        """Return the greedy search of the record that the scenario names, if it names one."""
+        record = study.scenario.figures.search_path
+        if record is None:
+            return MaskingAnalysis()
 
-    return outcomes_by_record(equilibria, np.arange(game.n_records), game.space.describe, released=behind)
+        def label(attribute: str, value: int) -> str:
+            return study.tables.label(attribute, np.array([value]))[0]
+
+        return MaskingAnalysis(search_path=search_path_table(*study.games(0), record, equilibria_of(outcomes), label))
+
+    def facts(self, study: MaskingStudy) -> dict[str, Any]:
+        """Return facts about subjects, resources and knowledge."""
+        game, _ = study.games(0)
+        facts: dict[str, Any] = {
+            "records": game.n_records,
+            "strategies": game.space.size,
+            "people": study.tables.n_people,
+            "resources": {name: table.n_rows for name, table in game.world.resources.items()},
+            "data_hash": study.fingerprint,
+        }
+        known = {
+            name: _facts_of_knowledge(each.knowledge)
+            for name, (each, _) in study.games_against_each(0).items()
+            if isinstance(each, PartialKnowledgeGame)
+        }
+        if known:
+            facts["knowledge"] = known.get(None, known)
+        return facts
+
+    def warnings(self, study: MaskingStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
+        """Yield what to know about targets and about strategies that are not proved optimal."""
+        games = [game for game, _ in study.games_against_each(draw).values()]
+        missing = {}
+        for each in games:
+            registered = each.world.registered
+            if registered is not None and not registered.all():
+                missing[each.attack.identify.resource] = int((~registered).sum())
+        n = games[0].n_records
+        for resource, number in missing.items():
+            yield f"{number} of {n} targets are not in resource {resource!r}; no attack on them succeeds" + (
+                " there" if len(games) > 1 else ""
+            )
+        for policy, equilibrium in equilibria_of(outcomes).items():
+            if equilibrium.gap is not None and equilibrium.gap.any():
+                yield (
+                    f"{policy}: {int((equilibrium.gap > 0).sum())} of {n} strategies are not proved optimal; "
+                    f"a better one could pay at most {equilibrium.gap.max():,.2f} more"
+                )
 
 
 def released(study: MaskingStudy, world: MultistageWorld, equilibrium: Equilibrium, game: MaskingGame) -> pd.DataFrame:
@@ -106,67 +145,6 @@ def released(study: MaskingStudy, world: MultistageWorld, equilibrium: Equilibri
     return pd.DataFrame(columns)
 
 
-def game_warnings(games: Sequence[MaskingGame], equilibria: Mapping[str, Equilibrium]) -> Iterator[str]:
-    """Yield what a reader of the outcomes should know about the targets and the strategies found.
-
-    Parameters
-    ----------
-    games : sequence of MaskingGame
-        Against each adversary.
-    equilibria : mapping of str to Equilibrium
-    """
-    missing = {}
-    for each in games:
-        registered = each.world.registered
-        if registered is not None and not registered.all():
-            missing[each.attack.identify.resource] = int((~registered).sum())
-    n = games[0].n_records
-    for resource, number in missing.items():
-        yield f"{number} of {n} targets are not in resource {resource!r}; no attack on them succeeds" + (
-            " there" if len(games) > 1 else ""
-        )
-    for policy, equilibrium in equilibria.items():
-        if equilibrium.gap is not None and equilibrium.gap.any():
-            yield (
-                f"{policy}: {int((equilibrium.gap > 0).sum())} of {n} strategies are not proved optimal; "
-                f"a better one could pay at most {equilibrium.gap.max():,.2f} more"
-            )
-
-
-def search_path(
-    study: MaskingStudy, truth: MaskingGame, believed: MaskingGame, equilibria: Mapping[str, Equilibrium]
-) -> pd.DataFrame:
-    """Return the greedy search of the record that the scenario names; an empty table if it names none."""
-    record = study.scenario.figures.search_path
-    if record is None:
-        return pd.DataFrame()
-
-    def label(attribute: str, value: int) -> str:
-        return study.tables.label(attribute, np.array([value]))[0]
-
-    return search_path_table(truth, believed, record, equilibria, label)
-
-
-def facts_of(study: MaskingStudy) -> dict[str, Any]:
-    """Return facts about a study for manifests."""
-    game, _ = study.games(0)
-    facts: dict[str, Any] = {
-        "records": game.n_records,
-        "strategies": game.space.size,
-        "people": study.tables.n_people,
-        "resources": {name: table.n_rows for name, table in game.world.resources.items()},
-        "data_hash": study.fingerprint,
-    }
-    known = {
-        name: _facts_of_knowledge(each.knowledge)
-        for name, (each, _) in study.games_against_each(0).items()
-        if isinstance(each, PartialKnowledgeGame)
-    }
-    if known:
-        facts["knowledge"] = known.get(None, known)
-    return facts
-
-
 def _facts_of_knowledge(known: Knowledge) -> dict[str, Any]:
     """Say how success probabilities were computed, and what the sources cost."""
     return {
@@ -174,4 +152,140 @@ def _facts_of_knowledge(known: Knowledge) -> dict[str, Any]:
         "knowledge_sets": enumerate_sets(known).n_sets,
         "linked_on": list(known.attributes),
         "price": known.total_price,
+    }
+
+
+# Returns the text of an attribute's value.
+Label = Callable[[str, int], str]
+
+
+@dataclass(frozen=True)
+class _Played:
+    """What one strategy of one record leads to."""
+
+    strategy: int
+    payoff: float
+    attacked: bool
+    success: float
+    utility: float
+    surname: int
+    confidence: float
+
+
+def greedy_path(game: MaskingGame, record: int) -> tuple[int, ...]:
+    """Return the strategies that greedy search with pruning steps to, from sharing everything on.
+
+    The last one is where it stops, and need not be the best; see `reidsim.games.masking.greedy.greedy`.
+
+    Parameters
+    ----------
+    game : MaskingGame
+        Against a two-stage attack.
+    record : int
+
+    Raises
+    ------
+    InputError
+        If the attack is another.
+    """
+    tie = INDIFFERENCE * float(np.asarray(game.benefit)[record] + np.asarray(game.loss)[record])
+
+    def ahead(one: _Played, other: _Played) -> bool:
+        return is_ahead(one.payoff, one.confidence, other.payoff, other.confidence, tie) > 0
+
+    at = best = _play(game, record, game.space.most_specific)
+    path = [at.strategy]
+    while True:
+        step: _Played | None = None
+        # Of equal steps the one on the earliest attribute, which is the last successor, is taken.
+        for strategy in reversed(list(game.space.successors(at.strategy))):
+            below = _play(game, record, strategy)
+            if step is None or ahead(below, step):
+                step = below
+        if step is None:
+            return tuple(path)
+        at = step
+        path.append(at.strategy)
+        if ahead(at, best):
+            best = at
+        elif not at.attacked:
+            return tuple(path)
+
+
+def search_path_table(
+    game: MaskingGame, believed: MaskingGame, record: int, equilibria: Mapping[str, Equilibrium], label: Label
+) -> pd.DataFrame:
+    """Tell what each strategy of a greedy search leads to, and which policies recommend it.
+
+    Parameters
+    ----------
+    game : MaskingGame
+        As it truly is, against a two-stage attack.
+    believed : MaskingGame
+        In which the search is made.
+    record : int
+    equilibria : mapping of str to Equilibrium
+        By policy, in the true game.
+    label : callable
+        Returns the text of an attribute's value.
+
+    Returns
+    -------
+    DataFrame
+        A row for each strategy of the search, in its order, then one for each other outcome of a policy: strategies
+        off the path, withholding the record, and what is played against the adversary without inference. Columns
+        record, step (missing off the path), strategy, masked, shared_loci, inferred_surname and confidence (missing
+        where nothing is inferred), attacked, utility, privacy, benefit, loss, payoff, recommended_by.
+    """
+    path = greedy_path(believed, record)
+    rows = {(strategy, True): {"step": n, **_row(game, record, strategy, label)} for n, strategy in enumerate(path)}
+    policies: dict[tuple[int, bool], list[str]] = {}
+    for policy, equilibrium in equilibria.items():
+        strategy = int(equilibrium.strategies[record])
+        # The same strategy is another outcome against an adversary who infers nothing.
+        played = game.one_stage() if policy_named(policy).without_inference else game
+        key = (strategy, played is game or strategy == WITHHELD)
+        policies.setdefault(key, []).append(policy)
+        if key not in rows:
+            rows[key] = {"step": None, **_row(played, record, strategy, label)}
+    table = pd.DataFrame([{"record": record, **row} for row in rows.values()])
+    table["recommended_by"] = [", ".join(policies.get(key, [])) for key in rows]
+    return table.astype({"step": "Int64", "confidence": "float64"})
+
+
+def _play(game: MaskingGame, record: int, strategy: int) -> _Played:
+    strategies = np.full(game.n_records, WITHHELD, dtype=np.int64)
+    strategies[record] = strategy
+    outcome = game.evaluate(Choice(strategies, "", np.zeros(game.n_records, dtype=np.int64), exact=False))
+    surnames, confidence = game.confidence(strategies)
+    return _Played(
+        strategy=strategy,
+        payoff=float(outcome.publisher_payoff[record]),
+        attacked=bool(outcome.attacked[record]),
+        success=float(outcome.success_probability[record]),
+        utility=float(outcome.utility[record]),
+        surname=int(surnames[record]),
+        confidence=float(confidence[record]),
+    )
+
+
+def _row(game: MaskingGame, record: int, strategy: int, label: Label) -> dict[str, object]:
+    played = _play(game, record, strategy)
+    shared = game.space.shared(max(strategy, 0)) & (strategy != WITHHELD)
+    # In a two-stage attack, attributes that the last stage does not link on are loci.
+    loci = [name not in game.attack.identify.on for name in game.space.attributes]
+    lost = played.success if played.attacked else 0.0
+    inferred = played.surname >= 0
+    return {
+        "strategy": "withheld" if strategy == WITHHELD else game.space.describe(strategy),
+        "masked": int((~shared).sum()),
+        "shared_loci": int((shared & loci).sum()),
+        "inferred_surname": label(game.attack.inferences[0].infers, played.surname) if inferred else None,
+        "confidence": played.confidence if inferred else np.nan,
+        "attacked": played.attacked,
+        "utility": played.utility,
+        "privacy": 1.0 - lost,
+        "benefit": float(np.asarray(game.benefit)[record]) * played.utility,
+        "loss": float(np.asarray(game.loss)[record]) * lost,
+        "payoff": played.payoff,
     }

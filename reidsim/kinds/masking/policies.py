@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.scenarios.adversary_schema import known_part, names_schema
-from reidsim.scenarios.own_policies import policy_among
+from reidsim.scenarios.given import policy_among
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Look, Policies, Policy
 
 if TYPE_CHECKING:
-    from reidsim.games.defenders.defender import Defender, Game
-    from reidsim.games.record_game import Choice
+    from reidsim.games.defenders.defender import Defender
     from reidsim.kinds.masking.study import MaskingStudy
 
 WHERE = "subjects.policies"
@@ -47,38 +46,13 @@ class MaskingPolicy(Policy):
     masks: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class MaskingDefender:
-    """Follows a policy of a study in any game on the subjects of a draw.
-
-    Parameters
-    ----------
-    name : str
-    plans : bool
-    study : MaskingStudy
-    draw : int
-    """
-
-    name: str
-    plans: bool
-    study: MaskingStudy
-    draw: int
-
-    def choose(self, game: Game) -> Choice:
-        """Return the strategy of each subject; see `Defender`."""
-        from reidsim.kinds.masking.solving import choose
-
-        return choose(self.study, self.name, game, self.draw)
-
-    def paid_in(self, game: Game, choice: Choice) -> Game:
-        """Return the game in which a choice is paid; see `reidsim.games.defenders.defender.paid_in`."""
-        from reidsim.kinds.masking.solving import game_of
-
-        return game_of(self.study, self.name, game)
-
-
 def _defender(name: str, *, plans: bool) -> Callable[[MaskingStudy, int], Defender]:
-    return lambda study, draw: MaskingDefender(name, plans, study, draw)
+    def defender(study: MaskingStudy, draw: int) -> Defender:
+        from reidsim.kinds.masking.solving import MaskingDefender
+
+        return MaskingDefender(name, plans, study, draw)
+
+    return defender
 
 
 def _policy(
@@ -114,8 +88,8 @@ POLICIES: Policies[MaskingPolicy] = Policies(
             "masking", "Masking game", "the attributes that pay most", way="search", masks=True, look=Look(BLUE, "^")
         ),
         _policy(
-            "no-attack-masking", "No-attack masking game", "the attributes that pay most of those with which no attack "
-            "pays", forbids_attacks=True, way="search", masks=True, look=Look(SKY_BLUE, ">"),
+            "no-attack-masking", "No-attack masking game", "the attributes that pay most without an attack",
+            forbids_attacks=True, way="search", masks=True, look=Look(SKY_BLUE, ">"),
         ),
         _policy(
             "one-stage-masking", "One-stage masking game", "the masking game against an adversary who infers nothing",
@@ -131,8 +105,8 @@ POLICIES: Policies[MaskingPolicy] = Policies(
             search="greedy",
         ),
         _policy(
-            "anytime-masking", "Anytime masking", "the masking game within a number of strategies", by_agents=False,
-            way="search", search="anytime",
+            "anytime-masking", "Anytime masking", "the masking game with a limited number of strategies tried",
+            by_agents=False, way="search", search="anytime",
         ),
     ),
     lambda name: _defender(name, plans=False),

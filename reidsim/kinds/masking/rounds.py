@@ -22,19 +22,21 @@ from reidsim.kinds.masking.study import MaskingStudy, presence_of
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import (
     OWN_ADVERSARY,
+    check_accuracy,
     check_resources,
+    drawn_planner,
     economics_of,
-    outlays_of,
+    linker_of,
     profile_of,
     rules_of,
     section_of,
     sequential_rules,
     types_of,
 )
-from reidsim.scenarios.agents_equipment import check_accuracy, drawn_planner, linker_of
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.planners import planner
 from reidsim.scenarios.schema import EconomicsSection
+from reidsim.scenarios.schema import economics_of as economics_and_belief
 from reidsim.scenarios.several_adversaries import named
 
 
@@ -139,17 +141,12 @@ def masking_profiles(
         with named(own):
             equip = _MaskingEquip(against, truth, believed, section, agents, where)
             _check_equipped(section, equip, truth, where)
-            true_economics = against.scenario.economics
-            believed_economics = against.scenario.beliefs.of(true_economics)
-            as_believed = profile_of(
-                name, section, believed_economics, agents, equip, prices,
-                **outlays_of(equip.adversary(believed.attack, believed, believed_economics)),
-            )  # fmt: skip
-            profile = profile_of(
-                name, section, true_economics, agents, equip, prices,
-                **outlays_of(equip.adversary(truth.attack, truth, true_economics)),
-            )  # fmt: skip
-        profiles.append(replace(profile, believed=as_believed, lists=equip.lists))
+            both = [
+                (economics, equip.adversary(game.attack, game, economics))
+                for economics, game in zip(economics_and_belief(against.scenario), (truth, believed), strict=True)
+            ]
+            profile = profile_of(name, section, agents, equip, both, prices)
+        profiles.append(replace(profile, lists=equip.lists))
     return tuple(profiles)
 
 

@@ -8,11 +8,17 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed, require_among
-from reidsim.kinds.masking.subjects_schema import SubjectsSection
-from reidsim.kinds.masking.tables_schema import PeopleSection, ResourceSection, TableSection, TargetsSection
-from reidsim.scenarios.adversary_schema import PlannerSection, Share, WeightedSection, check_adversaries
+from reidsim.kinds.masking.tables_schema import (
+    PeopleSection,
+    ResourceSection,
+    SubjectsSection,
+    TableSection,
+    TargetsSection,
+)
+from reidsim.scenarios.adversary_schema import PlannerSection, WeightedSection, check_adversaries
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.attack_stages import (
+from reidsim.scenarios.amounts import Count, Share
+from reidsim.scenarios.attack_recipe import (
     IdentifySection,
     StageSection,
 )
@@ -79,13 +85,11 @@ class WeightedMaskingAdversarySection(WeightedSection, MaskingAdversarySection):
 class MaskingBeliefsSection(ListBeliefsSection):
     """What subjects believe; the truth where not given."""
 
-    sizes: dict[str, Annotated[int, Field(ge=1)]] = Field(
-        default={}, description="drawn resource = number of people believed to be in it"
-    )
+    sizes: dict[str, Count] = Field(default={}, description="drawn resource = number of people believed to be in it")
 
 
 class MaskingFiguresSection(Section):
-    """What a run computes besides the policies."""
+    """Further tables and figures of a run."""
 
     search_path: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
@@ -97,13 +101,11 @@ class MaskingScenario(ScenarioHead):
     """Data subjects choose what to share of their records, an adversary attacks in stages."""
 
     game: Literal["masking"] = Field(description="subjects choose what to share of their records")
-    replications: Annotated[int, Field(ge=1)] = Field(
-        default=1, description="draws of subjects and resources; 1 with files"
-    )
+    replications: Count = Field(default=1, description="draws of subjects and resources; 1 with files")
     population: PeopleSection | None = Field(default=None, description="people to draw from; not needed with files")
     targets: TargetsSection = Field(description="the subjects")
     resources: dict[str, ResourceSection] = Field(min_length=1, description="tables that the adversary holds")
-    economics: EconomicsSection = Field(description="what is true")
+    economics: EconomicsSection = Field(description="the true payoff parameters")
     beliefs: MaskingBeliefsSection = Field(
         default=MaskingBeliefsSection(), description="what the subjects believe instead"
     )
@@ -116,13 +118,11 @@ class MaskingScenario(ScenarioHead):
         default={},
         description="several by name; an `adversary` beside them gives defaults",
     )
-    subjects: SubjectsSection = Field(description="what can be shared, what it is worth, how it is decided")
+    subjects: SubjectsSection = Field(description="what subjects may share, its value, and their policies")
     agents: AgentsSection | None = Field(
         default=None, description="several adversaries and rounds; one analytic game if not given"
     )
-    figures: MaskingFiguresSection = Field(
-        default=MaskingFiguresSection(), description="what is computed besides the policies"
-    )
+    figures: MaskingFiguresSection = Field(default=MaskingFiguresSection(), description="further tables and figures")
 
     @property
     def each(self) -> Mapping[str | None, MaskingScenario]:

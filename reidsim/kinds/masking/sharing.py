@@ -2,37 +2,56 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from reidsim.kinds.masking.schema import MaskingScenario
-from reidsim.kinds.masking.subjects_schema import GeneralizedAttribute
+from reidsim.kinds.masking.tables_schema import GeneralizedAttribute
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.scenarios.record_sharing import SharedColumns
+from reidsim.scenarios.faces import RecordSharing, SharedColumns
+from reidsim.tables import read_table
 
 # What the column `strategy` says of records that are not shared at all.
-NOT_SHARED = ("withheld", "nothing")
+_NOT_SHARED = ("withheld", "nothing")
 # Before a value, in the results, that is released at a level between shared and masked.
 _GROUP_OF = "group of "
 
 
-def shared_columns(scenario: MaskingScenario) -> SharedColumns:
-    """Say which columns of the targets' file are quasi-identifiers; people are looked up among others, too."""
-    columns = scenario.targets.columns
-    return SharedColumns(
-        {name: columns.get(name, name) for name in scenario.subjects.attributes},
-        delimiter=scenario.targets.delimiter,
-        counts_release=False,
-    )
+class SubjectsSharing(RecordSharing):
+    """How the records of data subjects are shared; see `RecordSharing`."""
 
+    def release_file(self, scenario: MaskingScenario) -> str | None:
+        """Return the file of the targets."""
+        return scenario.targets.file
 
-def released_values(scenario: MaskingScenario, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
-    """Return an attribute as a policy releases it."""
-    column: pd.Series[str] = records[attribute].astype("str").mask(records[attribute].isna())
-    if attribute in scenario.subjects.generalize:
-        column = _groups_named(
-            column, records["strategy"].astype("str"), attribute, scenario.subjects.generalize[attribute]
+    def shared_columns(self, scenario: MaskingScenario) -> SharedColumns:
+        """Say which columns of the targets' file are quasi-identifiers; people are looked up among others, too."""
+        columns = scenario.targets.columns
+        return SharedColumns(
+            {name: columns.get(name, name) for name in scenario.subjects.attributes},
+            delimiter=scenario.targets.delimiter,
+            counts_release=False,
         )
-    return column.fillna(SUPPRESSED)
+
+    def read_records(self, scenario: MaskingScenario, path: Path) -> pd.DataFrame:
+        """Read the targets' file."""
+        return read_table(path, delimiter=scenario.targets.delimiter, comment="#", trim=False)
+
+    def released_values(self, scenario: MaskingScenario, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
+        """Return an attribute as it is shared, in its group, or masked."""
+        column: pd.Series[str] = records[attribute].astype("str").mask(records[attribute].isna())
+        if attribute in scenario.subjects.generalize:
+            column = _groups_named(
+                column, records["strategy"].astype("str"), attribute, scenario.subjects.generalize[attribute]
+            )
+        return column.fillna(SUPPRESSED)
+
+    def is_shared(self, records: pd.DataFrame) -> NDArray[np.bool_]:
+        """Tell who shares anything."""
+        return ~records["strategy"].astype("str").isin(_NOT_SHARED).to_numpy()
 
 
 def group_label(value: str, level: int, section: GeneralizedAttribute) -> str:

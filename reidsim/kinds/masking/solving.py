@@ -5,8 +5,8 @@ One adversary who attacks in two stages is played by compiled searches, any othe
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,6 +40,32 @@ if TYPE_CHECKING:
 GENERAL_SOLVERS = ("best-first", "backward-induction")
 
 
+@dataclass(frozen=True, eq=False)
+class MaskingDefender:
+    """Follows a policy of a study in any game on the subjects of a draw.
+
+    Parameters
+    ----------
+    name : str
+    plans : bool
+    study : MaskingStudy
+    draw : int
+    """
+
+    name: str
+    plans: bool
+    study: MaskingStudy
+    draw: int
+
+    def choose(self, game: Game) -> Choice:
+        """Return the strategy of each subject; see `Defender`."""
+        return choose(self.study, self.name, game, self.draw)
+
+    def paid_in(self, game: Game, choice: Choice) -> Game:
+        """Return the game in which a choice is paid; see `reidsim.games.defenders.defender.paid_in`."""
+        return game_of(self.study, self.name, game)
+
+
 def choose(study: MaskingStudy, policy: str, game: Game, draw: int) -> Choice:
     """Pick the strategy of each subject in the game that subjects believe in.
 
@@ -70,6 +96,13 @@ def choose(study: MaskingStudy, policy: str, game: Game, draw: int) -> Choice:
     if isinstance(played, MaskingGame):
         return _searched(study, policy, played)
     return _against_several(study, policy, played)
+
+
+def masking_game(space: MaskingSpace, *parts: Any, **more: Any) -> MaskingGame:
+    """Return the game on a space, which compiled searches tell apart by what cannot be masked; see `MaskingGame`."""
+    if isinstance(space, PartialMaskingSpace):
+        return PartialMaskingGame(space, *parts, **more)
+    return MaskingGame(space, *parts, **more)
 
 
 def game_of(study: MaskingStudy, policy: str, game: Game) -> Game:
@@ -116,11 +149,9 @@ def _as_masking_game(game: RecordGame) -> MaskingGame | None:
     adversary, linker, space = game.adversary, game.linker, game.space
     if not (isinstance(adversary, MultistageAttack) and isinstance(linker, MultistageLinker)):
         return None
-    if isinstance(space, PartialMaskingSpace):
-        return PartialMaskingGame(space, adversary, linker.world, game.benefit, game.loss)
-    if isinstance(space, MaskingSpace):
-        return MaskingGame(space, adversary, linker.world, game.benefit, game.loss)
-    return None
+    if not isinstance(space, MaskingSpace):
+        return None
+    return masking_game(space, adversary, linker.world, game.benefit, game.loss)
 
 
 def _against_several(study: MaskingStudy, policy: str, game: RecordGame) -> Choice:

@@ -20,7 +20,7 @@ from reidsim.populations.genealogy.genealogy import Genealogy
 from reidsim.populations.genealogy.people import genealogy_individuals
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.sampling import UNKNOWN
-from reidsim.scenarios.attack_stages import InferSurnameSection
+from reidsim.scenarios.attack_recipe import InferSurnameSection
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import require_distinct_people
 from reidsim.scenarios.people_lists import ListsOfPeople, lists_of_people

@@ -1,42 +1,36 @@
-"""The tables of a scenario of the masking game: who is in them, and what the adversary holds."""
+"""What a masking scenario may say of its tables and subjects: who is in them, what they mask, who looks for them."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, require_distinct
-from reidsim.scenarios.adversary_schema import Share
-from reidsim.scenarios.resource_schema import (
-    DrawnResourceSection,
-    Together,
-)
+from reidsim.errors import InputError, nearest, require_distinct
+from reidsim.kinds.masking.policies import PolicyName, policy_named
+from reidsim.scenarios.amounts import Count, PopulationSeed, Share, Text
+from reidsim.scenarios.policy import AnonymityK, with_each_k
+from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
+from reidsim.scenarios.schema import RECORD_COLUMNS
 from reidsim.validation import Section
 
-Years = Annotated[int, Field(ge=1)]
+Years = Count
 
 
 class PeopleSection(Section):
     """The people from whom targets and resources are drawn."""
 
     recipe: str = Field(description="name of a bundled population, or path of a recipe, that lists people")
-    seed: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="of the population; the recipe's own if not given"
-    )
+    seed: PopulationSeed = None
     generations: Years | None = Field(
-        default=None, description="of a genealogy: men of the last so many; everybody if not given"
+        default=None, description="of a genealogy: men of this many last generations; everybody if not given"
     )
     women: bool = Field(default=False, description="with `generations`: also the women, of whom no alleles are known")
     reference_year: int | None = Field(
         default=None, description="gives people an `age`, counted from their `birth_year`"
     )
-    together: Together = Field(
-        default=0.0,
-        description=(
-            "correlation of list memberships (Gaussian copula): one for all, or list = { list = correlation }"
-        ),
-    )
+    together: Together = 0.0
 
     @model_validator(mode="after")
     def _of_generations(self) -> PeopleSection:
@@ -48,8 +42,8 @@ class PeopleSection(Section):
 class TableSection(Section):
     """Who is in a table: drawn from the people, or the rows of a file."""
 
-    size: Annotated[int, Field(ge=1)] | None = Field(default=None, description="people drawn")
-    file: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="CSV or Parquet file instead")
+    size: Count | None = Field(default=None, description="people drawn")
+    file: Text | None = Field(default=None, description="CSV or Parquet file instead")
     delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where the names differ")
 
@@ -72,10 +66,7 @@ class TableSection(Section):
 class TargetsSection(TableSection):
     """The subjects: who shares a record."""
 
-    person: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None,
-        description="column that identifies the person, without repeated values",
-    )
+    person: Text | None = Field(default=None, description="column that identifies the person, without repeated values")
 
     @model_validator(mode="after")
     def _keyed_file(self) -> TargetsSection:
@@ -97,9 +88,7 @@ class ResourceSection(DrawnResourceSection, TableSection):
         default=None,
         description="share of unknown alleles; 0 if not given, 0.3 of a genealogy",
     )
-    count: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="column with the number of people of each row"
-    )
+    count: Text | None = Field(default=None, description="column with the number of people of each row")
 
     @model_validator(mode="after")
     def _one_origin(self) -> ResourceSection:
@@ -131,4 +120,99 @@ class ResourceSection(DrawnResourceSection, TableSection):
             raise InputError("alleles of a file are not lost", where="missing_alleles", found=found, expected=expected)
         if self.file is None and self.count is not None:
             raise InputError("people who are drawn are not counted", where="count", found=self.count, expected="a file")
+        return self
+
+
+class GeneralizedAttribute(Section):
+    """Levels of an attribute between shared and masked."""
+
+    widths: tuple[Annotated[int, Field(ge=2)], ...] = Field(
+        default=(), description="widths of intervals at each level, from 0 on; each a multiple of the one before"
+    )
+    groups: tuple[tuple[tuple[str, ...], ...], ...] = Field(
+        default=(), description="values merged at each level; others stay alone"
+    )
+    kept: tuple[Share, ...] = Field(
+        min_length=1, description="share of the attribute's weight kept at each level, not rising"
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> GeneralizedAttribute:
+        levels = len(self.widths) or len(self.groups)
+        for finer, coarser in pairwise(self.widths):
+            if coarser % finer:
+                raise InputError(
+                    "intervals that do not fit into those of the next level",
+                    where="widths", found=list(self.widths), expected=f"a multiple of {finer} after {finer}",
+                )  # fmt: skip
+        if bool(self.widths) == bool(self.groups) or levels != len(self.kept):
+            raise InputError(
+                "levels are missing",
+                found=f"{len(self.widths)} widths, {len(self.groups)} groupings, {len(self.kept)} shares kept",
+                expected="either widths or groups, and a share kept for each",
+            )
+        return self
+
+
+class SubjectsSection(Section):
+    """What the data subjects may share, its worth, and how they decide."""
+
+    attributes: tuple[str, ...] = Field(min_length=1, description="attributes that can be shared; loci last")
+    always_shared: tuple[str, ...] = Field(
+        default=(),
+        description="attributes that cannot be masked; not with `k-anonymity`",
+    )
+    weights: Literal["entropy", "uniform"] | dict[str, Annotated[float, Field(ge=0)]] = Field(
+        default="entropy",
+        description="entropy in the first resource that carries it, all equal, or attribute = weight",
+    )
+    minority_support: float = Field(
+        default=0.0,
+        description="alpha: extra weight of rare values; below 0, of frequent ones",
+    )
+    generalize: dict[str, GeneralizedAttribute] = Field(
+        default={}, description="attribute = its levels between shared and masked"
+    )
+    policies: tuple[PolicyName, ...] = Field(
+        default=("opt-in", "masking", "no-attack-masking"),
+        min_length=1,
+        description="policies compared, the columns of the table, each once",
+    )
+    solver: Literal["best-first", "backward-induction", "greedy", "anytime"] = Field(
+        default="best-first", description="of the policies that are games"
+    )
+    most_evaluated: Count = Field(
+        default=20_000, description="of solver `anytime`: most strategies evaluated per subject"
+    )
+    k: AnonymityK = 2
+    opt_in_rate: Share = Field(default=0.05, description="of policy `random-opt-in`: probability to share all")
+    sharing_rate: Share = Field(
+        default=0.15, description="of policy `random-masking`: probability to share each attribute"
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> SubjectsSection:
+        require_distinct("attribute given twice", self.attributes, where="attributes")
+        taken = [name for name in self.attributes if name in (*RECORD_COLUMNS, "gap")]
+        if taken:
+            raise InputError("name of a column of the results", where="attributes", found=taken[0])
+        # Wherever policies are named, that of each k has its own name.
+        object.__setattr__(self, "policies", with_each_k(self.policies, self.k))
+        require_distinct("policy given twice", self.policies, where="policies")
+        for name in self.generalize:
+            if name not in self.attributes:
+                hint = nearest(name, self.attributes)
+                raise InputError("not an attribute that can be shared", where=f"generalize.{name}", hint=hint)
+        always = self.always_shared
+        if self.attributes[: len(always)] != always:
+            raise InputError(
+                "attributes that are always shared do not come first in the list of attributes",
+                where="always_shared", found=list(always), expected=f"{list(self.attributes[: len(always)])}",
+            )  # fmt: skip
+        for name in always:
+            if name in self.generalize:
+                raise InputError("attribute always shared as it is", where=f"generalize.{name}")
+        if always and any(policy_named(name).way == "k-anonymity" for name in self.policies):
+            expected = "attributes that can all be masked"
+            raise InputError("policy k-anonymity suppresses any attribute", where="always_shared", expected=expected)
         return self

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, require_distinct
-from reidsim.populations.recipe import Share
-from reidsim.scenarios.amounts import Money
+from reidsim.scenarios.amounts import Count, Money, Share, Text
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 
@@ -34,13 +33,11 @@ class ParticipationPopulationSection(Section):
     people: Annotated[int, Field(ge=2)] | None = Field(
         default=None, description="people of each generation; those of the recipe if not given"
     )
-    generations: Annotated[int, Field(ge=1)] | None = Field(
+    generations: Count | None = Field(
         default=None, description="generations with the founders; those of the recipe if not given"
     )
-    living: Annotated[int, Field(ge=1)] = Field(
-        default=3, description="with `recipe`: last generations, whose people decide"
-    )
-    path: Annotated[str, Field(min_length=1)] | None = Field(
+    living: Count = Field(default=3, description="with `recipe`: last generations, whose people decide")
+    path: Text | None = Field(
         default=None,
         description=(
             "instead: pedigree with columns person, father, mother (empty if unknown) and optionally decides (yes "
@@ -76,10 +73,10 @@ class MatchingSection(Section):
         default=2, description="matches that identify a person who is not in the database (n_u)"
     )
     found_within: _Generations = Field(
-        default=3, description="relatives worth finding: common ancestors at most so many generations ago (g_maxc)"
+        default=3, description="relatives worth finding: common ancestors at most this many generations ago (g_maxc)"
     )
     traced_within: _Generations = Field(
-        default=5, description="relatives who identify: common ancestors at most so many generations ago (g_maxi)"
+        default=5, description="relatives who identify: common ancestors at most this many generations ago (g_maxi)"
     )
 
     @model_validator(mode="after")
@@ -133,7 +130,7 @@ class EquilibriaSection(Section):
 
 
 class ParticipationFiguresSection(Section):
-    """What to compute besides the policies."""
+    """Further tables and figures of a run."""
 
     equilibria: EquilibriaSection = Field(default=EquilibriaSection(), description="how equilibria are searched for")
 
@@ -146,5 +143,5 @@ class ParticipationScenario(ScenarioHead):
     matching: MatchingSection = Field(default=MatchingSection(), description="what a search of the database finds")
     subjects: JoiningSubjectsSection = Field(description="what joining is worth, and how people decide")
     figures: ParticipationFiguresSection = Field(
-        default=ParticipationFiguresSection(), description="what to compute besides the policies"
+        default=ParticipationFiguresSection(), description="further tables and figures"
     )

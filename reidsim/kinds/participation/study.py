@@ -1,26 +1,27 @@
-"""From a scenario of the kind ``participation`` to the people who decide, and the game that they play."""
+"""From a scenario of the kind ``participation`` to people, their pedigree, and the game that they play."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.bundled import resolve
-from reidsim.errors import InputError, locating
+from reidsim.errors import InputError, locating, require_among
 from reidsim.games.participation.crowd import Crowd
 from reidsim.games.participation.families import Families
 from reidsim.games.participation.game import Flags, Floats, Values
-from reidsim.kinds.participation.pedigree import read_pedigree
 from reidsim.kinds.participation.schema import ParticipationPopulationSection, ParticipationScenario
-from reidsim.linkage.relatives import Ancestry, Matching, Relatives, relatives_within
+from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, relatives_within
 from reidsim.populations.genealogy.make import make_genealogy
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.study import Study, World, digest_of
+from reidsim.tables import read_table, require_columns
 
 # Relatives of so many people are held at once.
 _MOST_PEOPLE = 20_000
@@ -125,3 +126,57 @@ def _pedigree(
     recipe = resolve(section.recipe, "populations", "population", base=loaded.folder)
     made = make_genealogy(recipe, people=section.people, generations=section.generations)
     return made.father.astype(np.int64), made.mother.astype(np.int64), made.living(section.living, women=True)
+
+
+Ints = NDArray[np.int64]
+_PARENTS = ("father", "mother")
+_ANSWERS = {"yes": True, "no": False}
+
+
+def read_pedigree(path: Path) -> tuple[Ints, Ints, Ints]:
+    """Return the rows of fathers and of mothers (-1 if unknown), and the rows of the people who decide.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, a person is named twice, a parent has no row, or somebody is an own ancestor.
+    """
+    table = read_table(path)
+    require_columns(table, ["person", *_PARENTS], path)
+    names = table["person"].tolist()
+    row: dict[str, int] = {}
+    for number, name in enumerate(names):
+        if not name or row.setdefault(name, number) != number:
+            problem = "person given twice" if name else "person without a name"
+            raise InputError(problem, source=path, where=f"row {number + 1}, column 'person'", found=name or None)
+    parents = []
+    for column in _PARENTS:
+        known = table[column].tolist()
+        for number, name in enumerate(known):
+            if name and name not in row:
+                where = f"row {number + 1}, column {column!r}"
+                raise InputError("no such person", source=path, where=where, found=name, expected="a person, or empty")
+        parents.append(np.array([row[name] if name else NO_PARENT for name in known], dtype=np.int64))
+    _refuse_circles(parents, names, path)
+    decides = table["decides"].tolist() if "decides" in table else ["yes"] * len(names)
+    for number, answer in enumerate(decides):
+        where = f"row {number + 1}, column 'decides'"
+        require_among("value not allowed", (answer,), _ANSWERS, source=path, where=where)
+    rows = np.flatnonzero([_ANSWERS[answer] for answer in decides]).astype(np.int64)
+    if not len(rows):
+        raise InputError("nobody decides", source=path, where="column 'decides'", expected="yes in one row at least")
+    return parents[0], parents[1], rows
+
+
+def _refuse_circles(parents: list[Ints], names: list[str], path: Path) -> None:
+    """Refuse a pedigree in which somebody descends from themselves: one whose founders cannot be peeled off."""
+    left = np.ones(len(names), dtype=np.bool_)
+    while left.any():
+        waits = np.zeros(len(names), dtype=np.bool_)
+        for parent in parents:
+            waits |= (parent != NO_PARENT) & left[parent]
+        peeled = left & ~waits
+        if not peeled.any():
+            row = int(left.argmax())
+            raise InputError("descends from itself", source=path, where=f"row {row + 1}", found=names[row])
+        left &= waits

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
+from reidsim.scenarios.amounts import Count, PopulationSeed, Text
 from reidsim.scenarios.hierarchy_schema import GeneralizedSection
 from reidsim.scenarios.reading_schema import ReadingSection
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
@@ -16,10 +17,10 @@ Estimator = Literal["benedetti-franconi", "log-linear"]
 
 
 class PopulationSection(Section):
-    """Who exists, for journalist risk."""
+    """The population, for journalist risk."""
 
     recipe: str | None = Field(default=None, description="name of a bundled population, or path of a recipe")
-    path: Annotated[str, Field(min_length=1)] | None = Field(
+    path: Text | None = Field(
         default=None,
         description="file of people, in the format of the release, in place of `recipe`",
     )
@@ -27,15 +28,8 @@ class PopulationSection(Section):
         default="sample",
         description="draw whole people, or keep expected counts",
     )
-    seed: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="of the population; the recipe's own if not given"
-    )
-    together: Together = Field(
-        default=0.0,
-        description=(
-            "correlation of list memberships (Gaussian copula): one for all, or list = { list = correlation }"
-        ),
-    )
+    seed: PopulationSeed = None
+    together: Together = 0.0
     holds_release: bool | None = Field(
         default=None,
         description="whether records must be people of the population; by default only where "
@@ -59,10 +53,8 @@ class TablesResourceSection(DrawnResourceSection):
     attributes: tuple[str, ...] = Field(
         default=(), description="quasi-identifiers that it reveals; by default, those of its kind"
     )
-    size: Annotated[int, Field(ge=1)] | None = Field(default=None, description="of a list: exact number of people")
-    file: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description='of kind `"file"`: CSV or Parquet file of the list'
-    )
+    size: Count | None = Field(default=None, description="of a list: exact number of people")
+    file: Text | None = Field(default=None, description='of kind `"file"`: CSV or Parquet file of the list')
     delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where the names differ")
 
@@ -92,9 +84,7 @@ class TablesResourceSection(DrawnResourceSection):
 class ReleaseSection(Section):
     """Which records are to be shared."""
 
-    path: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None, description="file of records, in place of `table`; may be compressed"
-    )
+    path: Text | None = Field(default=None, description="file of records, in place of `table`; may be compressed")
     table: str | None = Field(
         default=None,
         description="population whose people are the records (name or recipe)",
@@ -110,10 +100,7 @@ class ReleaseSection(Section):
     header: bool = Field(
         default=True, description='whether the first row names the columns; else `"1"`, `"2"` and so on'
     )
-    weight: Annotated[str, Field(min_length=1)] | None = Field(
-        default=None,
-        description="column with sampling weights, 1 or more",
-    )
+    weight: Text | None = Field(default=None, description="column with sampling weights, 1 or more")
     sampling_fraction: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None, description="records as a share of the population, where they have no weights"
     )
@@ -122,11 +109,11 @@ class ReleaseSection(Section):
         description='how `"sample"` risk estimates groups: by a log-linear model of all records, or from the weights '
         "of the group's own records",
     )
-    person: Annotated[str, Field(min_length=1)] | None = Field(
+    person: Text | None = Field(
         default=None,
         description="column that identifies the person, whose records share one generalization",
     )
-    household: Annotated[str, Field(min_length=1)] | None = Field(
+    household: Text | None = Field(
         default=None,
         description="column with the person's household: adds the measure `household_risk`",
     )

@@ -50,10 +50,7 @@ class DroppedColumns:
             )  # fmt: skip
         if publisher.unit == "record":
             # Of two exact solvers the one that looks at no more than is left.
-            scenario = study.scenario.model_copy(
-                update={"publisher": publisher.model_copy(update={"solver": "branch-and-bound"})}
-            )
-            study = replace(study, loaded=replace(study.loaded, scenario=scenario))
+            study = study.with_sections(publisher=publisher.model_copy(update={"solver": "branch-and-bound"}))
         self._study = study
 
     @property
@@ -78,8 +75,7 @@ class DroppedColumns:
             )
             for name, section in study.scenario.attributes.items()
         }
-        scenario = study.scenario.model_copy(update={"attributes": attributes})
-        limited = replace(study, loaded=replace(study.loaded, scenario=scenario))
+        limited = study.with_sections(attributes=attributes)
         lowest = np.full(study.space.n_records, study.lattice.index(limited.minimum), dtype=np.int64)
         found = {}
         for name, outcome in play(limited, self.policies).items():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,18 +13,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.games.equilibrium import Equilibrium, evaluate
+from reidsim.games.full_domain.nodes import NodeOutcomes, every_node
 from reidsim.games.people import PeopleLinkage
 from reidsim.games.record_game import Choice, RecordGame
+from reidsim.kinds.tables.node_games import search_is_of_nodes, whole_game
 from reidsim.kinds.tables.people import household_risk
 from reidsim.kinds.tables.policies import POLICIES, policy_named
-from reidsim.kinds.tables.solving import SPLITS, TablesChoice, choose_all, truth_of
+from reidsim.kinds.tables.schema import NodesSection
+from reidsim.kinds.tables.solving import TablesChoice, choose_all, truth_of
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.kinds.tables.weights import warning_of_estimator
 from reidsim.portable_math import dot
 from reidsim.releases.full_domain import released_class_sizes, released_table
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
-from reidsim.scenarios.study import PolicyOutcome, solver_facts
+from reidsim.scenarios.study import AnalysisTables, PolicyOutcome
 from reidsim.scenarios.study import record_table as outcomes_by_record
 
 # Threads that have solved a table, and so have loaded the compiled code that run times are not about.
@@ -259,115 +261,78 @@ def _of_people(study: TablesStudy) -> Callable[[Equilibrium], dict[str, NDArray[
     }
 
 
-def warnings_of(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-    """Yield what a reader of the outcomes should know about the records and the choices made."""
-    yield from warnings_of_records(study)
-    per_record = study.scenario.publisher.unit == "record"
-    for policy, outcome in outcomes.items():
-        if per_record and not isinstance(outcome.choice, TablesChoice):
-            yield from _warnings_of_withheld(study, policy, outcome.equilibrium)
-        elif isinstance(outcome, TablesOutcome):
-            yield from _warnings_of_search(study, policy, outcome)
-        else:
-            yield from _warnings_of_last_round(study, policy, outcome.equilibrium)
+# Listing all nodes of a lattice of this size takes seconds.
+_MOST_NODES_LISTED = 100_000
 
 
-def _warnings_of_search(study: TablesStudy, policy: str, outcome: TablesOutcome) -> Iterator[str]:
-    limit, found, units = study.scenario.publisher.suppression_limit, outcome.found, study.units[1]
-    split = outcome.equilibrium.solver == SPLITS
-    if outcome.equilibrium.withheld.all():
-        ended = (found.gap > 0 and not split) or found.unproved_rounds > 0
-        yield (
-            f"{policy}: nothing that pays was found within the budget; no release"
-            if ended
-            else f"{policy}: nothing pays while at most {limit:.0%} of the {units} are suppressed; no release"
-        )
-    if found.gap > 0:
-        reason = f"the limit of {limit:.0%} suppressed {units} binds" if split else "the budget ended the search"
-        yield f"{policy}: {reason}; the payout may be {found.gap:.2%} of the best case higher"
-    if found.unproved_rounds:
-        yield (
-            f"{policy}: the budget ended {found.unproved_rounds} of {len(found.nodes)} rounds; "
-            "another node may pay more there"
-        )
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FullDomainTables(AnalysisTables):
+    """Tables of a study at dataset level; a table that was not asked for is empty.
+
+    Parameters
+    ----------
+    optima, classes, released : DataFrame
+        Of the policies; see `reidsim.kinds.tables.outcomes`.
+    top_nodes : DataFrame
+        The nodes that pay most, by policy.
+    front : DataFrame
+        The nodes that no other beats in both payout and share attacked, by policy.
+    """
+
+    optima: pd.DataFrame = field(default_factory=pd.DataFrame)
+    classes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    released: pd.DataFrame = field(default_factory=pd.DataFrame)
+    top_nodes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    front: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
-def _warnings_of_last_round(study: TablesStudy, policy: str, equilibrium: Equilibrium) -> Iterator[str]:
-    publisher = study.scenario.publisher
-    if equilibrium.withheld.all():
-        limit = publisher.suppression_limit
-        units = study.units[1]
-        yield f"{policy}: nothing pays in the last round while at most {limit:.0%} of the {units} are suppressed"
-    if publisher.search == "anytime" and not equilibrium.exact and not policy_named(policy).is_rule:
-        yield f"{policy}: the node of the last round is not proved optimal; another may pay more"
+def node_tables(
+    study: TablesStudy, outcomes: Mapping[str, TablesOutcome]
+) -> tuple[pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
+    """Return the nodes that pay most and the Pareto front of payout against share attacked, as the publisher plans.
+
+    After a search with a budget both are of the nodes that it computed. Otherwise every node is computed; unless
+    the scenario asks for that, only in lattices of at most 100,000 nodes.
+
+    Returns
+    -------
+    top, front : DataFrame
+        Columns policy, node, payout, relative_payout, suppressed, attacked, share_attacked (of all records) and
+        adversary_payout.
+    left_out : tuple of str
+        What is not listed, and why.
+    """
+    section = study.scenario.figures.nodes or NodesSection()
+    policies = [policy for policy in outcomes if search_is_of_nodes(study, policy)]
+    if not section.top or not policies:
+        return pd.DataFrame(), pd.DataFrame(), ()
+    listable = study.scenario.figures.nodes is not None or study.n_nodes <= _MOST_NODES_LISTED
+    best: list[pd.DataFrame] = []
+    front: list[pd.DataFrame] = []
+    for policy in policies:
+        nodes = outcomes[policy].found.listed
+        if nodes is None and listable:
+            nodes = every_node(whole_game(study, policy, study.belief))
+        if nodes is not None:
+            best.append(_node_rows(study, policy, nodes.best(section.top)))
+            front.append(_node_rows(study, policy, nodes.pareto_front()))
+    if not best:
+        reason = f"the nodes that pay most are not listed: there are {study.n_nodes:,}; figures.nodes asks for them"
+        return pd.DataFrame(), pd.DataFrame(), (reason,)
+    return pd.concat(best, ignore_index=True), pd.concat(front, ignore_index=True), ()
 
 
-def warnings_of_records(study: TablesStudy) -> Iterator[str]:
-    """Yield what a reader should know about the records and the people."""
-    warning = warning_of_estimator(study.scenario, study.sampled)
-    if warning is not None:
-        yield warning
-    if study.scenario.publisher.unit == "table":
-        if study.outside:
-            people = "" if study.population is None else study.population.name
-            yield (
-                f"{study.outside} of {study.n_subjects} {study.units[1]} are more than the people with their values in "
-                f"population {people!r}; a {study.units[0]} with nobody there counts as the only such person"
-            )
-        return
-    told = {
-        f"{outside} of {study.n_records} records have values that nobody in population "
-        f"{each.linked_population.name!r} has; each counts as the only such person": None
-        for each in study.each.values()
-        # A registry need not hold everybody.
-        if each.own.registry is None and (outside := int(study.released[each.group_sizes.outside].sum()))
-    }
-    yield from told
-
-
-def _warnings_of_withheld(study: TablesStudy, policy: str, equilibrium: Equilibrium) -> Iterator[str]:
-    withheld = int(study.weights[equilibrium.withheld].sum())
-    if withheld:
-        units = study.units[1]
-        yield (
-            f"{policy}: {withheld} {units} have no strategy that satisfies the constraint and are withheld (payoff 0)"
-        )
-
-
-def facts_of(study: TablesStudy) -> dict[str, Any]:
-    """Return facts about a study for manifests."""
-    people = study.linked_population if study.scenario.publisher.unit == "record" else study.population
-    return {
-        "records": study.n_records,
-        **({} if study.persons is None else {"released_people": study.n_subjects}),
-        **({} if study.waves is None else {"waves": list(study.waves.labels)}),
-        "distinct_cells": study.lattice.n_records,
-        "strategies": study.lattice.size,
-        "population": None if people is None else people.name,
-        "people": None if people is None else people.total,
-        "data_hash": study.fingerprint,
-    }
-
-
-def facts_of_policies(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> dict[str, dict[str, Any]]:
-    """Say by policy what was chosen, and how it was found; of rounds of agents, in the last of them."""
-    facts: dict[str, dict[str, Any]] = {}
-    for policy, outcome in outcomes.items():
-        nodes, gap = _nodes_of(study, policy, outcome.equilibrium), np.nan
-        if isinstance(outcome, TablesOutcome):
-            nodes, gap = outcome.found.nodes, outcome.found.gap
-        facts[policy] = {
-            "node": [study.lattice.describe(node) for node in nodes],
-            **solver_facts(outcome.equilibrium, study.row_of_subject),
-            "gap": None if np.isnan(gap) else gap,
-            "nodes_evaluated": int(outcome.equilibrium.evaluated.max(initial=0)),
+def _node_rows(study: TablesStudy, policy: str, nodes: NodeOutcomes) -> pd.DataFrame:
+    best_case = dot(study.of_cells(study.prices.benefit), study.weights)
+    return pd.DataFrame(
+        {
+            "policy": policy,
+            "node": [study.lattice.describe(node) for node in nodes.nodes.tolist()],
+            "payout": nodes.payout,
+            "relative_payout": nodes.payout / best_case if best_case else 0.0,
+            "suppressed": nodes.suppressed,
+            "attacked": nodes.attacked,
+            "share_attacked": nodes.attacked / study.n_subjects,
+            "adversary_payout": nodes.adversary_payoff,
         }
-    return facts
-
-
-def _nodes_of(study: TablesStudy, policy: str, equilibrium: Equilibrium) -> Sequence[int]:
-    """Return the node in which a policy shares all records; nothing if it shares them in several."""
-    if policy not in POLICIES or POLICIES[policy].walks(study.scenario.publisher.unit) != "search":
-        return ()
-    nodes: list[int] = np.unique(equilibrium.strategies[~equilibrium.withheld]).tolist()
-    return nodes
+    )

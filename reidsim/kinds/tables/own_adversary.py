@@ -13,17 +13,15 @@ from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.load import load_knowledge
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.bundled import resolve
 from reidsim.errors import InputError, locating
 from reidsim.games.record_game import Linker, PopulationLinker
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.populations.catalogue import load_population
 from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Rows
 from reidsim.scenarios.attack_recipe import recipe_of_scenario
-from reidsim.scenarios.given import given_population
+from reidsim.scenarios.given import people_named
 from reidsim.scenarios.hierarchies import over_domain
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.planners import Amount, planner, sequential_attack
@@ -102,8 +100,11 @@ class OwnAdversary:
         Raises
         ------
         InputError
-            If it attacks in stages, which look at more of a record than its quasi-identifiers.
+            If it attacks in stages, which look at more of a record than its quasi-identifiers, and cells are not given.
         """
+        if self.staged is not None and cells is not None:
+            linker = self.staged.linker.of_records(study.lattice_of(codes), cells)
+            return replace(self, staged=replace(self.staged, linker=linker))
         if self.staged is not None:
             raise InputError("an attack in stages is on the scenario's records", where="adversary.stages")
         if self.drawn is not None and cells is not None:
@@ -209,14 +210,10 @@ def _registry(study: TablesStudy) -> Population | None:
     if given is None:
         return None
     where = "adversary.sequential.registry"
-    loaded = study.loaded
     with locating(where=where):
-        if given in loaded.given:
-            registry = given_population(loaded.given, given)
-        else:
-            registry = load_population(resolve(given, "populations", "population", base=loaded.folder))
         domain = study.lattice.domain
-        registry = over_domain(domain, registry.marginal(domain.names), study.scenario.attributes)
+        everybody = people_named(given, study.loaded).marginal(domain.names)
+        registry = over_domain(domain, everybody, study.scenario.attributes)
     people = study.linked_population
     if registry.total > people.total:
         raise InputError(

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.sequential.budget import plan_with_budget
+from reidsim.adversaries.sequential.file_attack import plan_file
+from reidsim.adversaries.sequential.planning import (
+    BinomialBelief,
+    exploits_undetected,
+    plan_baseline,
+    plan_known,
+    plan_unknown,
+)
+from reidsim.errors import InputError
 from reidsim.kinds.tables.release import coded_records
-from reidsim.kinds.tables.sequential_figures import attack_table, belief_table, file_table
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.random_streams import random_stream
+from reidsim.scenarios.figures_schema import AttackChanges, FileAttackSection, SequentialFiguresSection
 from reidsim.scenarios.study import AnalysisTables
 
 Progress = Callable[[int, int], None]
@@ -26,7 +38,7 @@ class RecordFigures(AnalysisTables):
     strategies : DataFrame
         The whole strategy space of one record.
     attacks, beliefs, file_attack : DataFrame
-        Behaviour of the sequential planner; see `reidsim.kinds.tables.sequential_figures`.
+        Behaviour of the sequential planner; see `reidsim.kinds.tables.record_figures`.
     """
 
     strategies: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -90,3 +102,108 @@ def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFram
     every = np.arange(lattice.size)
     released = lattice.released(every, np.zeros_like(every)).astype("str")
     return pd.concat([outcome_table, released], axis=1)
+
+
+def settings_of(study: TablesStudy, section: SequentialFiguresSection) -> dict[str, SequentialAttack]:
+    """Return the attack under each of the settings compared."""
+    base = study.sequential_attack(study.scenario.economics)
+    return {name: changed(base, changes) for name, changes in section.settings.items()}
+
+
+def changed(attack: SequentialAttack, changes: AttackChanges) -> SequentialAttack:
+    """Return the attack with the given parameters replaced."""
+    return replace(attack, **changes.model_dump(exclude_none=True))
+
+
+def attack_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.DataFrame:
+    """Plan for every group size, with and without foresight (Xia et al. 2015, Figs. 6 to 8).
+
+    Returns
+    -------
+    DataFrame
+        Per setting, planner ("fmdp", or "baseline": one random exploit, Eq. 7) and group size: value (expected payoff
+        at the outset), risk (probability of re-identification) and exploits (made if none hits and none is detected).
+    """
+    sizes = np.arange(1, section.largest_group + 1)
+    parts = []
+    for setting, attack in settings_of(study, section).items():
+        plans = {"fmdp": plan_known(attack, sizes), "baseline": plan_baseline(attack, sizes)}
+        for planner, plan in plans.items():
+            made = exploits_undetected(attack, sizes) if planner == "fmdp" else np.ones_like(sizes)
+            part = pd.DataFrame({"group_size": sizes, "value": plan.value, "risk": plan.reidentified})
+            part["exploits"] = np.where(plan.accesses, made, 0)
+            parts.append(part.assign(setting=setting, planner=planner))
+    columns = ["setting", "planner", "group_size", "value", "risk", "exploits"]
+    return pd.concat(parts, ignore_index=True)[columns]
+
+
+def belief_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.DataFrame:
+    """Compare known with unknown group sizes for the records as they are (Xia et al. 2015, Fig. 9).
+
+    Returns
+    -------
+    DataFrame
+        Per setting and distinct pair of group_size (in the registry) and match_probability (share of the population
+        with the record's values): risk_known, risk_unknown, and records (how many there are).
+    """
+    if study.own.registry is None:
+        raise InputError(
+            "no registry", source=study.loaded.path, where="adversary.sequential.registry", expected="a population"
+        )
+    link = study.truth.linker.link(study.lattice.most_specific)
+    share = link.match_probability
+    assert share is not None  # noqa: S101 - a linker of a registry knows the population
+    parts = []
+    for setting, attack in settings_of(study, section).items():
+        belief = BinomialBelief(round(study.own.registry.total), share)
+        cells = pd.DataFrame(
+            {
+                "group_size": link.group_sizes,
+                "match_probability": share,
+                "risk_known": plan_known(attack, link.group_sizes).reidentified,
+                "risk_unknown": plan_unknown(attack, link.group_sizes, belief).reidentified,
+                "records": study.weights,
+            }
+        )
+        pairs = cells.groupby(["group_size", "match_probability", "risk_known", "risk_unknown"], as_index=False)
+        parts.append(pd.DataFrame(pairs["records"].sum()).assign(setting=setting))
+    table = pd.concat(parts, ignore_index=True)
+    columns = ["setting", "group_size", "match_probability", "risk_known", "risk_unknown", "records"]
+    return pd.DataFrame(table, columns=columns)
+
+
+def file_table(study: TablesStudy, section: SequentialFiguresSection, file_attack: FileAttackSection) -> pd.DataFrame:
+    """Compare attacks on one record at a time with an attack on the whole file that pays for access once.
+
+    The records are those of the release, as they are. Settings with a limit on penalties are left out, since fines for
+    one file would then depend on each other.
+
+    Returns
+    -------
+    DataFrame
+        Per setting and plan ("one by one", "whole file", "whole file with budget"): value (expected payoff at the
+        outset of all records together), upper_bound (of any plan within the budget), standard_error (of the value,
+        simulated where a budget binds; risk and exploits then are estimates, too), share_attacked (records that may
+        be exploited), risk (mean probability of re-identification), exploits (expected number).
+    """
+    sizes = np.asarray(study.group_sizes.at(study.lattice.most_specific))[study.cell_of_record]
+    rows = []
+    for setting, attack in settings_of(study, section).items():
+        if attack.counts_penalties:
+            continue
+        alone, whole = plan_known(attack, sizes), plan_file(attack, sizes)
+        rows.append((setting, "one by one", alone.value.sum(), np.nan, 0.0, alone.reidentified, alone.exploits))
+        rows.append((setting, "whole file", whole.value, np.nan, 0.0, whole.reidentified, whole.exploits))
+        if file_attack.budget is not None and not attack.detection_ends_attack:
+            rng = random_stream(study.scenario.seed, "file-attack")
+            plan = plan_with_budget(attack, sizes, file_attack.budget, rng, draws=file_attack.draws)
+            bound = attack.discount * plan.upper_bound - attack.access_cost
+            error = attack.discount * plan.standard_error
+            name = "whole file with budget"
+            rows.append((setting, name, plan.value, bound, error, plan.reidentified, plan.exploits))
+    columns = ["setting", "plan", "value", "upper_bound", "standard_error", "risk", "exploits"]
+    table = pd.DataFrame(rows, columns=columns)
+    table.insert(5, "share_attacked", [float((exploits > 0).mean()) for exploits in table["exploits"]])
+    table["risk"] = [float(risk.mean()) for risk in table["risk"]]
+    table["exploits"] = [float(exploits.sum()) for exploits in table["exploits"]]
+    return table

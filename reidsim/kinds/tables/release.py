@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError, locating, nearest
-from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection
-from reidsim.kinds.tables.people import people_of_records
+from reidsim.kinds.tables.data_schema import AttributeSection
+from reidsim.kinds.tables.people import people_of_records, sampling_weights
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.waves import Waves, read_waves
-from reidsim.kinds.tables.weights import sampling_weights
-from reidsim.populations.catalogue import load_population
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.population import Population
@@ -26,7 +24,7 @@ from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.records import records_of, redraw_top_code, select_columns
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.given import given_population, given_table
+from reidsim.scenarios.given import people_named, table_named
 from reidsim.scenarios.hierarchies import hierarchy_of, hierarchy_rows, no_place, over_domain
 from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.load import LoadedScenario
@@ -167,16 +165,9 @@ def _records(loaded: LoadedScenario[TablesScenario]) -> tuple[str | Path, pd.Dat
     section = loaded.scenario.release
     if section.path is None:
         assert section.table is not None  # noqa: S101 - held by the schema, said for the type checker
-        recipe = resolve(section.table, "populations", "population", base=loaded.folder)
-        return section.table, records_of(load_population(recipe))
-    if section.path in loaded.given:
-        return section.path, given_table(loaded.given, section.path)
-    path = data_file(section.path, loaded.folder, "scenarios")
-    try:
-        return path, read_adult(path) if section.format == "adult" else _delimited(loaded, path)
-    except InputError as error:
-        # A file that cannot be used at all is told with the key that names it.
-        raise error if error.where else error.located(where="release.path") from None
+        return section.table, records_of(people_named(section.table, loaded))
+    read = read_adult if section.format == "adult" else partial(_delimited, loaded)
+    return table_named(section.path, loaded, "release.path", read)
 
 
 def attribute_labels(
@@ -231,29 +222,18 @@ def _people(
     if section is None:
         return None, None
     if section.path is None:
-        population = _recipe(section, loaded)
+        assert section.recipe is not None  # noqa: S101 - held by the schema, said for the type checker
+        population = people_named(section.recipe, loaded, counts=section.counts, seed=section.seed)
         for name in attributes:
             require_attribute(population, name)
         return population.marginal(tuple(attributes)), None
-    path = data_file(section.path, loaded.folder, "scenarios")
     drawn = [name for name, attribute in attributes.items() if attribute.draw]
     in_people = {**columns, **{name: attributes[name].column or name for name in drawn}}
-    try:
-        frame = _delimited(loaded, path)
-    except InputError as error:
-        raise error if error.where else error.located(where="population.path") from None
+    path, frame = table_named(section.path, loaded, "population.path", partial(_delimited, loaded))
     labels = attribute_labels(frame, in_people, attributes, path)
     domain = Domain(tuple(Attribute(name, natural_categories(labels[name])) for name in attributes))
     people = Population.from_records(domain, domain.encode(labels), name=path.name, source=str(path.name))
     return people, _Rows(path, labels, in_people)
-
-
-def _recipe(section: PopulationSection, loaded: LoadedScenario[TablesScenario]) -> Population:
-    assert section.recipe is not None  # noqa: S101 - held by the schema, said for the type checker
-    if section.recipe in loaded.given:
-        return given_population(loaded.given, section.recipe)
-    recipe = resolve(section.recipe, "populations", "population", base=loaded.folder)
-    return load_population(recipe, counts=section.counts, seed=section.seed)
 
 
 def _used(name: str, files: Sequence[_Rows], people: Population | None, *, whole: bool) -> set[str]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.drawn_lists import DrawnListsLinker
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.response import Adversary
-from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting, Solve
+from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Reply, Setting, Solve
 from reidsim.errors import InputError, listed, locating
 from reidsim.games.record_game import Choice, Linker, RecordGame
 from reidsim.kinds.tables.own_adversary import planner_of
@@ -23,21 +23,18 @@ from reidsim.releases.strategy_space import Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import Risk, WeightedSection
 from reidsim.scenarios.agents import (
     OWN_ADVERSARY,
+    check_accuracy,
+    check_has_resource,
     check_resources,
+    drawn_planner,
     economics_of,
-    outlays_of,
+    knowledge_held,
+    linker_of,
     profile_of,
     rules_of,
     section_of,
     sequential_rules,
     types_of,
-)
-from reidsim.scenarios.agents_equipment import (
-    check_accuracy,
-    check_has_resource,
-    drawn_planner,
-    knowledge_held,
-    linker_of,
 )
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.policy import require_by_agents
@@ -149,9 +146,19 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         split=split,
         profiles_among=profiles_among if "prosecutor" in scenario.risks else None,
         seed=scenario.seed,
-        reply_of=lambda policy: policy_named(policy).replies,
+        reply_of=lambda policy: _reply_of(study, policy),
         **(rules_of(scenario, agents) | _releases_of(study)),
     )
+
+
+def _reply_of(study: TablesStudy, policy: str) -> Reply:
+    """Return how a policy takes what was released before."""
+    named, publisher = policy_named(policy), study.scenario.publisher
+    # Under prosecutor risk who may be taken for whom follows from the past, too.
+    best_of_each = named.way == "unit" and publisher.unit == "record" and publisher.solver != "lattice-search"
+    if named.replies == "to-past" and best_of_each and "prosecutor" not in study.scenario.risks:
+        return "each-to-past"
+    return named.replies
 
 
 def _releases_of(study: TablesStudy) -> dict[str, Any]:
@@ -211,7 +218,9 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
     against = {each or OWN_ADVERSARY: alone for each, alone in study.each.items()}
     held = {name: alone.scenario.adversary.holds or () for name, alone in against.items()}
     check_resources(study.scenario, study.scenario.resources, buyers_of(study), held)
-    economics = _economics(study)
+    economics, drawn = _economics(study), study.drawn
+    prices = {each: section.price or 0.0 for each, section in study.scenario.resources.items()}
+    prices |= {} if drawn is None else drawn.prices
     profiles = []
     for name, section in types_of(study.scenario).items():
         where = section_of(study.scenario, name)
@@ -221,17 +230,9 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
             check_has_resource(section, where)
             _check_of_one_sort(study, section, where)
             check_accuracy(section, equip.adversary(economics), where)
-            believed = _profile(name, equip, own.scenario.beliefs.of(economics))
-            profiles.append(replace(_profile(name, equip, economics), believed=believed))
+            both = [(each, equip.adversary(each)) for each in (economics, own.scenario.beliefs.of(economics))]
+            profiles.append(profile_of(name, section, agents, equip, both, prices))
     return tuple(profiles)
-
-
-def _profile(name: str, equip: _Equip, economics: EconomicsSection) -> AdversaryProfile:
-    """Return the profile of an adversary under some economics."""
-    resources, drawn = equip.study.scenario.resources, equip.study.drawn
-    prices = {each: section.price or 0.0 for each, section in resources.items()} | dict(drawn.prices if drawn else {})
-    outlays = outlays_of(equip.adversary(economics))
-    return profile_of(name, equip.section, economics, equip.agents, equip, prices, **outlays)
 
 
 def buyers_of(study: TablesStudy) -> dict[str, tuple[str, ...]]:

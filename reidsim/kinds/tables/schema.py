@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -18,6 +17,7 @@ from reidsim.scenarios.adversary_schema import (
     WeightedAdversarySection,
 )
 from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.amounts import Count, Share
 from reidsim.scenarios.figures_schema import FiguresSection
 from reidsim.scenarios.policy import AnonymityK, with_each_k
 from reidsim.scenarios.publisher_schema import PoliciesSection
@@ -64,7 +64,7 @@ class PublisherSection(PoliciesSection):
     )
     policies: tuple[PolicyName, ...] = Field(
         default=("basic", "no-attack"),
-        description="what is played and compared, each once",
+        description="policies compared, each once",
         json_schema_extra={"minItems": 1},
     )
     safe_class: Literal["at-least", "above"] = Field(
@@ -75,7 +75,7 @@ class PublisherSection(PoliciesSection):
         default="backward-induction",
         description="of the best generalization of each record",
     )
-    suppression_limit: Annotated[float, Field(ge=0, le=1)] = Field(
+    suppression_limit: Share = Field(
         default=1.0,
         description="largest share of records that policies for the whole table suppress",
     )
@@ -85,7 +85,7 @@ class PublisherSection(PoliciesSection):
         'multi-dimensional generalization need `"exact"`',
     )
     prune: bool = Field(default=True, description="leave out branches that cannot be better")
-    nodes: Annotated[int, Field(ge=1)] | None = Field(
+    nodes: Count | None = Field(
         default=None,
         description="most nodes of the anytime search, per round of local recoding",
     )
@@ -93,11 +93,8 @@ class PublisherSection(PoliciesSection):
         default=None,
         description="most seconds of the anytime search, per round of local recoding",
     )
-    rounds: Annotated[int, Field(ge=1)] = Field(default=100, description="the most rounds of local recoding")
-    k: AnonymityK = Field(
-        default=2,
-        description="of policy `k-anonymity`; a list makes several, such as `k-anonymity-5`",
-    )
+    rounds: Count = Field(default=100, description="the most rounds of local recoding")
+    k: AnonymityK = 2
 
     @model_validator(mode="after")
     def _consistent(self) -> PublisherSection:
@@ -137,7 +134,7 @@ class NodesSection(Section):
 
 
 class TablesFiguresSection(FiguresSection):
-    """What a run computes and draws besides the policies."""
+    """Further tables and figures of a run."""
 
     nodes: NodesSection | None = Field(
         default=None,
@@ -150,14 +147,14 @@ class TablesScenario(ScenarioHead):
 
     game: Literal["tables"] = Field(default="tables", description="a publisher decides about a table of records")
     population: PopulationSection | None = Field(
-        default=None, description="who exists; needed under journalist risk, and wherever something is drawn"
+        default=None, description="the population; needed under journalist risk, and wherever something is drawn"
     )
     release: ReleaseSection = Field(description="which records are shared")
     attributes: dict[str, AttributeSection] = Field(
         description="the quasi-identifiers, in the order of the lattice", json_schema_extra={"minProperties": 1}
     )
     resources: dict[str, TablesResourceSection] = Field(default={}, description="what adversaries hold or buy, by name")
-    economics: TablesEconomicsSection = Field(description="what is true")
+    economics: TablesEconomicsSection = Field(description="the true payoff parameters")
     beliefs: TablesBeliefsSection = Field(
         default=TablesBeliefsSection(), description="what the publisher believes instead"
     )
@@ -172,22 +169,15 @@ class TablesScenario(ScenarioHead):
     )
     releases: ReleasesSection | None = Field(default=None, description="several releases over time")
     agents: AgentsSection | None = Field(default=None, description="several adversaries, data subjects and rounds")
-    figures: TablesFiguresSection = Field(
-        default=TablesFiguresSection(), description="what is drawn besides the policies"
-    )
-
-    @property
-    def every_adversary(self) -> Mapping[str, AdversarySection]:
-        """The sections of all adversaries, by key path."""
-        several = {f"adversaries.{name}": section for name, section in self.adversaries.items()}
-        return several or {"adversary": self.adversary}
+    figures: TablesFiguresSection = Field(default=TablesFiguresSection(), description="further tables and figures")
 
     @property
     def plain_adversary(self) -> AdversarySection | None:
-        """The one adversary, if its gain and cost are those of the economics; None of several."""
-        sections = list(self.every_adversary.values())
+        """The one adversary, if it attacks rows once, where that pays, and amounts are the same for all; else None."""
+        first, *others = self.every_adversary.values()
         own = any(each.amounts for each in self.adversaries.values())
-        return sections[0] if len(sections) == 1 and not own else None
+        plain = first.attacks_what_pays and not first.looks_up and not self.has_price_columns
+        return first if plain and not others and not own else None
 
     @property
     def looks_up(self) -> bool:

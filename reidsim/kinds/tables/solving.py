@@ -17,13 +17,14 @@ from reidsim.errors import InputError, locating
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.contenders import Contenders
+from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.defenders.fixed import FixedForms, OptIn
 from reidsim.games.defenders.k_anonymity import KAnonymity
 from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
-from reidsim.games.defenders.same_form import AnytimeForm
 from reidsim.games.directions.linker import DirectedLinker, directed_linker
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame, eager
+from reidsim.games.full_domain.anytime import anytime_search
 from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
 from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
@@ -76,6 +77,30 @@ class TablesChoice(Choice):
     unproved_rounds: int = 0
     classes: Strategies | None = None
     listed: NodeOutcomes | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TablesDefender:
+    """Follows a policy of a study in any game on its records.
+
+    Parameters
+    ----------
+    name : str
+    plans : bool
+    study : TablesStudy
+    """
+
+    name: str
+    plans: bool
+    study: TablesStudy
+
+    def choose(self, game: Game) -> Choice:
+        """Return the generalization of each cell's records; see `Defender`."""
+        return choose(self.study, self.name, record_game_of(game))
+
+    def paid_in(self, game: Game, choice: Choice) -> Game:
+        """Return the game in which a choice is paid; see `reidsim.games.defenders.defender.paid_in`."""
+        return truth_of(self.study, self.name, choice, record_game_of(game))
 
 
 def choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
@@ -151,7 +176,7 @@ def _looked_up(study: TablesStudy, policy: str, game: RecordGame, linker: Direct
 
 
 def _choose(study: TablesStudy, policy: str, game: RecordGame, report: Callable[[], object] = lambda: None) -> Choice:
-    lattice, section, way = study.lattice, study.scenario.publisher, study.policy(policy).way
+    section, way = study.scenario.publisher, study.policy(policy).way
     if way == "unit" and section.unit == "record":
         return _best_of_each(study, policy, game, report)
     if way == "record-level":
@@ -165,11 +190,10 @@ def _choose(study: TablesStudy, policy: str, game: RecordGame, report: Callable[
     if search_is_of_nodes(study, policy):
         return _one_node(study, whole_game(study, policy, game))
     if way == "anytime":
-        few, lowest = section.nodes or FEW_NODES, lattice.index(study.minimum)
-        form = AnytimeForm(
-            policy, study.weights, suppresses=True, limit=section.suppression_limit, minimum=lowest, most_evaluated=few
-        )
-        return form.choose(game)
+        played = whole_game(study, policy, game)
+        solution = anytime_search(played, nodes=section.nodes or FEW_NODES)
+        evaluated = np.full(study.space.n_records, solution.evaluated, dtype=np.int64)
+        return Choice(node_strategies(played, int(solution.nodes[0])), "anytime", evaluated, solution.exact)
     if way == "lattice-search":
         return lattice_search(game)
     if way == "opt-in":
@@ -246,7 +270,7 @@ def _contenders(study: TablesStudy, policy: str, game: RecordGame, constraint: C
         if kept is None:
             return None
         study.contenders[policy] = kept
-    return kept if kept.strategies is not None else None
+    return kept if kept.pairs is not None else None
 
 
 def _best_of_each(study: TablesStudy, policy: str, game: RecordGame, report: Callable[[], object]) -> Choice:

@@ -23,8 +23,7 @@ from reidsim.populations.counted import natural_categories
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.scenarios.attack_recipe import AttackRecipe, AttackResourceSection, load_attack_recipe
-from reidsim.scenarios.attack_stages import stage_of
+from reidsim.scenarios.attack_recipe import AttackRecipe, AttackResourceSection, load_attack_recipe, stage_of
 from reidsim.tables import numbers, read_table, require_columns
 
 if TYPE_CHECKING:
@@ -108,11 +107,8 @@ def _on_finer_cells(study: TablesStudy, old: Integers, cell_of_record: NDArray[n
     rows: NDArray[np.integer[Any]] = old
     if persons is not None:
         persons, rows = persons.on_cells(lattice, cell_of_record, old)
-    return replace(
-        study, lattice=lattice, cell_of_record=cell_of_record, kind=study.kind[rows],
-        safe_harbor=None if study.safe_harbor is None else study.safe_harbor[rows],
-        persons=persons, dataset=study.dataset if persons is None else persons.counted(study.dataset.name), linkers={},
-    )  # fmt: skip
+    dataset = study.dataset if persons is None else persons.counted(study.dataset.name)
+    return study.of_rows(rows, lattice=lattice, cell_of_record=cell_of_record, persons=persons, dataset=dataset)
 
 
 def _unshared(recipe: AttackRecipe, lattice: GeneralizationLattice) -> dict[str, str]:

@@ -222,11 +222,12 @@ class TablesStudy(TableData):
         if len(self.cell_of_record) == self.lattice.n_records:
             return self
         of = self.cell_of_record
-        harbor = None if self.safe_harbor is None else self.safe_harbor[of]
-        return replace(
-            self, lattice=self.lattice_of(self.lattice.codes[of]), cell_of_record=np.arange(len(of)),
-            kind=self.kind[of], safe_harbor=harbor, linkers={},
-        )  # fmt: skip
+        return self.of_rows(of, lattice=self.lattice_of(self.lattice.codes[of]), cell_of_record=np.arange(len(of)))
+
+    def of_rows(self, rows: NDArray[np.integer[Any]], **changes: Any) -> TablesStudy:
+        """Return a study on some rows of the games, each perhaps several times, with changes that belong to it."""
+        harbor = None if self.safe_harbor is None else self.safe_harbor[rows]
+        return replace(self, kind=self.kind[rows], safe_harbor=harbor, linkers={}, **changes)
 
     def with_adversary(self, section: AdversarySection) -> TablesStudy:
         """Return the study of the same records against another adversary.
@@ -246,8 +247,7 @@ class TablesStudy(TableData):
         if section.planner in self.loaded.given:
             checked["planner"] = "one-shot"
         section = AdversarySection(**checked).model_copy(update={"planner": section.planner})
-        scenario = self.scenario.model_copy(update={"adversary": section, "adversaries": {}})
-        study = replace(self, loaded=replace(self.loaded, scenario=scenario))
+        study = self.with_sections(adversary=section, adversaries={})
         study = study.by_row() if section.looks_up else study
         if _links(section) == _links(before) and not self.owns:
             return study
@@ -292,58 +292,45 @@ class TablesStudy(TableData):
             self.linker(risk)
         kept = {key: linker for key, linker in self.linkers.items() if key[1] in same}
         if self.persons is None:
+            for risk in self.scenario.risks.difference(same):
+                kept[None, risk] = PopulationLinker(self.linker(risk).group_sizes.among(participants))
             persons, cells = None, np.repeat(np.arange(lattice.n_records), participants)
             dataset = Population.from_records(lattice.domain, lattice.codes, participants, name=self.dataset.name)
         else:
             persons, cells = self.persons.among(participants)
             dataset = persons.counted(self.dataset.name)
-        return replace(
-            self,
-            cell_of_record=cells,
-            dataset=dataset,
-            persons=persons,
-            linkers=kept,
-        )
+        return replace(self, cell_of_record=cells, dataset=dataset, persons=persons, linkers=kept)
 
     def split(self, rows: Rows, people: NDArray[np.int64]) -> TablesStudy:
         """Return the study whose rows are some of these, each perhaps several times, with so many people on each, (n,).
 
         It says how records can be released, not among whom they hide: what links them is of this study's rows.
         """
-        harbor = None if self.safe_harbor is None else self.safe_harbor[rows]
-        study = replace(self, kind=self.kind[rows], safe_harbor=harbor, linkers={})
         if self.persons is None:
-            return replace(
-                study, lattice=self.lattice_of(self.lattice.codes[rows]),
-                cell_of_record=np.repeat(np.arange(len(rows)), people),
-            )  # fmt: skip
+            cells = np.repeat(np.arange(len(rows)), people)
+            return self.of_rows(rows, lattice=self.lattice_of(self.lattice.codes[rows]), cell_of_record=cells)
         persons, cells = self.persons.split(rows).among(people)
-        return replace(study, persons=persons, cell_of_record=cells)
+        return self.of_rows(rows, persons=persons, cell_of_record=cells)
 
     def by_subject(self) -> TablesStudy:
         """Return the study in which each person has a row, or each record where each is a person."""
         if self.persons is None:
             return self.by_row()
-        of = self.row_of_subject
-        harbor = None if self.safe_harbor is None else self.safe_harbor[of]
-        return replace(self, kind=self.kind[of], safe_harbor=harbor, persons=self.persons.split(of), linkers={})
+        return self.of_rows(self.row_of_subject, persons=self.persons.split(self.row_of_subject))
 
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the records, hierarchies, amounts and people, as coded; changes with any data that matter."""
-        arrays: list[Any] = [self.lattice.codes, self.cell_of_record, self.kind]
-        arrays += [hierarchy.groups for hierarchy in self.lattice.hierarchies]
-        arrays += [getattr(self.prices, price) for price in PRICES]
-        arrays += [] if self.persons is None else [self.persons.of_record]
-        arrays += [] if self.household_of is None else [self.household_of]
-        arrays += [] if self.waves is None else [self.waves.enters, self.waves.leaves]
-        arrays += [] if self.waves is None or self.waves.sensitive is None else [self.waves.sensitive]
-        for people in (self.population, self.sampled, *(study.own.registry for study in self.each.values())):
-            arrays += [] if people is None else [people.cells, people.counts]
+        parts: list[Any] = [self.lattice.codes, self.cell_of_record, self.kind]
+        parts += [hierarchy.groups for hierarchy in self.lattice.hierarchies]
+        parts += [getattr(self.prices, price) for price in PRICES]
+        parts += [self.persons and self.persons.of_record, self.household_of]
+        parts += [] if self.waves is None else [self.waves.enters, self.waves.leaves, self.waves.sensitive]
+        parts += [self.population, self.sampled, *(study.own.registry for study in self.each.values())]
         if self.drawn is not None:
-            arrays.append(self.drawn.person)
-            arrays += [column for each in self.drawn.lists.values() for column in (each.person, *each.columns.values())]
-        return digest_of(repr([h.labels for h in self.lattice.hierarchies]), arrays)
+            parts.append(self.drawn.person)
+            parts += [column for each in self.drawn.lists.values() for column in (each.person, *each.columns.values())]
+        return digest_of(repr([h.labels for h in self.lattice.hierarchies]), parts)
 
 
 def _links(section: AdversarySection) -> tuple[object, ...]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from reidsim.errors import InputError, refuse_rows
+from reidsim.scenarios.amounts import Text
 from reidsim.scenarios.people import Keys, require_same
 from reidsim.tables import require_columns
 from reidsim.validation import Section
@@ -24,14 +25,12 @@ _NEVER = ("", "na", "nan", "none")
 class ReleasesSection(Section):
     """Releases of one table over time, wave after wave."""
 
-    enters: Annotated[str, Field(min_length=1)] = Field(
-        description="column with the wave in which each record is first released: numbers or dates"
-    )
-    leaves: Annotated[str, Field(min_length=1)] | None = Field(
+    enters: Text = Field(description="column with the wave in which each record is first released: numbers or dates")
+    leaves: Text | None = Field(
         default=None,
         description="column with the first wave without the record; empty where it stays",
     )
-    sensitive: Annotated[str, Field(min_length=1)] | None = Field(
+    sensitive: Text | None = Field(
         default=None, description="of policy `m-invariance`: column with the sensitive value"
     )
     m: Annotated[int, Field(ge=2, le=1000)] = Field(

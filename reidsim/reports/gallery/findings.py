@@ -1,13 +1,13 @@
-"""What runs and stress tests of bundled scenarios find: the numbers of their findings, by the name they have there."""
+"""What bundled scenarios find: the numbers of their findings, by the name they have there."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from pandas import Series
+import pandas as pd
 
-# Of `RunResult`, or of `StressResult` where a scenario is stressed.
+# `RunResult`, `BatchResult` of a sweep, or `StressResult` where a scenario is stressed.
 Result = Any
 Numbers = Mapping[str, Any]
 
@@ -75,8 +75,7 @@ def sensitivity(result: Result) -> Numbers:
 def settings(result: Result) -> Numbers:
     """Tell what subjects get who decide for themselves, and what if all must share alike."""
     support = "subjects.minority_support"
-    runs = result.runs[(result.runs["subjects.weights"] == "entropy") & (result.runs[support] == 0)]
-    pays = runs.groupby("policy")["publisher_payoff"].mean()
+    pays = _rows(result, {"subjects.weights": "entropy", support: 0}).groupby("policy")["publisher_payoff"].mean()
     fair = _masked(result, support, {"subjects.weights": "entropy"}, "usefulness_fairness")
     low, high = fair.index[[0, -1]]
     ends = {"low": low, "high": high, "fair_low": fair[low], "fair": fair[0.0], "fair_high": fair[high]}
@@ -87,15 +86,6 @@ def robustness(result: Result) -> Numbers:
     """Tell what those get who are wrong about what attacks cost."""
     pays = _masked(result, "economics.cost", {"beliefs.cost": 10.0})
     return {"as_planned": pays[10.0], "free": pays[0.0], "dear": pays[40.0]}
-
-
-def _masked(result: Result, key: str, others: Mapping[str, float | str], measure: str = "publisher_payoff") -> Series:
-    """Return what subjects who mask get, or another measure, along a key, where other keys have some values."""
-    runs = result.runs[result.runs["policy"] == "masking"]
-    for other, value in others.items():
-        runs = runs[runs[other] == value]
-    means: Series = runs.groupby(key)[measure].mean()
-    return means
 
 
 def market(result: Result) -> Numbers:
@@ -171,3 +161,91 @@ def guo2023_families(result: Result) -> Numbers:
         "people": result.manifest["records"], "found": len(share), "most": share.max(),
         "kept": int((most_lost["returned"] == 1).sum()), "lost": survival["lost"].max(),
     }  # fmt: skip
+
+
+def prices_in_turn(result: Result) -> Numbers:
+    """Tell what the best reply and Safe Harbor pay as the loss and the cost change (Wan et al. 2015, Fig. 11)."""
+    by_loss = _pays(result, {"economics.cost": 4, "economics.benefit": 1200}, "economics.loss")
+    by_cost = _pays(result, {"economics.loss": 300, "economics.benefit": 1200}, "economics.cost")
+    low, high = by_loss.index.min(), by_loss.index.max()
+    free, cheap = by_cost.index[:2]
+    assert by_cost.loc[free, "no-attack"] == 0  # noqa: S101 - the finding says so
+    return {
+        "low": low,
+        "high": high,
+        "at_low": by_loss.loc[low],
+        "at_high": by_loss.loc[high],
+        "bound": by_loss["safe-harbor"].max() + 1,
+        "cheap": cheap,
+        "lost": by_cost.loc[cheap, "basic"] - by_cost.loc[cheap, "no-attack"],
+    }
+
+
+def benefit_and_loss(result: Result) -> Numbers:
+    """Tell where the best reply generalizes most and is attacked least (Wan et al. 2015, Fig. 10)."""
+    at = result.runs.set_index(["economics.benefit", "economics.loss"])
+    benefits, losses = (at.index.get_level_values(level) for level in (0, 1))
+    low, high, loss = benefits.min(), benefits.max(), losses.max()
+    return {"low": low, "high": high, "loss": loss, "poor": at.loc[(low, loss)], "rich": at.loc[(high, loss)]}
+
+
+def two_records(result: Result) -> Numbers:
+    """Tell over how much of the map each of two people is attacked (Wan et al. 2015, Figs. 8 and 9)."""
+    share = result.runs.groupby("release.path")["share_attacked"].mean()
+    man, woman = (next(value for path, value in share.items() if name in str(path)) for name in ("black", "white"))
+    return {"man": man, "woman": woman}
+
+
+def search_against_optimum(result: Result) -> Numbers:
+    """Tell how good lattice-based search is at its best and worst (Wan et al. 2015, Fig. 12)."""
+    share, below = result.runs["share_optimal"], result.runs["publisher_payoff_difference"]
+    evaluated = result.runs["evaluated"].mean()
+    return {"least": share.min(), "most": share.max(), "below": below.max(), "evaluated": evaluated}
+
+
+def payouts(result: Result) -> Numbers:
+    """Tell what full-domain and record-level generalization pay at the largest loss (Prasser et al. 2017, Fig. 5)."""
+    loss = result.runs["economics.loss"].max()
+    pays = _rows(result, {"economics.loss": loss}).set_index(["beliefs.risk", "policy"])["publisher_payoff"] / 1200
+    return {"loss": loss, "prosecutor": pays["prosecutor"], "journalist": pays["journalist"]}
+
+
+def nodes_left_out(result: Result) -> Numbers:
+    """Tell how many nodes pruning leaves out (Prasser et al. 2017, Fig. 6)."""
+    table = result.analysis.tables()["runtimes"]
+    points = result.design.points.iloc[table["point"].to_numpy()].reset_index(drop=True)
+    table = table.assign(loss=points["economics.loss"], pruned=points["publisher.prune"])
+    nodes = table[(table["policy"] == "basic") & table["pruned"]].set_index("loss")["nodes_evaluated"]
+    basic = table[table["policy"] == "basic"].pivot(index="loss", columns="pruned", values="seconds")
+    slower = int((basic[True] > basic[False]).sum())
+    return {"least": nodes[nodes.index > 0].min(), "most": nodes.max(), "slower": slower, "losses": len(basic)}
+
+
+def deterrents(result: Result) -> Numbers:
+    """Tell how the penalty moves the threshold (Xia et al. 2015, Fig. 10)."""
+    sequential = "adversary.sequential"
+    own = {"economics.cost": 10, f"{sequential}.access_cost": 100, f"{sequential}.detection_slope": 0.0,
+           f"{sequential}.max_penalties": 100, f"{sequential}.detection_intercept": -4.59}  # fmt: skip
+    smallest = _rows(result, own).set_index(f"{sequential}.penalty")["attack_threshold"].sort_index()
+    return {"without": smallest.iloc[0], "penalty": smallest.index[-1], "deterred": smallest.iloc[-1]}
+
+
+def _rows(result: Result, own: Mapping[str, object]) -> pd.DataFrame:
+    """Return the runs in which some columns have these values."""
+    rows: pd.DataFrame = result.runs
+    for key, value in own.items():
+        rows = rows[rows[key] == value]
+    return rows
+
+
+def _pays(result: Result, own: Mapping[str, object], key: str) -> pd.DataFrame:
+    """Return the payoffs along a key by policy."""
+    return _rows(result, own).pivot(index=key, columns="policy", values="publisher_payoff")
+
+
+def _masked(
+    result: Result, key: str, others: Mapping[str, object], measure: str = "publisher_payoff"
+) -> pd.Series[float]:
+    """Return what subjects who mask get, or another measure, along a key, where other keys have some values."""
+    means: pd.Series[float] = _rows(result, {"policy": "masking", **others}).groupby(key)[measure].mean()
+    return means

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from textwrap import fill
-
-from matplotlib.figure import Figure
+from typing import Any
 
 from reidsim.bundled import bundled_names
 from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.run import stress_loaded
 from reidsim.errors import InputError, listed, require_among, writing
-from reidsim.figures.saving import save_figure
+from reidsim.figures.style import save_figure
+from reidsim.kinds.tables.figures.differences import payoff_difference_curves
 from reidsim.reports.gallery.exhibits import EXHIBITS, Exhibit
 from reidsim.reports.illustration import figures_of
+from reidsim.reports.markdown import wrapped
 from reidsim.reports.page.captions import figure_caption
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of, kind_of_content
 from reidsim.scenarios.study import Progress
 from reidsim.toml_text import inline_toml
 
-_WIDTH = 120
 _SPACES = re.compile(r"(\"(?:[^\"\\]|\\.)*\")|\s+")
 _HEAD = """# Gallery
 
@@ -109,16 +108,13 @@ def _exhibit(name: str, pictures: Path, progress: Progress | None) -> str:
     """Run a scenario and return its part of the page."""
     exhibit = EXHIBITS.get(name, Exhibit())
     loaded = load_scenario(name, exhibit.reductions)
-    figures: Iterator[tuple[str, Figure]]
-    if exhibit.command == "stress":
-        stressed = stress_loaded(loaded, progress=progress)
-        finding, figures = _finding(exhibit, stressed), figures_of(stressed)
-    else:
-        result = run_loaded(loaded, progress=progress)
-        own = None if exhibit.draw is None else exhibit.draw(result)
-        figures = figures_of(result) if own is None else iter([(exhibit.figure, own)])
-        finding = _finding(exhibit, result)
-    lines = [f"## {name}", "", f"{loaded.scenario.title}.", "", fill(finding, _WIDTH, break_on_hyphens=False), ""]
+    play: Callable[..., Any] = stress_loaded if exhibit.command == "stress" else run_loaded
+    result = play(loaded, progress=progress)
+    figures = figures_of(result)
+    if exhibit.compared_with:
+        figures = iter([(exhibit.figure, payoff_difference_curves(result.records, exhibit.compared_with))])
+    finding = _finding(exhibit, result)
+    lines = [f"## {name}", "", f"{loaded.scenario.title}.", "", wrapped(finding), ""]
     drawn = next(((key, figure) for key, figure in figures if exhibit.figure in ("", key)), None)
     if drawn is not None:
         save_figure(drawn[1], pictures / f"{name}.png")

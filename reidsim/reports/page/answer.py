@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from math import inf
 
 import numpy as np
@@ -10,13 +10,13 @@ import pandas as pd
 
 from reidsim.drafts.scenario_text import OF_PAPER
 from reidsim.reports.page.answers_under_uncertainty import uncertain_answer
-from reidsim.reports.page.blocks import Block, Cell, Table, paragraph
+from reidsim.reports.page.blocks import Block, Bullets, Cell, Table, paragraph
 from reidsim.reports.page.exposure import Exposure, exposure_of, people_text
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.verdict import assessment_verdict, least_exposed, same_payoff
+from reidsim.scenarios.asked import GAIN, LOSS, gain_goes_with_loss
 from reidsim.scenarios.releases_by_loss import ReleasesByLoss, loss_text, releases_by_loss
-from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
-from reidsim.wording import Code, Inline, number_text
+from reidsim.wording import Code, Inline, codes, joined, number_text
 
 _POINTS_SHOWN = 30
 
@@ -55,6 +55,9 @@ def _policies(run: StoredRun) -> Iterator[Block]:
     by_loss = releases_by_loss(order, run.manifest, run.policies)
     yield paragraph(*_choice(run, order, exposures, n_points), kind="answer")
     yield _comparison(run, order, exposures, by_loss, n_points)
+    words = {str(name): run.policies[name].words for name in means.index if name in run.policies}
+    if words:
+        yield Bullets(tuple((Code(name), f": {meaning}.") for name, meaning in words.items()))
     yield from _changes(run, by_loss)
     yield from _prices(run)
     spread = _paired(run.runs, order) if n_points == 1 else ()
@@ -63,15 +66,14 @@ def _policies(run: StoredRun) -> Iterator[Block]:
     for name, row in means[~means.index.isin(compared.index)].iterrows():
         yield paragraph(
             Code(str(name)),
-            f" is not compared: its {row['publisher_payoff']:,.2f} per record are paid against an adversary who infers "
-            "nothing.",
+            f" is not compared: its {row['publisher_payoff']:,.2f} per record assumes an adversary who infers nothing.",
         )
     yield paragraph(
-        "All of this holds for the adversary, the payoff parameters and the quasi-identifiers of this scenario alone"
+        "All of this holds only for this scenario's adversary, payoff parameters and quasi-identifiers"
         + (
             ": a risk of 0 means that no attack pays this adversary, not that no record can be re-identified."
             if (means["risk"] == 0).any()
-            else "; an adversary who attacks at any cost, or knows more, is not in it."
+            else "; it does not cover an adversary who attacks at any cost or knows more."
         )
     )
     yield from _points(run)
@@ -97,28 +99,26 @@ def _choice(
     start: list[Inline] = [f"The choice is between {len(names)} policies. ", Code(safest), f" {exposed[safest]}"]
     least = "" if exposed[safest].startswith("exposes nobody") else ", the least of all,"
     if safest in tied:
-        others = _as_much([name for name in tied if name != safest])
+        others = _as_much(name for name in tied if name != safest)
         return (*start, f"{least} and pays the {who} most, {most:,.2f} {per}", *others, ".")
     ahead = _difference(most, payoffs[safest])
     return (
         *start, f"{least} and pays the {who} {payoffs[safest]:,.2f} {per}. ", Code(tied[0]),
         f" pays most, {most:,.2f}, which is {ahead} more", *_as_much(tied[1:]), f", and {exposed[tied[0]]}. ",
-        "What exposure that is worth is not for a model to say.",
+        "Whether that is worth the exposure is not for a model to decide.",
     )  # fmt: skip
 
 
-def _as_much(names: Sequence[str]) -> list[Inline]:
+def _as_much(names: Iterable[str]) -> list[Inline]:
     """Say which other policies pay the same."""
-    parts: list[Inline] = []
-    for place, name in enumerate(names):
-        parts += [", as much as " if not place else " and ", Code(name)]
-    return parts
+    named = codes(names, " and ")
+    return [", as much as ", *named] if named else []
 
 
 def _exposes(run: StoredRun, attacked: float, risk: float, exposure: Exposure) -> str:
     """Say whom a policy exposes, after its name."""
     if attacked == 0:
-        return "exposes nobody to this adversary, to whom no attack pays,"
+        return "exposes nobody, because no attack pays this adversary,"
     each = " in a round" if run.rounds > 1 else ""
     told = f"exposes {_percent(attacked)} of the {run.units[1]}{each} to an attack"
     if exposure.expected is None:
@@ -155,20 +155,19 @@ def _comparison(
     expected = "Re-identification risk" if run.n_counted is None else f"Re-identified of {run.n_counted:,}, expected"
     header: list[Inline] = [
         "Policy", expected, "95th percentile", f"Highest risk of a {one}, if attacked", "Utility kept",
-        f"Payoff per {one}", "Given up", *([] if by_loss is None else [f"Pays most at {_loss_words(run, by_loss)}"]),
+        f"Payoff per {one}", "Payoff given up",
     ]  # fmt: skip
+    if by_loss is not None:
+        loss = "this multiple of the loss" if by_loss.in_times else f"a loss per re-identified {one} of"
+        header.append(f"Pays most at {loss}")
     caption = "The decision: whom each policy exposes, what it keeps, and what would change the choice"
     if any(exposure.high is not None for exposure in exposures.values()):
-        caption += "; the percentile is of the number re-identified, where attacks succeed independently"
+        caption += "; 95th percentile of the number re-identified, if attacks succeed independently"
     if run.rounds > 1 or n_points > 1:
         caption += "; means over " + " and ".join(
             f"{number:,} {what}" for number, what in ((run.rounds, "rounds"), (n_points, "points")) if number > 1
         )
     return Table(header, rows, caption)
-
-
-def _loss_words(run: StoredRun, by_loss: ReleasesByLoss) -> str:
-    return "so many times the loss" if by_loss.in_times else f"a loss per re-identified {run.units[0]} of"
 
 
 def _where(by_loss: ReleasesByLoss, policy: str) -> str:
@@ -194,14 +193,12 @@ def _changes(run: StoredRun, by_loss: ReleasesByLoss | None) -> Iterator[Block]:
         for side, end, beside in (("below", high, now.low), ("above", low, now.high))
         if end == beside
     ]
-    parts: list[Inline] = [
-        f"What would change the choice is the loss per re-identified {run.units[0]}: of these releases, "
-    ]
-    parts += ["attacked as they are, ", *(part for each in told for part in each), Code(now.policy)]
+    parts: list[Inline] = [f"The choice depends on the loss per re-identified {run.units[0]}: with these releases, "]
+    parts += [*(part for each in told for part in each), Code(now.policy)]
     parts += [" in between." if len(told) == 2 else " otherwise." if told else " pays most at any loss."]
     yield paragraph(
-        *parts, " Policies that are played anew at another loss share other releases: ", Code("reidsim switch"),
-        " finds where they change, for the gain, the benefit and the cost of an attack as well.",
+        *parts, " At another loss a policy may choose other releases: ", Code("reidsim switch"),
+        " finds where, also for gain, benefit and cost.",
     )  # fmt: skip
 
 
@@ -222,16 +219,16 @@ def _prices(run: StoredRun) -> Iterator[Block]:
     if named == of_paper:
         text = ", ".join(f"{name} {number_text(value)}" for name, value in named.items())
         yield paragraph(
-            f"The payoff parameters ({text}, in dollars per {run.units[0]}) are defaults: those of Wan et al. 2015, "
-            "PLoS ONE 10(3): e0120592. They are nobody's own, and the choice above depends on them.",
+            f"The payoff parameters ({text}, in dollars per {run.units[0]}) are defaults from Wan et al. 2015, "
+            "PLoS ONE 10(3): e0120592. The choice above depends on them: replace them with your own.",
             kind="warning",
         )
     else:
         text = ", ".join(
-            f"{name} {number_text(value)}{' (the default, of Wan et al. 2015)' if value == of_paper[name] else ''}"
+            f"{name} {number_text(value)}{' (default, from Wan et al. 2015)' if value == of_paper[name] else ''}"
             for name, value in named.items()
         )
-        yield paragraph(f"Payoff parameters per {run.units[0]}, as the scenario states them: {text}.")
+        yield paragraph(f"Payoff parameters per {run.units[0]}, from the scenario: {text}.")
 
 
 def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> tuple[Inline, ...]:
@@ -244,7 +241,7 @@ def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> tuple[Inline, ...]:
     if len(difference) < 2:
         return ()
     mean, error = float(difference.mean()), float(difference.std(ddof=1) / np.sqrt(len(difference)))
-    clear = "" if abs(mean) > 2 * error else " That is no clear difference."
+    clear = "" if abs(mean) > 2 * error else " The difference is not clear."
     return (
         "Over ", f"{len(difference):,} replications the difference between ", Code(str(first)), " and ",
         Code(str(second)), f" is {_amount(mean)} with a standard error of {_amount(error)}.{clear}",
@@ -260,12 +257,9 @@ def _points(run: StoredRun) -> Iterator[Block]:
     grouped = compared.groupby(["point", "policy"], sort=False, observed=True)[["publisher_payoff", "risk"]].mean()
     means, risks = grouped["publisher_payoff"].unstack(), grouped["risk"].unstack()
     best = means.idxmax(axis=1).astype(str)
-    counts = best.value_counts()
     pays = means.max(axis=1)
-    parts: list[Inline] = [f"Values of the scenario were varied over {len(best):,} points. Pays best: "]
-    for place, (name, number) in enumerate(counts.items()):
-        parts += [", " if place else "", Code(str(name)), f" at {number:,}"]
-    yield paragraph(*parts, ".")
+    where = joined((Code(str(name)), f" at {number:,}") for name, number in best.value_counts().items())
+    yield paragraph(f"The scenario's values were varied over {len(best):,} points. Pays most: ", *where, ".")
     varied = [column for column in runs.columns if "." in column]
     values = runs.groupby("point", sort=False)[varied].first()
     if gain_goes_with_loss(run.content, varied):
@@ -283,7 +277,7 @@ def _points(run: StoredRun) -> Iterator[Block]:
     ]
     if varied:
         more = f"; the first {_POINTS_SHOWN} of {len(best):,}" if len(best) > _POINTS_SHOWN else ""
-        header: list[Inline] = [*(Code(column) for column in varied), "Pays best", "Payoff per record", "Risk"]
+        header: list[Inline] = [*(Code(column) for column in varied), "Pays most", "Payoff per record", "Risk"]
         yield Table(header, rows, f"Best policy by point{more}", text_columns=frozenset({len(varied)}))
 
 

@@ -8,23 +8,24 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import BaseModel
-
 from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.drafts.scenario_text import OF_PAPER
 from reidsim.errors import InputError
 from reidsim.reports.page.blocks import Block, Bullets, Cell, Table, paragraph, shortened
 from reidsim.reports.page.stored_run import StoredRun
+from reidsim.reports.reference.words import section_classes
 from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.origins import Origins, RecipeOrigin, leaves, origins_of, recipe_origins
 from reidsim.scenarios.registry import schemas
 from reidsim.toml_text import inline_toml
-from reidsim.validation import read_text, validated
+from reidsim.validation import Section, read_text, validated
 from reidsim.wording import Code, Inline
 
 # `key = value # comment`, where no text holds the sign.
 _COMMENTED = re.compile(r"^([\w.-]+)\s*=\s*([^#]*?)\s*#\s*(.+)$")
 _HEADING = re.compile(r"^\[+([^\[\]]+)\]+\s*(?:#.*)?$")
+# What a value may be written with, and mean the same.
+_SPACES = re.compile(r"[\s_]")
 _UNTOLD = "-"
 
 
@@ -58,16 +59,16 @@ def assumption_blocks(run: StoredRun, scenario_file: Path | None = None) -> tupl
 
 
 def _stated(run: StoredRun, rows: list[list[Cell]], origins: Origins) -> Iterator[Block]:
-    caption = "Values that the scenario states, and whose they are: yours are those of whoever ran it"
+    caption = "Values that the scenario states; 'yours' were set by whoever ran it"
     yield Table(["Key", "Value", "Meaning", "Source"], rows, caption, text_columns=frozenset(range(4)))
     sources = list(_sources(run, origins))
-    yield paragraph("Where figures come from:")
+    yield paragraph("Sources:")
     yield Bullets(tuple(sources) if sources else (("The scenario names no source.",),))
 
 
 def _defaults(rows: list[list[Cell]]) -> Iterator[Block]:
     if rows:
-        caption = "Values that the scenario leaves as they are by default"
+        caption = "Defaults that the scenario keeps"
         yield Table(["Key", "Value", "Meaning"], rows, caption, text_columns=frozenset(range(3)))
 
 
@@ -85,7 +86,7 @@ def _whose(run: StoredRun, origins: Origins) -> dict[str, str]:
         if stated != value and whose != "yours":
             found[path] = "yours, instead of the scenario's"
         elif whose == "yours" and section == "economics" and value == OF_PAPER.get(name):
-            found[path] = "the default, of Wan et al. 2015"
+            found[path] = "default, from Wan et al. 2015"
         else:
             found[path] = whose
     return found
@@ -132,7 +133,7 @@ def _worth_telling(run: StoredRun, path: str, value: object, stated: Mapping[str
 
 def _meaning(run: StoredRun, path: str, value: object) -> str:
     """Return the schema's description of a key, as the sort of section has it that the value names; empty if none."""
-    models: list[type[BaseModel]] = [model for name, model in schemas().items() if name == run.game]
+    models: list[type[Section]] = [model for name, model in schemas().items() if name == run.game]
     description = ""
     for part in path.split("."):
         fields = [
@@ -146,14 +147,8 @@ def _meaning(run: StoredRun, path: str, value: object) -> str:
             continue
         field = next((field for field in fields if value in get_args(field.annotation)), fields[0])
         description = (field.description or "").replace("`", "")
-        models = [inner for field in fields for inner in _sections(field.annotation)]
+        models = [inner for field in fields for inner in section_classes(field.annotation)]
     return description
-
-
-def _sections(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [found for argument in get_args(annotation) for found in _sections(argument)]
 
 
 def _comments(run: StoredRun, origins: Origins) -> dict[str, str]:
@@ -176,13 +171,9 @@ def _comments_in(text: str, stated: Mapping[str, object]) -> dict[str, str]:
         if match is None:
             continue
         key = f"{section}.{match[1]}" if section else match[1]
-        if key in stated and _same_value(match[2], stated[key]):
+        if key in stated and _SPACES.sub("", match[2]) == _SPACES.sub("", inline_toml(stated[key])):
             found[key] = match[3].strip().replace("`", "")
     return found
-
-
-def _same_value(text: str, value: object) -> bool:
-    return re.sub(r"[\s_]", "", text) == re.sub(r"[\s_]", "", inline_toml(value))
 
 
 def _sources(run: StoredRun, origins: Origins) -> Iterator[tuple[Inline, ...]]:

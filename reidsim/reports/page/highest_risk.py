@@ -53,11 +53,11 @@ def cell_blocks(run: StoredRun) -> Iterator[Block]:
     if not rows:
         return
     yield paragraph(
-        "Cells are combinations of quasi-identifiers as released, not people. Shown are those in which an attack on a "
-        f"{run.units[0]} would succeed with the highest probability, whether or not the adversary of this scenario "
-        "attacks. Cells of few people can give them away: leave this list out (",
+        "Cells are combinations of quasi-identifiers as released. Listed are those in which an attack on a "
+        f"{run.units[0]} would most probably succeed, whether or not this scenario's adversary attacks. A cell of few "
+        "people can identify them: omit this list (",
         Code("--no-cells"),
-        ") before the page goes to somebody who may not see the records.",
+        ") for readers who may not see the records.",
     )
     yield Table(
         ["Policy", "Cell as released", f"{run.units[1].capitalize()} in it", "Success probability"],

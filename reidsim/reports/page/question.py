@@ -1,15 +1,14 @@
-"""What a run was asked, in words: what is shared, among whom, against whom, at what prices, by which policies."""
+"""What a run was asked, in words: what is shared, among whom, against whom, and at what prices."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from reidsim.reports.page.blocks import Block, Bullets, paragraph, shortened
+from reidsim.reports.page.blocks import Block, Bullets, shortened
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.scenarios.asked import plain, section, varied_keys
-from reidsim.scenarios.varied_gain import GAIN, LOSS, gain_goes_with_loss
-from reidsim.wording import Code, Inline, Sentence, codes, number_text
+from reidsim.scenarios.asked import GAIN, LOSS, gain_goes_with_loss, plain, section, varied_keys
+from reidsim.wording import Code, Inline, Sentence, codes, joined, number_text
 
 # Sections told here; others are named, and shown with the assumptions.
 _TOLD = {
@@ -25,25 +24,20 @@ def question_blocks(run: StoredRun) -> Iterator[Block]:
     content = run.content
     sentences = run.kind.asked(run) if run.kind else [("A study of the kind ", Code(run.game), ".")]
     yield Bullets((*sentences, *_design(content)))
-    names = run.runs["policy"].astype(str).unique() if "policy" in run.runs else ()
-    words = {name: run.policies[name].words for name in names if name in run.policies}
-    if words:
-        yield paragraph("Policies, that is, ways in which to decide:")
-        yield Bullets(tuple((Code(name), f": {meaning}.") for name, meaning in words.items()))
 
 
 def _design(content: Mapping[str, Any]) -> Iterator[Sentence]:
     replications = content.get("replications", 1)
     if isinstance(replications, int) and replications > 1:
-        yield (f"Everything that is drawn is drawn {replications:,} times; figures are means over them.",)
+        yield (f"All random draws are repeated {replications:,} times; figures are means over them.",)
     yield from _releases(section(content, "releases"))
     yield from _agents(section(content, "agents"))
-    yield from _varied("These values are not known for sure: ", section(section(content, "uncertainty"), "parameters"))
+    yield from _varied("These values are uncertain: ", section(section(content, "uncertainty"), "parameters"))
     yield from _varied(
-        "These values were varied, whatever is said of them above: ", section(section(content, "sweep"), "values")
+        "These values were varied, replacing those above: ", section(section(content, "sweep"), "values")
     )
     if gain_goes_with_loss(content, varied_keys(content)):
-        yield (Code(GAIN), " is not stated: at each point it was ", Code(LOSS), ".")
+        yield (Code(GAIN), " is not stated: at each point it equals ", Code(LOSS), ".")
     others = [key for key in content if key not in _TOLD]
     if others:
         yield ("The scenario also sets ", *codes(others), ": see the assumptions and the scenario below.")
@@ -52,7 +46,7 @@ def _design(content: Mapping[str, Any]) -> Iterator[Sentence]:
 def _releases(releases: Mapping[str, Any]) -> Iterator[Sentence]:
     if not releases:
         return
-    parts: list[Inline] = ["The records are released several times, each from the wave in column "]
+    parts: list[Inline] = ["The records are released in waves, each from the wave in column "]
     parts += [Code(str(releases.get("enters"))), " on"]
     if releases.get("leaves"):
         parts += [" until that in column ", Code(str(releases["leaves"]))]
@@ -63,16 +57,17 @@ def _agents(agents: Mapping[str, Any]) -> Iterator[Sentence]:
     if not agents:
         return
     rounds = number_text(agents.get("rounds", 1))
-    yield (f"Those who share and adversaries meet in {rounds} round{'' if rounds == '1' else 's'}.",)
+    yield (f"The game is played in {rounds} round{'' if rounds == '1' else 's'}.",)
 
 
 def _varied(start: str, values: Mapping[str, Any]) -> Iterator[Sentence]:
     if not values:
         return
-    parts: list[Inline] = [start]
-    for place, (key, value) in enumerate(values.items()):
-        parts += ["; " if place else "", Code(str(key)), f" ({shortened(_listed(value))})"]
-    yield (*parts, ".")
+    yield (
+        start,
+        *joined(((Code(str(key)), f" ({shortened(_listed(value))})") for key, value in values.items()), "; "),
+        ".",
+    )
 
 
 def _listed(value: object) -> str:

@@ -17,8 +17,8 @@ _ROWS = {
     "Fewest people who fit a row": "fewest_people_of_a_row",
     "Fewest people whose rows a person fits": "fewest_rows_of_a_person",
     "Smallest equivalence class": "smallest_class",
-    "People who fit the rows of one person alone": "people_who_fit_one_alone",
-    "People found more easily than their records' success probability says": "people_more_exposed_than_promised",
+    "People who fit only one person's rows": "people_who_fit_one_alone",
+    "People easier to find than their records' success probability": "people_more_exposed_than_promised",
 }
 
 
@@ -34,8 +34,8 @@ def audit_blocks(run: StoredRun) -> Iterator[Block]:
         yield paragraph(f"The records as released were not audited: {error}", kind="warning")
         return
     yield paragraph(
-        f"What follows is {DEFINITION}. It takes nothing from the game. A risk that the game gives a record says "
-        "whose row it is; looking up a person asks which row is theirs."
+        f"These numbers are {DEFINITION}. They do not rely on the game, whose risk of a record is about whose row it "
+        "is; looking up a person asks which row is theirs."
     )
     names = list(facts)
     for start in range(0, len(names), _POLICIES_A_TABLE):
@@ -44,7 +44,7 @@ def audit_blocks(run: StoredRun) -> Iterator[Block]:
             [label, *(_number(facts[name][key]) for name in shown)] for label, key in _ROWS.items()
         ]
         yield Table(["", *(Code(name) for name in shown)], rows, "The records as released")
-    yield paragraph("People by how many people's rows fit them:")
+    yield paragraph("People by the number of people whose rows fit them:")
     yield Bullets(tuple((Code(name), f": {by_fitting_rows(facts[name])}.") for name in names))
     for each in shared:
         for warning in audit_warnings(facts[each.policy], each.policy, each.forms.highest_risk):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-from reidsim.bundled import bundled_folder, bundled_names
+from reidsim.bundled import BUNDLED, bundled_folder, bundled_names
 from reidsim.errors import InputError
 from reidsim.overrides import override, parse_override
 from reidsim.reports.page.stored_run import StoredRun
@@ -94,17 +94,12 @@ def _gives(base: Mapping[str, Any], changes: Mapping[str, Any], run: Mapping[str
 
 def named_files(content: Mapping[str, Any]) -> list[str]:
     """Return the files of a scenario's own that its content names, which a copy of it needs as well."""
-    found: dict[str, None] = {}
+    texts = _texts([value for key, value in content.items() if key not in ("title", "source")])
+    return list(dict.fromkeys(text for text in texts if text.endswith(_FILES) and not text.startswith(BUNDLED)))
 
-    def walk(value: object) -> None:
-        if isinstance(value, Mapping):
-            for entry in value.values():
-                walk(entry)
-        elif isinstance(value, list | tuple):
-            for entry in value:
-                walk(entry)
-        elif isinstance(value, str) and not value.startswith("bundled:") and value.endswith(_FILES):
-            found[value] = None
 
-    walk({key: value for key, value in content.items() if key not in ("title", "source")})
-    return list(found)
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for entry in value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ():
+        yield from _texts(entry)

@@ -32,7 +32,7 @@ from reidsim.reports.page.blocks import (
     paragraph,
     shortened,
 )
-from reidsim.reports.page.captions import DECISION_FIGURES, MAIN_COLUMNS, figure_caption, table_caption
+from reidsim.reports.page.captions import DECISION_FIGURES, LIMITS, MAIN_COLUMNS, figure_caption, table_caption
 from reidsim.reports.page.highest_risk import cell_blocks
 from reidsim.reports.page.question import question_blocks
 from reidsim.reports.page.release_audit import audit_blocks
@@ -40,7 +40,7 @@ from reidsim.reports.page.repeat import command_of, named_files, repeating_comma
 from reidsim.reports.page.risk_distribution import risk_blocks
 from reidsim.reports.page.stored_run import StoredRun, open_results
 from reidsim.toml_text import toml_text
-from reidsim.wording import Code, Inline, number_text
+from reidsim.wording import Code, Inline, codes, number_text
 
 Format = Literal["html", "markdown"]
 ENDINGS: Mapping[Format, str] = {"html": "html", "markdown": "md"}
@@ -51,6 +51,7 @@ _POLICIES_A_TABLE = 4
 # Longer or wider tables are named only.
 _ROWS_SHOWN = 40
 _COLUMNS_SHOWN = 14
+_CELLS = "Cells at the highest risk"
 # Tables told elsewhere on the page.
 _TOLD = ("runs", "records")
 
@@ -165,7 +166,10 @@ def report_page(run: StoredRun, scenario_file: Path | None = None, *, cells: boo
     made = run.manifest["versions"].get("reidsim", "")
     today = date.today()
     prepared = f"Prepared{f' by {by}' if by else ''} on {today.day} {today:%B %Y}"
-    subtitles = (prepared, f"Scenario {run.name}, seed {run.manifest.get('seed', 0)}, run with reidsim {made}")
+    subtitles: tuple[str, ...] = (
+        prepared,
+        f"Scenario {run.name}, seed {run.manifest.get('seed', 0)}, run with reidsim {made}",
+    )
     stated, defaults = assumption_blocks(run, scenario_file)
     told: list[tuple[str, Iterator[Block]]] = [
         ("Decision", answer_blocks(run)),
@@ -173,10 +177,10 @@ def report_page(run: StoredRun, scenario_file: Path | None = None, *, cells: boo
         ("What was asked", question_blocks(run)),
         ("Figures", _figures(run, [name for name in run.figures if name in DECISION_FIGURES])),
         ("Risk of single records", risk_blocks(run)),
-        ("Cells at the highest risk", cell_blocks(run) if cells else iter(())),
+        (_CELLS, cell_blocks(run) if cells else iter(())),
         ("The release, read back", audit_blocks(run)),
         ("Assumptions and their sources", stated),
-        ("Limits", _limits()),
+        ("Limits", iter([Bullets(tuple((limit,) for limit in LIMITS))])),
         ("Appendix: measures", _measures(run)),
         ("Appendix: further figures", _figures(run, [name for name in run.figures if name not in DECISION_FIGURES])),
         ("Appendix: further tables", _tables(run)),
@@ -184,6 +188,8 @@ def report_page(run: StoredRun, scenario_file: Path | None = None, *, cells: boo
         ("Appendix: repeat the run", _repeat(run)),
     ]
     parts = [(text, found) for text, found in ((text, list(found)) for text, found in told) if found]
+    if any(text == _CELLS for text, _ in parts):
+        subtitles += ("Confidential: as sensitive as the records, because it lists cells (--no-cells omits them)",)
     first_of_appendix = next(text for text, _ in parts if text.startswith("Appendix"))
     blocks: list[Block] = []
     for text, found in parts:
@@ -193,7 +199,7 @@ def report_page(run: StoredRun, scenario_file: Path | None = None, *, cells: boo
 
 def _warnings(run: StoredRun) -> Iterator[Block]:
     if run.n_unfinished:
-        yield paragraph(f"{run.n_unfinished:,} rows of runs failed or were stopped; they are left out.", kind="warning")
+        yield paragraph(f"{run.n_unfinished:,} rows of runs failed or were stopped and are left out.", kind="warning")
     for warning in run.manifest.get("warnings", []):
         yield paragraph(str(warning), kind="warning")
 
@@ -233,7 +239,7 @@ def _proofs(run: StoredRun, names: Sequence[str], *, defined: bool) -> list[list
     facts = run.manifest.get("policies")
     if not isinstance(facts, Mapping) or not all(isinstance(facts.get(name), Mapping) for name in names):
         return []
-    term = Term("How it was found", "solver, and whether nothing pays more by what the defender believes")
+    term = Term("Solver", "and whether the release is proved optimal under the publisher's beliefs")
     return [[term if defined else term.name, *(_proof(facts[name]) for name in names)]]
 
 
@@ -290,21 +296,6 @@ def _cell(value: object) -> str:
     return shortened(number_text(value))
 
 
-def _limits() -> Iterator[Block]:
-    yield Bullets(
-        (
-            ("The adversary of this study looks for gain. One who attacks at any cost is not in it.",),
-            ("It links on the attributes named above and nothing else; other columns can identify people, too.",),
-            (
-                "Population, payoff parameters and hierarchies are assumptions. The result is no better than they are: "
-                "vary them before relying on a decision.",
-            ),
-            ("The loss is the defender's. The harm to a person can be larger.",),
-            ("This is no legal advice and no expert determination.",),
-        )
-    )
-
-
 def _repeat(run: StoredRun) -> Iterator[Block]:
     versions = ", ".join(f"{name} {version}" for name, version in run.manifest["versions"].items())
     command = repeating_command(run)
@@ -323,13 +314,11 @@ def _repeat(run: StoredRun) -> Iterator[Block]:
     yield Listing(toml_text(run.content), "toml")
     files = named_files(run.content)
     if files:
-        names: list[Inline] = []
-        for place, name in enumerate(files):
-            names += [", " if place else "", Code(name)]
-        yield paragraph("It names these files, which stand beside the scenario file or where their path says: ", *names)
+        told = "It reads these files, by paths relative to the scenario file: "
+        yield paragraph(told, *codes(files))
     yield paragraph(f"Versions: {versions}.")
     hashes = {"scenario": "scenario_hash", "data as coded": "data_hash"}
     for name, key in hashes.items():
         if isinstance(run.manifest.get(key), str):
             yield paragraph(f"SHA-256 of the {name}: ", Code(run.manifest[key]))
-    yield paragraph("The same scenario, data, seed and versions give the same tables. Times are those of the machine.")
+    yield paragraph("The same scenario, data, seed and versions give the same tables.")

@@ -66,8 +66,8 @@ def risk_blocks(run: StoredRun) -> Iterator[Block]:
     if {"policy", "attacked", "success_probability"} <= set(records.columns):
         if run.rounds > 1:
             yield paragraph(
-                f"Records are those of the last of {run.rounds:,} rounds, and count as attacked if any adversary who "
-                "may be there attacks them; the measures above are means over all rounds."
+                f"Records are from the last of {run.rounds:,} rounds and count as attacked if any possible adversary "
+                "attacks them; the measures above are means over all rounds."
             )
         yield from _by_policy(records, units)
     elif {"knowledge", "overall"} <= set(records.columns):
@@ -78,13 +78,13 @@ def _by_policy(records: pd.DataFrame, units: tuple[str, str]) -> Iterator[Block]
     of_single = f"of single {units[1]}"
     attempts = records.assign(risk=records["success_probability"].where(records["attacked"].astype(bool), 0.0))
     yield paragraph(
-        f"{RECORD_RISK.label}: {RECORD_RISK.definition}. Shown is the share of {units[1]} in each class of "
-        "risk, which begins where the class above it ends."
+        f"{RECORD_RISK.label}: {RECORD_RISK.definition}. Each row gives the share of {units[1]} in a class of "
+        "risk, which begins where the row above ends."
     )
     yield from _tables(attempts, "policy", "risk", f"Risk {of_single}, by policy")
     if not attempts["success_probability"].equals(attempts["risk"]):
         yield paragraph(
-            f"{SUCCESS_PROBABILITY.label}: {SUCCESS_PROBABILITY.definition}. This is what remains if the adversary "
+            f"{SUCCESS_PROBABILITY.label}: {SUCCESS_PROBABILITY.definition}. It matters if the adversary "
             "attacks for reasons that the payoff parameters do not cover."
         )
         yield from _tables(attempts, "policy", "success_probability", f"Success probability {of_single}")

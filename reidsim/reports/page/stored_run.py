@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
-from reidsim.engine.folder_links import require_no_links
-from reidsim.engine.results import measures_told
+from reidsim.engine.results import measures_told, require_no_links
 from reidsim.errors import InputError, locating, reading
 from reidsim.measures import Measure, measures_among
 from reidsim.parquet_sizes import require_parquet_fits
@@ -20,6 +18,7 @@ from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.registry import DEFAULT_KIND, kind_of_content
+from reidsim.tables import reading_parquet
 from reidsim.validation import read_json
 
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -167,8 +166,8 @@ class StoredRun:
             raise InputError("no records in the results", source=self.folder, expected="records.parquet")
         return self.table("records")
 
-    def table(self, name: str, columns: list[str] | None = None) -> pd.DataFrame:
-        """Read a table, or some of its columns.
+    def table(self, name: str) -> pd.DataFrame:
+        """Read a table.
 
         Raises
         ------
@@ -176,12 +175,9 @@ class StoredRun:
             If it cannot be read.
         """
         path = self.tables[name]
-        require_parquet_fits(path, columns)
-        try:
-            table = pd.read_parquet(path, columns=columns)
-        except (OSError, pa.ArrowException, ValueError) as error:
-            reason = str(error).partition("\n")[0]
-            raise InputError(f"not a Parquet file that can be read: {reason}", source=path) from None
+        require_parquet_fits(path)
+        with reading_parquet(path):
+            table = pd.read_parquet(path)
         if not len(table.columns):
             raise InputError("a table without columns, or a folder without tables", source=path)
         return table

@@ -5,39 +5,19 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from enum import Enum
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from reidsim.reports.markdown import table, wrapped
 from reidsim.reports.reference.key_pages import head
-from reidsim.reports.reference.keys import anchor, escaped, item, table, wrapped
+from reidsim.reports.reference.keys import anchor, guide, item
 from reidsim.reports.reference.words import either, figure
 
 COMMANDS = "commands.md"
 _SHARED = "Options of several commands"
 
 _EXAMPLE = "Example:"
-# The guides that show commands at work.
-_GUIDES = {
-    "new": "../own-data.md",
-    "run": "../tutorial.md",
-    "report": "../reports.md",
-    "share": "../own-data.md#share",
-    "apply": "../questions.md#next-months-file",
-    "rerun": "../batches.md#nothing-lost",
-    "stress": "../stress.md",
-    "switch": "../questions.md#what-fine-or-price-changes-the-decision",
-    "attributes": "../questions.md#what-does-each-column-cost",
-    "cross-play": "../cross-play.md",
-    "score": "../questions.md#is-this-file-good-enough",
-    "reproduce": "../reproduction.md",
-    "gallery": "../gallery.md",
-    "populate": "../populations.md#make-a-file-of-people",
-    "describe": "../how-to.md#describe-a-file",
-    "explain": "../agents.md",
-    "check": "../limits.md#how-large-a-scenario-can-be",
-}
 
 
 def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
@@ -64,7 +44,7 @@ def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
     commands = {"reidsim": root} | {f"reidsim {name}": command for name, command in root.commands.items()}
     rows = Counter(row for command in commands.values() for row in _rows(command).values())
     shared = [row for row, times in rows.items() if times > 1]
-    codes = table([f"| {code} | {escaped(meaning)} |" for code, meaning in exit_codes.items()], ("code", "meaning"))
+    codes = table(("code", "meaning"), ((str(code), meaning) for code, meaning in exit_codes.items()))
     parts = [
         head("Command reference", text),
         *(_described(name, command, shared) for name, command in commands.items()),
@@ -78,9 +58,7 @@ def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
 def _described(name: str, command: Any, shared: Collection[str]) -> str:
     """Return the heading and the description of one command, with the first of the examples that its help has."""
     purpose, *examples = (command.help or "").split(_EXAMPLE)
-    guide = _GUIDES.get(name.rpartition(" ")[2])
-    if guide is not None:
-        purpose += f" [Guide]({guide})."
+    purpose += f" {guide('commands', name.rpartition(' ')[2])}"
     rows = _rows(command)
     lines = [f"## `{name}`", "", wrapped(purpose), ""]
     if examples:
@@ -133,13 +111,13 @@ def _row(parameter: Any, kind: tuple[Any, Any]) -> str:
 def _values(annotation: Any, declared: Any) -> Iterator[str]:
     """Yield the words for what may be given."""
     inner = [part for part in get_args(annotation) if part is not NoneType]
-    if inner:
+    if get_origin(annotation) is Literal:
+        yield from (f"`{value}`" for value in inner)
+    elif inner:
         for part in inner:
             yield from _values(part, declared)
     elif issubclass(annotation, bool):
         yield ""
-    elif issubclass(annotation, Enum):
-        yield from (f"`{member.value}`" for member in annotation)
     elif issubclass(annotation, int | float):
         name = "integer" if issubclass(annotation, int) else "number"
         low, high = declared.min, declared.max
@@ -159,4 +137,4 @@ def _default(parameter: Any) -> str:
     default = parameter.default
     if default is None or default is False or default == "":
         return "none"
-    return f"`{default.value if isinstance(default, Enum) else default}`"
+    return f"`{default}`"

@@ -9,7 +9,8 @@ from reidsim.populations.catalogue import Recipe
 from reidsim.populations.genealogy.recipe import Labels
 from reidsim.populations.recipe import RecipeHead
 from reidsim.populations.social_media import FiguresByAge, SocialMediaRecipe
-from reidsim.reports.reference.keys import Elsewhere, described_by_path, described_sections, headings_of, wrapped
+from reidsim.reports.markdown import wrapped
+from reidsim.reports.reference.keys import GUIDES, Elsewhere, described_by_path, described_sections, guide, headings_of
 from reidsim.reports.reference.words import section_classes, tag_of
 from reidsim.scenarios.adversary_schema import AdversarySection, PlannerSection, SequentialSection, WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection
@@ -28,45 +29,24 @@ RECIPE_KEYS = "population-recipe-keys.md"
 KNOWLEDGE_KEYS = "knowledge-recipe-keys.md"
 ATTACK_KEYS = "attack-recipe-keys.md"
 
-# Sections whose keys several games have, and the guides that explain them.
-_SHARED: dict[str, tuple[type[Section], str]] = {
-    "Every scenario": (ScenarioHead, "../scenarios.md"),
-    "`[attributes.NAME]`": (GeneralizedSection, "../scenarios.md"),
-    "`[economics]`": (EconomicsSection, "../payoff-parameters.md"),
-    "`[beliefs]`": (BeliefsSection, "../scenarios.md"),
-    "`[resources.NAME]`": (DrawnResourceSection, "../external-resources.md"),
-    "`[adversary]`": (PlannerSection, "../scenarios.md#the-adversary"),
-    "`[adversary]` of records": (AdversarySection, "../scenarios.md#the-adversary"),
-    "`[adversary.sequential]`": (SequentialSection, "../sequential.md"),
-    "`[adversary.prospect]`": (ProspectSection, "../model.md#adversaries-who-err"),
-    "`[adversaries.NAME]`": (WeightedSection, "../scenarios.md#several-adversaries"),
-    "`[agents]`": (AgentsSection, "../agents.md"),
-    "`[sweep]`": (SweepSection, "../batches.md"),
-    "`[uncertainty]`": (UncertaintySection, "../batches.md"),
-    "`[stress]`": (StressSection, "../stress.md"),
+# Sections whose keys several games have.
+_SHARED: dict[str, type[Section]] = {
+    "Every scenario": ScenarioHead,
+    "`[attributes.NAME]`": GeneralizedSection,
+    "`[economics]`": EconomicsSection,
+    "`[beliefs]`": BeliefsSection,
+    "`[resources.NAME]`": DrawnResourceSection,
+    "`[adversary]`": PlannerSection,
+    "`[adversary]` of records": AdversarySection,
+    "`[adversary.sequential]`": SequentialSection,
+    "`[adversary.prospect]`": ProspectSection,
+    "`[adversaries.NAME]`": WeightedSection,
+    "`[agents]`": AgentsSection,
+    "`[sweep]`": SweepSection,
+    "`[uncertainty]`": UncertaintySection,
+    "`[stress]`": StressSection,
 }
 _SHARED_VALUES = Elsewhere("Values of a key", "values")
-_GUIDES = {
-    "tables": "../scenarios.md",
-    "masking": "../masking.md",
-    "risk": "../knowledge.md",
-    "dynamic": "../dynamic-release.md",
-    "participation": "../participation.md",
-}
-# Where the guides explain a kind of recipe.
-_RECIPE_GUIDES = {
-    "attribute-model": "../published-figures.md#people-from-shares-of-each-attribute",
-    "census-cells": "../published-figures.md#people-from-figures-by-area-and-by-age",
-    "counts": "../populations.md#people-counted-in-a-csv-file",
-    "fitted": "../published-figures.md#people-fitted-to-the-margins-of-tables",
-    "registry": "../external-resources.md#a-registry-drawn-from-a-population",
-    "resource": "../external-resources.md#a-file-that-covers-people-unequally",
-    "sf1": "../populations.md#the-exact-2010-census-tables-sf1",
-    "social-media": "../external-resources.md#social-media",
-    "voter-file": "../external-resources.md#the-voter-registration-file-of-north-carolina",
-    "voter-list": "../external-resources.md#the-voter-list-of-a-state",
-    "ystr-genealogy": "../genealogies.md",
-}
 _RECIPE_SECTIONS: dict[type[Section], Elsewhere] = {
     Labels: Elsewhere("Tables of labels", "section"),
     FiguresByAge: Elsewhere("Figures by age", "section"),
@@ -121,17 +101,16 @@ def _scenario_keys() -> str:
         "## Types and defaults\n",
         _WORDS,
     ]
-    for heading, (model, guide) in _SHARED.items():
-        note = f"[Guide]({guide})."
-        parts.append(described_sections(model, _elsewhere(model), top=heading, note=note))
+    for heading, model in _SHARED.items():
+        parts.append(described_sections(model, _elsewhere(model), top=heading, note=guide("sections", heading)))
     return "\n".join(parts)
 
 
 def _elsewhere(model: type[Section] | None = None) -> dict[type[Section], Elsewhere]:
     """Return where sections that several games have are described: all of them, or as seen from one of them."""
-    shared = {section: Elsewhere(heading, page=SCENARIO_KEYS) for heading, (section, _) in _SHARED.items()}
+    shared = {section: Elsewhere(heading, page=SCENARIO_KEYS) for heading, section in _SHARED.items()}
     if model is None:
-        for heading, (section, _) in _SHARED.items():
+        for heading, section in _SHARED.items():
             below = headings_of(section, heading, shared)
             shared |= {inner: Elsewhere(place, page=SCENARIO_KEYS) for inner, place in below.items()}
     # Described with the sweep, and linked from other sections.
@@ -147,14 +126,10 @@ def _game_keys(game: str) -> str:
         heading = f'`[[stages]]` with `stage = "{tag_of(stage, "stage")}"`'
         elsewhere[stage] = Elsewhere(heading, page=ATTACK_KEYS)
     text = (
-        f'Every key of a scenario with `game = "{game}"`. See the [guide]({_GUIDES[game]}), and '
+        f'Every key of a scenario with `game = "{game}"`. See the [guide]({GUIDES["games"][game]}), and '
         f"[types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
     )
-    return "\n".join([head(_title(game), text), described_sections(model, elsewhere)])
-
-
-def _title(game: str) -> str:
-    return f"Keys of {game} scenarios"
+    return "\n".join([head(f"Keys of {game} scenarios", text), described_sections(model, elsewhere)])
 
 
 def _recipe_keys() -> str:
@@ -168,7 +143,7 @@ def _recipe_keys() -> str:
     recipes: list[type[Section]] = [*section_classes(Recipe), SocialMediaRecipe]
     for model in recipes:
         kind = tag_of(model, "kind") or ""
-        note = f"[Guide]({_RECIPE_GUIDES[kind]})." if kind in _RECIPE_GUIDES else ""
+        note = guide("recipes", kind)
         parts.append(described_by_path(f'`kind = "{kind}"`', model, _RECIPE_SECTIONS, note=note, base=RecipeHead))
     parts += [described_by_path(other.heading, model, {}) for model, other in _RECIPE_SECTIONS.items()]
     return "\n".join(parts)

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from textwrap import fill
+from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
+from reidsim.reports.markdown import wrapped
 from reidsim.reports.reference.words import (
     Link,
     default_in_words,
@@ -21,9 +22,10 @@ from reidsim.reports.reference.words import (
     tag_of,
     told_apart_by,
 )
-from reidsim.validation import Section
+from reidsim.validation import Section, read_toml
 
-WIDTH = 120
+# The guides of the documentation, by what they explain.
+GUIDES: Mapping[str, Mapping[str, str]] = read_toml(Path(__file__).with_name("guides.toml"))
 # More places of one section than this are not all named in its heading.
 _MOST_PLACES = 3
 
@@ -266,11 +268,6 @@ def _explanation(model: type[Section], note: str) -> str:
     return "\n\n".join(wrapped(paragraph) for paragraph in f"{text} {note}".split("\n\n"))
 
 
-def wrapped(text: str) -> str:
-    """Return a paragraph in lines of the width of the page."""
-    return fill(" ".join(text.split()), WIDTH, break_long_words=False, break_on_hyphens=False)
-
-
 def item(shown: str, kind: str, default: str, meaning: str) -> str:
     """Return the line of a list that describes a key, an argument or an option: in bold if it must be given."""
     said = "" if default in {"none", "required"} else f"default {default}" if default.startswith("`") else default
@@ -279,11 +276,6 @@ def item(shown: str, kind: str, default: str, meaning: str) -> str:
     return f"- {name} ({inside}): {meaning}" if inside else f"- {name}: {meaning}"
 
 
-def table(rows: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Return the lines of a table in Markdown."""
-    return [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}", *rows]
-
-
-def escaped(text: str) -> str:
-    """Return text as it can stand in a cell of a table."""
-    return text.replace("|", "\\|")
+def guide(of: str, name: str) -> str:
+    """Return the link to the guide that explains something; empty if there is none."""
+    return f"[Guide]({GUIDES[of][name]})." if name in GUIDES[of] else ""

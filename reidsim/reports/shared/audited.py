@@ -17,10 +17,10 @@ _UP_TO = (0, 1, 2, 4, 10, 19)
 # Kept columns that are told in a line.
 _MOST_KEPT = 4
 DEFINITION = (
-    "counted in the file as written, by somebody who knows who is in it and all true quasi-identifiers: of every "
-    "shared row, the people of the release whose true values fit it; of every person, the people whose shared rows fit "
-    "their true values (the fewest, over the rows of a person). An equivalence class is the set of people whose rows "
-    "agree as shared"
+    "counted in the file as written, assuming knowledge of who is in it and of all true quasi-identifiers: for each "
+    "shared row, the people of the release whose true values fit it; for each person, the people whose shared rows fit "
+    "their true values (the fewest, over the person's rows). An equivalence class is the set of people whose shared "
+    "rows agree"
 )
 
 
@@ -88,9 +88,9 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
     exposed, people = facts["people_more_exposed_than_promised"], facts["people"]
     if exposed:
         warnings.append(
-            f"{policy}: looked up by their true values, {exposed:,} of {counted(people, 'person', 'people')} are found "
-            f"in the file more easily than the success probability of their own records says, which is {highest:.4f} "
-            f"at most; {facts['people_who_fit_one_alone']:,} fit the rows of one person alone"
+            f"{policy}: by their true values, {exposed:,} of {counted(people, 'person', 'people')} are easier to find "
+            f"than the success probability of their own records, at most {highest:.4f}; "
+            f"{facts['people_who_fit_one_alone']:,} fit only one person's rows"
         )
     if facts["rows_that_do_not_fit_their_record"]:
         misfits = counted(facts["rows_that_do_not_fit_their_record"], "shared row")
@@ -112,12 +112,8 @@ def audit_lines(facts: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         f"read back: every row fits {facts['fewest_people_of_a_row']:,} or more of {people}; every person shared fits "
         f"the rows of {facts['fewest_rows_of_a_person']:,} or more",
-        f"people by how many people's rows fit them: {by_fitting_rows(facts)}",
-        *(
-            (f"least revealed by a class of {'; '.join(kept)}{f'; and {more} more' if more > 0 else ''}",)
-            if kept
-            else ()
-        ),
+        f"people by the number of people whose rows fit them: {by_fitting_rows(facts)}",
+        *((f"most revealing class: {'; '.join(kept)}{f'; and {more} more' if more > 0 else ''}",) if kept else ()),
     )
 
 

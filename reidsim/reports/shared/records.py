@@ -23,10 +23,10 @@ from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.forms import ChosenForms, chosen_forms, chosen_policy, policies_of
 from reidsim.reports.shared.memory import sharing_memory
+from reidsim.scenarios.faces import SharedColumns
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import scenario_kind
 from reidsim.scenarios.people import refuse_keys
-from reidsim.scenarios.record_sharing import SharedColumns
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.tables import require_columns
 from reidsim.validation import validated
@@ -249,7 +249,7 @@ def records_of_policy(
     warnings = (
         *_none_shared(table),
         *_stars(frame, columns),
-        *(f"column {name!r} is kept as asked, and most people could be named by it: {why}"
+        *(f"column {name!r}, kept as asked, could identify most people: {why}"
           for name, why in identifying.items()),
         *_free_text([name for name in kept if name not in identifying], frame),
         *_formulas(table),
@@ -276,7 +276,7 @@ def identifying_columns(
     refused = next((name for name in identifying if name not in keep_identifier), None)
     if refused is not None:
         raise InputError(
-            f"most people could be named by the column: {identifying[refused]}",
+            f"the column could identify most people: {identifying[refused]}",
             source=source, where="--keep", found=refused, expected="a column that names nobody",
             hint=f"--keep-identifier {refused} copies it all the same",
         )  # fmt: skip

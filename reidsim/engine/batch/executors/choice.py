@@ -1,13 +1,16 @@
-"""The executor that a user names."""
+"""The executor that a user names: processes where they pay, otherwise one run after another in this process."""
 
 from __future__ import annotations
 
-from reidsim.engine.batch.executors import Executor
-from reidsim.engine.batch.executors.automatic import AutomaticExecutor
-from reidsim.engine.batch.executors.capacity import require_carried
+import time
+from collections.abc import Callable, Generator, Sequence
+
+from reidsim import interrupts
+from reidsim.engine.batch.executors import HAND_OVER_SECONDS, Executor, one_thread
+from reidsim.engine.batch.executors.capacity import require_carried, workers_for
 from reidsim.engine.batch.executors.cluster import DaskExecutor
 from reidsim.engine.batch.executors.processes import ProcessExecutor
-from reidsim.engine.batch.executors.serial import SerialExecutor
+from reidsim.engine.batch.tasks import COMPLETE, RunOutcome, RunTask, Work, attempt
 from reidsim.errors import InputError, require_among
 
 EXECUTORS = ("auto", "serial", "processes", "dask")
@@ -56,3 +59,73 @@ def executor_named(
     if name == "processes" or timeout is not None:
         return ProcessExecutor(workers, timeout)
     return AutomaticExecutor(workers)
+
+
+# Below this, starting processes, each of which has to read what the scenario names, takes longer than it saves.
+WORTH_SECONDS = 5.0
+
+
+class AutomaticExecutor:
+    """Begins here, and hands over to processes once the runs left are expected to take more than five seconds.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Processes at most; as many as there are cores and free memory for, if not given.
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._workers = workers
+
+    def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
+        """Do every task; see `Executor`."""
+        done, workers = 0, workers_for(self._workers, work)
+
+        def goes_on(outcome: RunOutcome) -> bool:
+            nonlocal done
+            done += 1
+            left = len(tasks) - done
+            # The first run also reads files and compiles; it says something about the others only if they are few.
+            expected = left * outcome.seconds if done > 1 else outcome.seconds
+            return workers == 1 or left < 2 or expected < WORTH_SECONDS
+
+        yield from one_by_one(work, tasks, goes_on)
+        if done < len(tasks):
+            yield from ProcessExecutor(workers).execute(work, tasks[done:])
+
+
+class SerialExecutor:
+    """Does runs in this process."""
+
+    def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
+        """Do every task in the order given; see `Executor`."""
+        yield from one_by_one(work, tasks, lambda outcome: True)
+
+
+def one_by_one(
+    work: Work, tasks: Sequence[RunTask], goes_on: Callable[[RunOutcome], bool]
+) -> Generator[list[RunOutcome], None, None]:
+    """Do tasks in this process, until `goes_on` says no to an outcome; yield groups of outcomes."""
+    group: list[RunOutcome] = []
+    since = time.monotonic()
+    with one_thread():
+        try:
+            for task in tasks:
+                outcome = attempt(work, task)
+                if outcome.state == COMPLETE or not interrupts.came():
+                    group.append(outcome)
+                # A library may have swallowed the interrupt, or made a failure of the run out of it.
+                interrupts.stop_if_interrupted()
+                if not goes_on(group[-1]):
+                    break
+                if time.monotonic() - since >= HAND_OVER_SECONDS:
+                    ended, group = group, []
+                    yield ended
+                    since = time.monotonic()
+        except KeyboardInterrupt:
+            # What ended before is not lost.
+            if group:
+                yield group
+            raise
+        if group:
+            yield group

@@ -14,13 +14,27 @@ from reidsim.figures import style
 from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.spacing import scale_axis
 from reidsim.figures.sweep import Swept, lines_or_maps, named_lines, short_name, swept_of
-from reidsim.kinds.tables.figures.full_domain import full_domain_runtimes, payout_curves
-from reidsim.kinds.tables.figures.sequential_scales import attack_thresholds
+from reidsim.kinds.tables.figures.differences import (
+    EXTREMES,
+    REFERENCE,
+    payoff_difference_curves,
+    payoff_difference_scatter,
+)
+from reidsim.kinds.tables.figures.full_domain import full_domain_runtimes, payout_curves, payout_front
+from reidsim.kinds.tables.figures.sequential import (
+    attack_thresholds,
+    belief_risks,
+    exploits_by_group_size,
+    payoff_by_group_size,
+    risk_by_group_size,
+)
+from reidsim.kinds.tables.figures.strategies import strategy_payoffs
 from reidsim.kinds.tables.measures import ATTACK_THRESHOLD, PUBLISHER_PAYOFF_DIFFERENCE, SHARE_OPTIMAL
 from reidsim.kinds.tables.policies import policy_named
 from reidsim.measures import columns_of
 from reidsim.palette import BLACK, VERMILION
-from reidsim.scenarios.faces import ShownSweep
+from reidsim.scenarios.faces import Shown, ShownSweep
+from reidsim.scenarios.people import once_each
 
 _DEVIATION = columns_of((PUBLISHER_PAYOFF_DIFFERENCE, SHARE_OPTIMAL))
 _THRESHOLD = ATTACK_THRESHOLD.column
@@ -160,3 +174,28 @@ def _runtimes(result: ShownSweep, swept: Swept) -> pd.DataFrame | None:
     points = result.design.points.iloc[table["point"].to_numpy()].reset_index(drop=True)
     found = table.assign(value=points[swept.along[0]], pruned=points["publisher.prune"])
     return found.groupby(["value", "policy", "pruned"], sort=False)["seconds"].median().reset_index()
+
+
+__all__ = ["run_figures", "sweep_figures"]
+
+
+def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure, in the order of the papers' figures."""
+    tables = result.analysis.tables()
+    if "front" in tables:
+        yield "payout-front", payout_front(tables["front"], tables["optima"])
+    if "strategies" in tables:
+        yield "strategies", strategy_payoffs(tables["strategies"])
+    # Of one generalization for all records, each record's gain over Safe Harbor tells little.
+    of_records = result.manifest["content"].get("publisher", {}).get("unit", "record") == "record"
+    policies = list(result.summary.index)
+    if of_records and REFERENCE in policies and set(policies) - {REFERENCE, *EXTREMES}:
+        records = once_each(result.records, result.manifest["content"])
+        yield "payoff-differences", payoff_difference_curves(records, REFERENCE)
+        yield "payoff-scatter", payoff_difference_scatter(records, REFERENCE)
+    if "attacks" in tables:
+        yield "risk-by-group-size", risk_by_group_size(tables["attacks"])
+        yield "payoff-by-group-size", payoff_by_group_size(tables["attacks"])
+        yield "exploits-by-group-size", exploits_by_group_size(tables["attacks"])
+    if "beliefs" in tables:
+        yield "belief-risks", belief_risks(tables["beliefs"])

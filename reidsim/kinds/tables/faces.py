@@ -1,0 +1,114 @@
+"""What a scenario about a table shows of itself: what a run was asked, and what the page in the browser changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from reidsim.kinds.tables.policies import policy_named
+from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.scenarios.adversary_defaults import spelled_out
+from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan, section
+from reidsim.scenarios.faces import Choice, Control, Faces, amount_slider
+from reidsim.wording import Code, Sentence, codes, number_text
+
+
+class TablesFaces(Faces):
+    """What the kind of tables shows of itself; see `Faces`."""
+
+    drawn_by = "reidsim.kinds.tables.figures.sweeps"
+
+    def asked(self, run: Stored) -> Iterator[Sentence]:
+        """Yield what is shared, among whom, against whom, at what prices; of results of former versions, too."""
+        former, publisher = run.content.get("game"), section(run.content, "publisher")
+        one_for_all = former == "full-domain" or publisher.get("unit") == "table"
+        strategies, nodes = run.manifest.get("strategies"), run.manifest.get("nodes")
+        if one_for_all:
+            ways = (
+                f"one of {number_text(nodes)} generalizations for all of them, with records left out" if nodes else ""
+            )
+        else:
+            ways = f"each in one of {number_text(strategies)} generalizations" if isinstance(strategies, int) else ""
+        yield _shared(run, ways)
+        yield from _group(run, default="prosecutor" if former == "full-domain" else "journalist")
+        yield from adversaries(run, plan)
+        yield from by_generalization(run, "publisher")
+
+    def controls(self, scenario: TablesScenario) -> Iterator[Control]:
+        """Yield amounts, and of records against one adversary who knows everything, how it plans."""
+        yield from super().controls(scenario)
+        adversary = scenario.adversary
+        if scenario.publisher.unit == "table" or adversary.knowledge is not None or scenario.adversaries:
+            return
+        yield Choice("adversary.planner", "Planner of the adversary", adversary.planner, ("one-shot", "fmdp"))
+        if adversary.plans_sequentially:
+            key, sequential = "adversary.sequential", adversary.sequential
+            yield amount_slider(f"{key}.access_cost", "Cost of access, per record", sequential.access_cost)
+            yield amount_slider(f"{key}.penalty", "Penalty, per detected exploit", sequential.penalty)
+
+    def is_by_record(self, scenario: TablesScenario, price: Literal["gain", "cost"]) -> bool:
+        """Tell whether a column holds the price, or the loss that it follows."""
+        economics = scenario.economics
+        follows_loss = price == "gain" and economics.gain is None and economics.columns.loss is not None
+        return follows_loss or getattr(economics.columns, price) is not None
+
+    def decision(self, scenario: TablesScenario) -> str:
+        """Say that records are decided on together, if no policy gives each its own."""
+        publisher = scenario.publisher
+        if publisher.unit == "record" or any(policy_named(name).way == "record-level" for name in publisher.policies):
+            return ""
+        return "one generalization for all records, and which of them to suppress: its best reply under the policy"
+
+    def in_rounds(self, scenario: TablesScenario) -> bool:
+        """Tell whether there are agents, or several releases."""
+        return scenario.in_rounds
+
+
+def _shared(run: Stored, ways: str) -> Sentence:
+    release = section(run.content, "release")
+    origin = release.get("path") or release.get("table")
+    number = f"{run.n_records:,} records" if run.n_records else "Records"
+    if run.units[0] == "person":
+        number += f" of {number_text(run.n_counted)} people"
+    come = (" from ", Code(str(origin))) if origin else ()
+    names = codes(list(section(run.content, "attributes")))
+    return (f"{number}", *come, " are to be shared", f", {ways}" if ways else "", ". Quasi-identifiers: ", *names, ".")
+
+
+def _group(run: Stored, default: str = "journalist") -> Iterator[Sentence]:
+    if run.units[0] == "person":
+        yield (
+            "All records of a person share one generalization. Groups are counted in people, and a person is "
+            "attacked by the record with the smallest group.",
+        )
+    several = section(spelled_out(run.content), "adversaries")
+    each = [section(several, name) for name in several] or [section(run.content, "adversary")]
+    risks = {adversary.get("risk", default) for adversary in each}
+    people, recipe = run.manifest.get("people"), section(run.content, "population").get("recipe")
+    directions = {adversary.get("direction", "record") for adversary in each}
+    if "person" in directions:
+        yield ("The adversary looks a person up: it picks one of the shared rows that fit the person's true values.",)
+        return
+    if "both" in directions:
+        yield (
+            "The adversary asks who a shared row is, or looks a person up and picks one of the shared rows that fit "
+            "the person's true values, whichever succeeds more.",
+        )
+    if len(risks) > 1 and "prosecutor" in risks:
+        yield (
+            "Some adversaries know who is in the file: their group of a record is the records that fit its release; "
+            "for the others it is the people of the population who fit it.",
+        )
+    elif "sample" in risks:
+        yield (
+            "The group of a record is the people of the population who fit its release, as estimated from the records "
+            "and their sampling weights.",
+        )
+    elif risks == {"prosecutor"}:
+        yield ("The adversary knows who is in the file: the group of a record is the records that fit its release.",)
+    elif recipe:
+        yield (
+            "The group of a record is the people of the population ",
+            Code(str(recipe)),
+            f" ({number_text(people)} people) who fit its release." if people else " who fit its release.",
+        )

@@ -1,0 +1,162 @@
+"""The tables that cross-play prints: payoffs, mixtures by concept, best replies by iteration; and its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import wrap
+
+import pandas as pd
+from rich.table import Table
+
+from reidsim.engine.cross_play import CrossPlayResult
+from reidsim.engine.cross_play.equilibria import BEST, MAXIMIN, MINIMAX_REGRET, WORST
+from reidsim.games.cross_play import row_name
+from reidsim.games.measures import PUBLISHER_PAYOFF
+from reidsim.reports.terminal_table import columns_that_fit, titled_table
+from reidsim.scenarios.people import counted_units
+from reidsim.wording import counted
+
+# An interval that is narrower, as a share of the value, is of runs that do not differ.
+_DRAWN = 1e-9
+_CRITERIA = {"maximin": "Maximin", "minimax_regret": "Minimax regret"}
+
+
+def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
+    """Lay out a measure in tables of as many adversaries as fit 80 characters."""
+    matrix, title = result.matrix(measure), _title(result)
+    told = result.measures[measure]
+    # Rounded first, so that -0.001 is not printed as minus nothing.
+    shown = matrix.map(lambda value: "-" if pd.isna(value) else told.text(round(value, 6))).replace(
+        r"^-(0\.0+%?)$", r"\1", regex=True
+    )
+    widths = (max(len(str(adversary)), int(shown[adversary].str.len().max())) for adversary in shown.columns)
+    for some in columns_that_fit(max(len(str(name)) for name in matrix.index), widths):
+        columns = shown.iloc[:, some]
+        rows = ([str(defender), *row] for defender, row in columns.iterrows())
+        yield titled_table(f"{title}: {told.in_text}", ["defender", *columns], rows=rows)
+
+
+def cross_play_verdict(result: CrossPlayResult) -> Iterator[str]:
+    """Yield, a line each, the defender who gets most at worst, and the one who regrets least."""
+    table, (one, _) = result.worst_cases, counted_units(result.manifest["content"])
+    several = "" if result.design is None else " on average"
+    for criterion, value, words in (
+        ("maximin", "least_payoff", "pays at least {}" + f" per {one}{several}"),
+        ("minimax_regret", "largest_regret", "is at most {}" + f" per {one}{several} below the best reply"),
+    ):
+        best = table[table[criterion]]
+        if best.empty:
+            continue
+        row = best.iloc[0]
+        name = row_name(row["defender"], row["plans_against"])
+        others = f" (and {counted(len(best) - 1, 'other')})" if len(best) > 1 else ""
+        interval = ""
+        if row[f"{value}_high"] - row[f"{value}_low"] > _DRAWN * max(1.0, abs(row[value])):
+            interval = f" (95% interval {_money(row[f'{value}_low'])} to {_money(row[f'{value}_high'])})"
+        told = words.format(f"{_money(row[value])}{interval}")
+        yield f"{_CRITERIA[criterion]}: {name}{others} {told}; worst case: {row[f'{value}_at']}"
+
+
+def _money(value: float) -> str:
+    return PUBLISHER_PAYOFF.text(round(value, 6) + 0.0)
+
+
+def _title(result: CrossPlayResult) -> str:
+    if result.design is None:
+        return result.name
+    return f"{result.name}, mean of {counted(result.design.n_runs, 'run')}"
+
+
+_CONCEPTS = {
+    MAXIMIN: "makes sure of {:,.2f}, whoever comes",
+    MINIMAX_REGRET: "regrets at most {:,.2f} on average, whoever comes",
+    BEST: "of all equilibria the best for the defender, who gets {:,.2f}",
+    WORST: "the worst, in which it gets {:,.2f}",
+}
+# Strategies that are less likely are not printed.
+_SHOWN = 0.0005
+# Points of a sweep that are printed.
+_MOST_POINTS = 4
+# Of words in the first column, which the terminal never wraps.
+_WIDTH = 24
+
+
+def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:
+    """Lay out mixtures by concept, and defenders by their exploitability; of a sweep at its first points."""
+    if "equilibria" not in result.equilibria:
+        return
+    swept = [] if result.design is None else list(result.design.swept)
+    one, _ = counted_units(result.manifest["content"])
+    for number, (place, tables) in enumerate(_by_point(result.equilibria, swept)):
+        if number == _MOST_POINTS:
+            return
+        title = f"{result.name}{place}: mixtures, payoffs per {one}"
+        more = "other points in equilibria.parquet" if swept else ""
+        values = tables["equilibria"].set_index("concept")["value"]
+        rows = []
+        for concept, value in values.items():
+            mixture = tables["mixtures"][tables["mixtures"]["concept"] == concept]
+            players = [_told(mixture[mixture["player"] == player]) for player in ("defender", "adversary")]
+            words = wrap(_CONCEPTS[str(concept)].format(value + 0.0), _WIDTH)
+            rows.append(["\n".join([str(concept), *words]), *players])
+        yield titled_table(title, ("", "defender", "adversary"), more, ("defender", "adversary"), rows)
+        yield _exploitability(tables["exploitability"], f"{result.name}{place}: exploitability per {one}")
+
+
+def double_oracle_tables(result: CrossPlayResult) -> Iterator[Table]:
+    """Lay out the iterations of a single run; of several, what the last ones have in common."""
+    if "double_oracle" not in result.replies:
+        return
+    found, one = result.replies["double_oracle"], counted_units(result.manifest["content"])[0]
+    if result.design is not None:
+        last = found.groupby(["point", "replication"], sort=False).last()
+        told = {
+            "iteration": "iterations", "publisher_payoff": "publisher's payoff",
+            "best_exploitability": "exploitability left",
+        }  # fmt: skip
+        over = last[list(told)].agg(["mean", "min", "max"])
+        rows = [[words, *(f"{value + 0.0:,.4g}" for value in over[column])] for column, words in told.items()]
+        title = f"{result.name}: best replies added, payoffs per {one}"
+        yield titled_table(title, ("", "mean", "least", "most"), rows=rows)
+        return
+    columns = ("", "plans", "adversaries", "payoff", "to gain", "least", "added")
+    caption = "to gain: by both in sum, by best replies; least: so far"
+    title = f"{result.name}: best replies added, publisher's payoff per {one}"
+    rows = []
+    for row in found.to_dict("records"):
+        added = "\n".join(name for name in (row["added_defender"], row["added_adversary"]) if name)
+        money = [f"{row[name] + 0.0:,.4f}" for name in ("publisher_payoff", "exploitability", "best_exploitability")]
+        rows.append([*(str(row[name]) for name in ("iteration", "defenders", "adversaries")), *money, added])
+    yield titled_table(title, columns, caption, ("added",), rows)
+    mixtures = result.replies["double_oracle_mixtures"]
+    rows = [[player, _told(mixtures[mixtures["player"] == player])] for player in ("defender", "adversary")]
+    yield titled_table("", ("", "mixture"), left=("mixture",), rows=rows)
+
+
+def _by_point(tables: dict[str, pd.DataFrame], swept: list[str]) -> Iterator[tuple[str, dict[str, pd.DataFrame]]]:
+    """Yield what a point of the sweep is called, and its part of each table."""
+    if not swept:
+        yield "", tables
+        return
+    for _, values in tables["equilibria"][swept].drop_duplicates().iterrows():
+        here = {name: table[(table[swept] == values).all(axis=1)] for name, table in tables.items()}
+        yield ", " + ", ".join(f"{key} = {value}" for key, value in values.items()), here
+
+
+def _told(mixture: pd.DataFrame) -> str:
+    """Return a mixture, a strategy in each line, the most likely first."""
+    rows = mixture[mixture["probability"] >= _SHOWN].sort_values("probability", ascending=False, kind="stable")
+    return "\n".join(
+        f"{row['probability']:.3f} {row_name(row['strategy'], row['plans_against'])}" for row in rows.to_dict("records")
+    )
+
+
+def _exploitability(table: pd.DataFrame, title: str) -> Table:
+    columns = ("defender", "least", "below maximin", "best reply", "pays then")
+    caption = "below maximin: the best mixture; best reply: of the adversary who gains most"
+    rows = [
+        [row_name(row["defender"], row["plans_against"]), _money(row["least_payoff"]), _money(row["exploitability"]),
+         row["best_reply"], _money(row["payoff_then"])]
+        for row in table.to_dict("records")
+    ]  # fmt: skip
+    return titled_table(title, columns, caption, ("best reply",), rows)

@@ -1,0 +1,116 @@
+"""What the commands `switch` and `attributes` say and print."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from reidsim.engine.attributes.run import AttributesResult
+from reidsim.engine.switch.run import SwitchResult
+from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
+from reidsim.measures import Measure
+from reidsim.reports.terminal_table import titled_table
+from reidsim.scenarios.people import counted_units
+
+
+def amount_text(value: float, precision: float = 0.0) -> str:
+    """Write an amount with six significant digits, or as many as its precision allows."""
+    if precision > 0 and value > 0:
+        digits = max(1, min(6, math.floor(math.log10(value / precision)) + 1))
+        return f"{float(f'{value:.{digits}g}'):,.10g}"
+    return f"{float(f'{value:.6g}'):,.10g}"
+
+
+def switch_table(result: SwitchResult) -> Table:
+    """Lay out the intervals of an amount with what pays most in each."""
+    gain = "" if not result.link_gain else ", the gain being the loss"
+    one, several = counted_units(result.manifest["content"])
+    columns = ("from", "to", "pays most", PUBLISHER_PAYOFF.label, f"{several.capitalize()} attacked", "Risk")
+    caption = f"payoff per {one} at both ends; attacked and risk at the middle"
+    table = titled_table(f"{result.name}: what pays most along {result.key}{gain}", columns, caption, ("pays most",))
+    low, high = table.columns[:2]
+    low.justify, high.no_wrap = "right", True
+    for row in result.intervals.to_dict("records"):
+        ends = (row["publisher_payoff_low"], row["publisher_payoff_high"])
+        table.add_row(
+            amount_text(row["low"]),
+            amount_text(row["high"]),
+            Text(str(row["best"]) or "not settled"),
+            " to ".join(PUBLISHER_PAYOFF.text(round(end, 6)) for end in ends),
+            SHARE_ATTACKED.text(row["share_attacked"]),
+            RISK.text(row["risk"]),
+        )
+    return table
+
+
+def switch_text(result: SwitchResult) -> Iterator[str]:
+    """Yield what to know, one sentence each: what is best now, and how far the next switches are."""
+    now, facts = result.best_now, result.manifest["switch"]
+    yield f"{result.key} is {amount_text(result.own)} in the scenario{f': {now} pays most.' if now else '.'}"
+    # Where others begin to pay as much as the policy chosen, that stays the choice.
+    changes = result.switches[result.switches["below"] != result.switches["above"]]
+    if changes.empty and not facts["unsettled"]:
+        best = result.intervals["policy"].iloc[0]
+        yield f"From {amount_text(facts['low'])} to {amount_text(facts['high'])} {best} pays most throughout."
+    below = changes[changes["value"] <= result.own].tail(1)
+    above = changes[changes["value"] > result.own].head(1)
+    for row in below.to_dict("records"):
+        yield f"Below {_value(row)} it is {_policies(row, 'below')}."
+    for row in above.to_dict("records"):
+        yield f"Above {_value(row)} it is {_policies(row, 'above')}."
+    if facts["gain"] is not None:
+        yield f"The adversary's gain stays at {amount_text(facts['gain'])}."
+    elif result.link_gain:
+        yield "The adversary's gain is the loss at each point."
+
+
+def _value(row: Mapping[Any, Any]) -> str:
+    value, precision, times = (float(str(row[name])) for name in ("value", "precision", "times_own"))
+    ratio = "" if math.isnan(times) else f" ({times:.3g} times as much)"
+    return f"{'about ' if precision > 0 else ''}{amount_text(value, precision)}{ratio}"
+
+
+def _policies(row: Mapping[Any, Any], side: str) -> str:
+    """Name the policy, and those that pay the same."""
+    chosen, best = str(row[side]), str(row[f"best_{side}"]).split(", ")
+    others = [name for name in best if name != chosen]
+    return f"{chosen}, which pays the same as {' and '.join(others)}" if others else chosen
+
+
+# Measures that are shown, in tables and figures.
+SHOWN = (PUBLISHER_PAYOFF, RISK)
+
+
+def attributes_tables(result: AttributesResult) -> Iterator[Table]:
+    """Lay out payoff and risk without each column, and its share of them; a table for each policy."""
+    for policy in result.table["policy"].unique():
+        rows = result.table[result.table["policy"] == policy].set_index(["attribute", "measure"])
+        names = [measure.label if measure is not RISK else "Risk" for measure in SHOWN]
+        columns = ("column", *(heading for name in names for heading in (f"{name} without", "share")))
+        caption = "shares of the difference between all columns and none"
+        table = titled_table(f"{result.name}: {policy}", columns, caption)
+        for attribute in rows.index.unique("attribute"):
+            cells = [
+                text
+                for measure in SHOWN
+                for row in [rows.loc[(attribute, measure.column)]]
+                for text in (
+                    measure.text(round(row["without"], 6)),
+                    _share(measure, row["share"], row["standard_error"]),
+                )
+            ]
+            table.add_row(Text(str(attribute)), *cells)
+        first = rows.index.unique("attribute")[0]
+        for label, column in (("all kept", "all"), ("none kept", "none")):
+            whole = [measure.text(round(rows.loc[(first, measure.column), column], 6)) for measure in SHOWN]
+            table.add_row(label, *(text for value in whole for text in (value, "")))
+        yield table
+
+
+def _share(measure: Measure, share: float, error: float) -> str:
+    own = measure.text(round(share, 6))
+    return f"{own} ± {measure.text(round(error, 6))}" if error > 0 else own
