@@ -71,7 +71,7 @@ def test_dives_are_one_after_the_other(monkeypatch):
     """One within the other, each holds its tables until the last is over."""
     eight = ((0, 1, 2, 3, 4, 5, 6, 7), (0, 0, 1, 1, 2, 2, 3, 3), (0, 0, 0, 0, 1, 1, 1, 1), (0,) * 8)
     rows = tuple((at % 8, at // 8 + at % 3) for at in range(40))
-    game = game_of(SmallDataset((eight, eight), rows, None, (100,) * 40, (60,) * 40, (60,) * 40, (20,) * 40))
+    game = game_of(SmallDataset((eight, eight), rows, None, (100,) * 40, (100,) * 40, (100,) * 40, (10,) * 40))
     under_way, most, dives, opened = 0, 0, 0, branches._Search._open
 
     def noted(self, depth, *args, dive):
