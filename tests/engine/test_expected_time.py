@@ -273,4 +273,32 @@ def test_a_first_trial_that_takes_too_long_is_given_up(monkeypatch):
     for changes in ({}, {"sweep.values": {"economics.loss": [30, 60]}}):
         told = describe_with_time(load_scenario(town, changes))[1]["time"]
         assert told.high == np.inf
-        assert str(told) == "more than 1 second"
+        assert str(told) == f"more than 1 second, as a trial of {100 * told.share:.2g} % of a run did not end in 0 s"
+
+
+def test_of_a_trial_given_up_in_many_steps_the_rest_is_told(monkeypatch):
+    class Clock:
+        seconds = 1.0
+
+    monkeypatch.setattr(expected_time, "Stopwatch", Clock)
+    told = {}
+    for steps in (3, 1000):
+        patience = expected_time._Patience()
+        monkeypatch.setattr(Clock, "seconds", 1.0)
+        patience("reading", 0, 1)
+        patience("playing", 1, steps)
+        monkeypatch.setattr(Clock, "seconds", 6.0)
+        with pytest.raises(expected_time._TooLongError) as given_up:
+            patience("playing", 2, steps)
+        told[steps] = given_up.value.seconds
+    # The second step took five seconds, and so, or half of it, will each that is left; few steps may differ.
+    assert told == {3: 6, 1000: 6 + 0.5 * 5 * 998}
+
+
+def test_branch_and_bound_is_given_up_on_its_way(monkeypatch):
+    town = Path(__file__).parents[1] / "scenarios" / "town" / "town.toml"
+    loaded, reports = load_scenario(town, {"publisher.solver": "branch-and-bound"}), []
+    run_once(loaded, progress=lambda *done: reports.append(done))
+    # Two policies, each told once at its begin and then at every strategy that is looked at.
+    assert reports.count(("playing", 0, 2)) > 2
+    assert reports.count(("playing", 1, 2)) > 2

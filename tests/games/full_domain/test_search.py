@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.errors import InputError
+from reidsim.games.full_domain import branches
 from reidsim.games.full_domain.anytime import anytime_search, explore
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.node_payoffs import PAYOUT, SUPPRESSED
@@ -64,6 +65,27 @@ def test_no_node_of_a_branch_pays_more_or_suppresses_less_than_its_bound(small, 
             bound = game.outcomes(0, roll_up.project(table, depth), NOBODY)[0]
             assert (nodes.payout[branch] <= bound[PAYOUT] + 1e-7).all()
             assert (nodes.suppressed[branch] >= bound[SUPPRESSED]).all()
+
+
+def test_dives_are_one_after_the_other(monkeypatch):
+    """One within the other, each holds its tables until the last is over."""
+    eight = ((0, 1, 2, 3, 4, 5, 6, 7), (0, 0, 1, 1, 2, 2, 3, 3), (0, 0, 0, 0, 1, 1, 1, 1), (0,) * 8)
+    rows = tuple((at % 8, at // 8 + at % 3) for at in range(40))
+    game = game_of(SmallDataset((eight, eight), rows, None, (100,) * 40, (100,) * 40, (100,) * 40, (10,) * 40))
+    under_way, most, dives, opened = 0, 0, 0, branches._Search._open
+
+    def noted(self, depth, *args, dive):
+        nonlocal under_way, most, dives
+        first = dive and depth == 0
+        dives, under_way = dives + first, under_way + first
+        most = max(most, under_way)
+        opened(self, depth, *args, dive=dive)
+        under_way -= first
+
+    monkeypatch.setattr(branches._Search, "_open", noted)
+    branches.search_branches(game, lambda seen: None)
+    assert dives == 3
+    assert most == 1
 
 
 def test_classes_in_some_attributes_lose_the_least_once_raised():
