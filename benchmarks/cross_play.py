@@ -17,9 +17,8 @@ from figures import figure
 from needs import require_file
 
 from reidsim.engine.batch.batch_run import run_job
-from reidsim.engine.batch.design import design_of
+from reidsim.engine.batch.design import content_of_run, design_of
 from reidsim.engine.batch.executors.choice import SerialExecutor
-from reidsim.engine.batch.job import content_of_job
 from reidsim.engine.batch.runner import tasks_of
 from reidsim.engine.cross_play import cross_play
 from reidsim.engine.cross_play.once import CrossPlayWork
@@ -41,7 +40,7 @@ def in_blocks(n: int) -> None:
         losses = np.linspace(50, 600, n)[start : start + _BLOCK].tolist()
         loaded = load_scenario(TOWN, {"figures": {}, "sweep": {"values": {"economics.loss": losses}}})
         design = design_of(loaded)
-        tasks = tasks_of(loaded, design, content_of_job(loaded, job.options))
+        tasks = tasks_of(loaded, design, content_of_run(loaded) | job.options)
         work = CrossPlayWork(loaded, design, CrossPlayOptions())
         begun = time.perf_counter()
         for task in tasks:

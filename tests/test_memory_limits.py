@@ -26,6 +26,8 @@ from reidsim.engine.run import describe
 from reidsim.engine.score import score_loaded
 from reidsim.engine.switch.run import switch_loaded
 from reidsim.errors import InputError
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.record_game import Constraint
 from reidsim.kinds.tables import released_rows
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.stored_run import open_results
@@ -251,7 +253,7 @@ def test_a_hundred_million_people_are_counted_or_refused(tmp_path):
     people = tmp_path / "people" / "people.csv"
     counted = pd.read_csv(people)
     counted.assign(people=counted["people"] * 3_100_000).to_csv(people, index=False)
-    assert re.search(r" 102,300,000 people, about 290 MB of memory$", describe(load_scenario(tmp_path / "town.toml")))
+    assert re.search(r" of 102,300,000, about 290 MB of memory$", describe(load_scenario(tmp_path / "town.toml")))
     summary = reidsim.run(tmp_path / "town.toml", overrides={"economics.cost": 0}).summary
     assert 0 < summary.loc["basic", "risk"] < 1 / 3_100_000
     with pytest.raises(InputError, match=r"wan2021\.toml: too large for memory: about 5\d\d GB are needed"):
@@ -261,13 +263,13 @@ def test_a_hundred_million_people_are_counted_or_refused(tmp_path):
 def test_a_lattice_that_takes_long_is_told(tmp_path):
     path = write_many_levels(tmp_path, 9, 4)
     told = describe(load_scenario(path, {"publisher.solver": "backward-induction"}))
-    assert '262,144 strategies, 2 people; to compute them all may take long, publisher.solver = "branch' in told
+    assert '262,144 strategies; computing them all may take long, publisher.solver = "branch' in told
     assert "may take long" not in describe(load_scenario(path))
 
 
 def test_sixty_attributes_of_a_small_file_take_little_more_than_the_program(tmp_path):
     path = write_wide(tmp_path, 50, 20)
-    assert re.search(r"strategies, 50 people, about (29\d|30\d) MB of memory$", describe(load_scenario(path)))
+    assert re.search(r"strategies, about (29\d|30\d) MB of memory$", describe(load_scenario(path)))
     # Where all of them are visited, tables fill what may be kept.
     listed = write_many_levels(tmp_path, 9, 4)
     told = describe(load_scenario(listed, {"publisher.solver": "backward-induction"}))
@@ -278,9 +280,21 @@ def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
     path = write_many_levels(tmp_path, 5, 4)
     costs = {"economics.cost": 10, "economics.loss": 1000}
     assert reidsim.run(path, overrides=costs).summary.loc["no-attack", "share_attacked"] == 0
-    monkeypatch.setattr(sys.modules["reidsim.games.branch_and_bound"], "_MOST_OPEN", 20)
-    with pytest.raises(InputError, match="too many strategies that may be best, for branch and bound; found 20;"):
-        reidsim.run(path, overrides=costs)
+    solver = sys.modules["reidsim.games.branch_and_bound"]
+    with monkeypatch.context() as few:
+        few.setattr(solver, "_MOST_OPEN", 20)
+        with pytest.raises(InputError, match="too many strategies that may be best, for branch and bound; found 20;"):
+            reidsim.run(path, overrides=costs)
+    # Or before memory runs out, of which they take more and more.
+    study = TABLES.build(load_scenario(path, costs))
+    monkeypatch.setattr(solver, "_ASKED", 20_000)
+    no_attack = Constraint(no_attack=True)
+    found = branch_and_bound(study.truth, no_attack)
+    monkeypatch.setattr(memory, "free_memory", lambda: 20_000)
+    with pytest.raises(InputError, match=r"too many strategies.*: about 20 kB are needed; expected at most the 20 kB"):
+        branch_and_bound(study.truth, no_attack)
+    monkeypatch.setattr(solver, "_ASKED", 2**26)
+    assert (branch_and_bound(study.truth, no_attack).strategies == found.strategies).all()
 
 
 def write_values(folder, rows, values, columns):

@@ -137,8 +137,8 @@ def test_near_spellings_are_told_and_never_grouped_with_rare_values(folder, reid
     own_files.write_hospital(folder / "stays.csv", own_files.hospital(3_000, 1_764))
     _, warnings = reidsim_("new", "stays.csv")
     (told,) = [warning for warning in warnings if warning.startswith("column 'race'")]
-    assert "nearly spelled as others" in told
-    assert "--merge race merges them" in told
+    assert "may be misspelled" in told
+    assert "--merge race merges those listed in spellings.csv" in told
     near = pd.read_csv("stays/spellings.csv", dtype=str)
     assert set(near["column"]) == {"race"}
     usual = {
@@ -289,7 +289,7 @@ def test_values_that_the_population_lacks_are_nobodys(folder):
     draft, loaded = drafted(folder, RECORDS, population="everybody.toml")
     assert [column.profile.name for column in draft.choice.chosen] == ["age", "race"]
     assert [warning for warning in draft.warnings if "nobody" in warning] == [
-        "column 'race': 20 rows with a value that nobody of the population has, such as 'Martian'; they count as "
+        "column 'race': 20 rows with a value that nobody in the population has, such as 'Martian'; they count as "
         "nobody's"
     ]
     study = build_study(loaded)

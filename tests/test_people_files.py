@@ -51,7 +51,7 @@ def played(hospital):
 def test_a_draft_counts_patients_and_says_so(played):
     draft, loaded, result = played
     assert (loaded.scenario.release.person, loaded.scenario.release.household) == ("pid", "hid")
-    assert any("1,500 rows are taken for those of 900 people" in warning for warning in draft.warnings)
+    assert any("1,500 rows of 900 people; people are counted" in warning for warning in draft.warnings)
     assert "pid" not in draft.files["stays.toml"].partition("Quasi-identifiers")[2]
     assert describe(loaded).startswith("1,500 records of 900 people in ")
     assert result.manifest["released_people"] == 900
@@ -59,8 +59,8 @@ def test_a_draft_counts_patients_and_says_so(played):
 
 def test_columns_of_keys_are_called_what_they_are(played):
     left_out = played[0].choice.left_out
-    assert left_out["pid"] == "key of persons: rows of one value are those of one person"
-    assert left_out["hid"] == "key of households: people of one value live together"
+    assert left_out["pid"] == "identifies the person: rows with the same value belong to one person"
+    assert left_out["hid"] == "identifies the household: people with the same value live together"
 
 
 def test_groups_of_the_draft_are_those_of_the_file(hospital, played):

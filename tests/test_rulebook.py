@@ -145,7 +145,7 @@ def break_rules(change):
         (lambda: Path("less.csv").write_text("age\n30\n"), "rules.csv less.csv -o new.csv", "column 'Geschlecht'"),
         (lambda: None, "rules.csv people.csv -o new.csv --keep job", "job"),
         (lambda: None, "rules.csv people.csv -o new.csv --keep age", "a quasi-identifier is shared as released only"),
-        (lambda: None, "rules.csv people.csv -o new.csv --keep pid", "most people could be named by the column"),
+        (lambda: None, "rules.csv people.csv -o new.csv --keep pid", "the column could identify most people"),
         (break_rules(lambda header, rows: rows.append(rows[0])), "rules.csv people.csv -o new.csv",
          "two rules for the same values"),
         (break_rules(lambda header, rows: rows[2].__setitem__(3, "maybe")), "rules.csv people.csv -o new.csv",

@@ -183,12 +183,12 @@ def test_direct_identifiers_are_kept_only_if_named_and_with_a_warning(run, reids
     code, out, err = reidsim_(*share, "--keep", "patient")
     assert (code, out, sorted(os.listdir())) == (2, "", ["patients.csv", "patients.toml", "results"])
     assert err == (
-        "reidsim: patients.csv: --keep: most people could be named by the column: its name says record number; found "
+        "reidsim: patients.csv: --keep: the column could identify most people: its name says record number; found "
         "'patient'; expected a column that names nobody (--keep-identifier patient copies it all the same)\n"
     )
     code, _, err = reidsim_(*share, "--keep-identifier", "patient")
     assert code == 0
-    assert "warning: column 'patient' is kept as asked, and most people could be named by it: its name says" in err
+    assert "warning: column 'patient', kept as asked, could identify most people: its name says" in err
     assert [row[1] for row in read_back("shared.csv")[1]] == patients()["patient"]
 
 

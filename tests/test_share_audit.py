@@ -165,7 +165,7 @@ def test_people_are_counted_where_the_scenario_names_their_key(survey, monkeypat
         assert by_people["audit"][count] <= by_rows["audit"][count]
     assert sum(by_people["audit"]["people_by_fitting_rows"].values()) == N // 2
     # By rows, whoever has a room shares it with a neighbour; by people, only with themselves.
-    with pytest.raises(InputError, match=r"30 of 30 people have a value that nobody else has"):
+    with pytest.raises(InputError, match=r"30 of 30 people have a value of their own"):
         shared_records(run, policy="no-attack", keep=["room"])
     # Who has no number has one record.
     blank = replace(shared_records(run, policy="no-attack").source, frame=survey.assign(pid=[""] * 4 + ["P"] * (N - 4)))

@@ -88,6 +88,11 @@ class PlannedAttempt:
     exploits: Floats
     gain: float
 
+    def made(self) -> Response:
+        """Return the reply of whoever makes it where it pays."""
+        amounts = (self.success, self.believed_success, self.payoff, self.exploits)
+        return Response(self.pays, *(np.where(self.pays, amount, 0.0) for amount in amounts), gain=self.gain)
+
 
 def check_amounts(gain: float | Floats, cost: float | Floats) -> None:
     """Refuse an adversary whose gain or cost is negative somewhere."""

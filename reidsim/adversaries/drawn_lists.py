@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.knowledge.adversary import suppressible
+from reidsim.adversaries.knowledge.adversary import agreeing, suppressible
 from reidsim.adversaries.response import Linkage, ListedCandidates, one_over
 from reidsim.errors import InputError
 from reidsim.linkage.group_sizes import GroupSizes
@@ -131,12 +131,8 @@ class _ListOfRecords:
             node = int(asked @ np.array(self._lattice.strides))
             sizes += np.asarray(groups.at(node, rows), dtype=np.int64)
         chosen = slice(None) if rows is None else rows
-        among = self._own[chosen] >= 0
-        for position, (hierarchy, level) in enumerate(zip(self._lattice.hierarchies, levels, strict=True)):
-            said = self._said[chosen, position]
-            groups = hierarchy.groups[level]
-            among &= (said == UNKNOWN) | (groups[said] == groups[self._lattice.codes[chosen, position]])
-        return sizes, among
+        among = agreeing(self._lattice, levels, self._lattice.codes[chosen], self._said[chosen])
+        return sizes, among & (self._own[chosen] >= 0)
 
     def believed(self, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return how likely the adversary believes an attempt at one of so many people to succeed."""

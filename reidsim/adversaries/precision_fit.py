@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from reidsim.adversaries.rationality import logit_choice
@@ -13,8 +14,8 @@ from reidsim.releases.strategy_space import Floats
 
 # Quantile of the normal distribution for an interval of 95 %.
 _NORMAL_95 = 1.959963984540054
-# Halvings at most; each gains a binary digit.
-_MOST_HALVINGS = 200
+# Relative; close to what float64 can tell apart.
+_TOLERANCE = 1e-15
 
 
 @dataclass(frozen=True)
@@ -98,9 +99,4 @@ def _highest(margin: Floats) -> float:
     low, high = 0.0, 1.0 / float(np.abs(margin).max())
     while slope(high) > 0:
         low, high = high, 2.0 * high
-    for _ in range(_MOST_HALVINGS):
-        middle = (low + high) / 2.0
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
-    return (low + high) / 2.0
+    return float(scipy.optimize.brentq(slope, low, high, xtol=high * _TOLERANCE, rtol=_TOLERANCE))

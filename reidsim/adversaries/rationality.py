@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Floats
@@ -95,7 +97,11 @@ def logit_choice(worth: Floats, precision: float) -> Floats:
     precision : float
         lambda, per unit of payoff; 0 or more.
     """
-    index = precision * worth
+    return logistic(precision * worth)
+
+
+def logistic(index: NDArray[np.floating[Any]]) -> Floats:
+    """Return ``1 / (1 + exp(-index))``."""
     # Written for each sign, as exp of a large positive number overflows.
     decay = np.exp(-np.abs(index))
-    return np.asarray(np.where(index >= 0, 1.0, decay) / (1.0 + decay))
+    return np.asarray(np.where(index >= 0, 1.0, decay) / (1.0 + decay), dtype=np.float64)

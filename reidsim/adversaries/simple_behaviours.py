@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -13,8 +13,7 @@ from reidsim.adversaries.attempt import Attempt, check_amounts, of_rows
 from reidsim.adversaries.multistage.attack import PlanLinkage
 from reidsim.adversaries.response import Linkage, Response
 from reidsim.linkage.number_checks import check_share
-from reidsim.linkage.risk import RiskModel, UniformGuess
-from reidsim.populations.population import Counts
+from reidsim.linkage.risk import chance_of_guess
 from reidsim.releases.strategy_space import Floats, Rows
 
 
@@ -28,8 +27,6 @@ class AlwaysAttacks:
     ----------
     gain, cost : float or ndarray of shape (n_records,)
         Worth of naming the right person and price of an attempt, in currency units per record.
-    risk : RiskModel
-        Success probability from group sizes.
 
     Raises
     ------
@@ -41,7 +38,6 @@ class AlwaysAttacks:
 
     gain: float | Floats
     cost: float | Floats
-    risk: RiskModel = field(default_factory=UniformGuess)
 
     def __post_init__(self) -> None:
         check_amounts(self.gain, self.cost)
@@ -59,15 +55,12 @@ class NeverAttacks:
     ----------
     gain, cost : float or ndarray of shape (n_records,)
         What an attack would be worth and cost; nothing depends on them.
-    risk : RiskModel
-        With which an attack would succeed.
     """
 
     decides_on: ClassVar[frozenset[str]] = frozenset()
 
     gain: float | Floats = 0.0
     cost: float | Floats = 0.0
-    risk: RiskModel = field(default_factory=UniformGuess)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`."""
@@ -90,8 +83,6 @@ class RandomAttacks:
         Probability of an attack.
     seed : int, optional
         Root of the draws.
-    risk : RiskModel
-        Success probability from group sizes.
 
     Raises
     ------
@@ -105,7 +96,6 @@ class RandomAttacks:
     cost: float | Floats
     rate: float = 0.5
     seed: int | None = None
-    risk: RiskModel = field(default_factory=UniformGuess)
 
     def __post_init__(self) -> None:
         check_amounts(self.gain, self.cost)
@@ -153,11 +143,5 @@ def _attempts(
         # The first plan infers nothing; it also knows who is not in the registry.
         success, believed = linkage.plan_success[0], linkage.plan_believed[0]
     else:
-        success = _guess(adversary.risk, linkage.group_sizes)
-        believed = _guess(adversary.risk, linkage.believed_group_sizes)
+        success, believed = chance_of_guess(linkage.group_sizes), chance_of_guess(linkage.believed_group_sizes)
     return Attempt(success, believed, of_rows(adversary.gain, rows), of_rows(adversary.cost, rows)).made(attacks)
-
-
-def _guess(risk: RiskModel, sizes: Counts) -> Floats:
-    """Return success probabilities; 0 in a group that holds nobody."""
-    return np.where(sizes > 0, risk.success_probability(np.maximum(sizes, 1)), 0.0)

@@ -102,7 +102,7 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
     if equipment is None:
         return no_plan(n).replies
     attacks, invited = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-    success, payoff, exploits, worth, outlay = (np.zeros(n) for _ in range(5))
+    success, believed, payoff, exploits = (np.zeros(n) for _ in range(4))
     frequency, used = np.ones(n), np.zeros(n, dtype=np.int64)
     for strategy, rows in shared_rows(strategies):
         response = equipment.adversary.respond(equipment.linker.link(strategy, rows), rows)
@@ -112,10 +112,10 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
         if isinstance(response, PlannedResponse):
             used[rows] = response.used
         attacks[rows], invited[rows] = response.attacks, response.invited
-        success[rows] = response.success
+        success[rows], believed[rows] = response.success, response.believed_success
         payoff[rows] = response.adversary_payoff
         exploits[rows] = response.exploits
-        worth[rows], outlay[rows] = worth_and_outlay(profile, response)
+    worth, outlay = worth_and_outlay(profile, Response(attacks, success, believed, payoff, exploits))
     return Replies(attacks, success, payoff, exploits, worth, outlay, frequency, invited, used)
 
 

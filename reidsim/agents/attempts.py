@@ -52,7 +52,11 @@ def cases_of_round(
         gains = [setting.profiles[number].gain for number in who]
         hits = [_hits(plan, participants, gain) for plan, gain in zip(there, gains, strict=True)]
         earned = fsum(dot(plan.targets, plan.replies.payoff) - plan.spent for plan in there)
-        people = _people(setting, there, shares[who], success[who], participants)
+        if len(there) == 1 and np.isin(shares[who], (0.0, 1.0)).all():
+            # People are re-identified as attempts succeed.
+            people = Tries(hits[0].chance, hits[0].numbers, setting.loss)
+        else:
+            people = _people(setting, there, shares[who], success[who], participants)
         yield Case(probability, people, _together(hits), kept, earned)
 
 
@@ -93,6 +97,8 @@ def _is_whole(plan: AttackPlan) -> NDArray[np.bool_]:
 
 
 def _together(hits: Sequence[Tries]) -> Tries:
+    if len(hits) == 1:
+        return hits[0]
     if not hits:
         return Tries(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0))
     return Tries(*(np.concatenate([getattr(each, name) for each in hits]) for name in ("chance", "numbers", "amounts")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,61 +25,31 @@ from reidsim.games.measures import (
     UTILITY,
 )
 from reidsim.games.record_game import WITHHELD, Choice, shared_rows
-from reidsim.measures import Measure
+from reidsim.measures import measures_worded
 from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Strategies
+from reidsim.validation import read_toml
 
 Floats = NDArray[np.float64]
 
-PARTICIPATION = Measure("participation", "Participation", "{:.2%}", "share of data subjects who take part")
+# Of a round, besides those of every game, in the order of columns.
+_OWN = measures_worded(read_toml(Path(__file__).with_suffix(".toml")))
+PARTICIPATION, BREACHES = _OWN["participation"], _OWN["breaches"]
 # Quantiles of the risk of records shared, by column.
 RISK_QUANTILES = {"risk_median": 0.5, "risk_90": 0.9, "risk_99": 0.99}
-_COUNT = "{:,.1f}"
-BREACHES = Measure("breaches", "Re-identifications", _COUNT, "successful re-identifications in a round")
-_QUANTILES = tuple(
-    Measure(
-        column,
-        f"Risk, {level:.0%} quantile",
-        "{:.4f}",
-        f"probability of re-identification that {level:.0%} of the records shared do not exceed",
-    )
-    for column, level in RISK_QUANTILES.items()
-)
 # What tables of runs may hold, whatever the kind of scenario; those from participation on, with agents.
-RUN_MEASURES = (
-    *MEASURES,
-    *REIDENTIFIED,
-    PARTICIPATION,
-    BREACHES,
-    *(measure for measure in _QUANTILES if measure.column != "risk_median"),
-)
+RUN_MEASURES = (*MEASURES, *REIDENTIFIED, PARTICIPATION, BREACHES, _OWN["risk_90"], _OWN["risk_99"])
 # Measures of a round, in the order of columns.
-ROUND_MEASURES = (
-    *MEASURES,
-    PARTICIPATION,
-    Measure("joined", "Joined", "{:.2%}", "share of data subjects who take part and did not in the round before"),
-    Measure("left", "Left", "{:.2%}", "share of data subjects who took part in the round before and no longer do"),
-    Measure("changed", "Releases changed", "{:.2%}", "share of records whose release differs from the round before"),
-    Measure("attacks", "Attacks", _COUNT, "records attacked; one attacked by two adversaries counts once"),
-    Measure("exploits", "Exploits", _COUNT, "exploits, of all adversaries"),
-    Measure("detections", "Detections", _COUNT, "detected exploits; records with one where outcomes are drawn"),
-    BREACHES,
-    Measure(
-        "newly_exposed",
-        "Newly exposed",
-        "{:.2%}",
-        "share of data subjects whose record may be attacked, for the first time",
-    ),
-    *_QUANTILES,
-    *REIDENTIFIED,
-)
+ROUND_MEASURES = (*MEASURES, *_OWN.values(), *REIDENTIFIED)
 
 
 def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats]:
     """Return utility and generalization intensity of the strategy of each cell, two arrays of shape (n_cells,)."""
     utility = np.zeros(len(strategies))
+    # Of rows that are of cells, by what the space of these has ready.
+    space, known = setting.space if setting.known is None else setting.known.alone.space, setting.known
     for strategy, rows in shared_rows(strategies):
-        utility[rows] = setting.space.utility(strategy, rows)
+        utility[rows] = space.utility(strategy, rows if known is None else known.cells[rows])
     intensity = setting.space.generalization_intensity(np.maximum(strategies, 0))
     return utility, np.where(strategies == WITHHELD, 1.0, intensity)
 
@@ -132,8 +103,12 @@ def weighted_quantiles(values: Floats, weights: NDArray[np.int64], levels: Itera
     total = int(weights.sum())
     if not total:
         return [np.nan for _ in levels]
-    order = np.argsort(values[weights > 0])
-    ordered, reached = values[weights > 0][order], np.cumsum(weights[weights > 0][order])
+    # Most risks are 0, and need not be sorted.
+    least = values[weights > 0].min()
+    above = np.flatnonzero((weights > 0) & (values > least))
+    above = above[np.argsort(values[above])]
+    ordered = np.append(least, values[above])
+    reached = np.cumsum(np.append(total - weights[above].sum(), weights[above]))
     return [float(ordered[np.searchsorted(reached, level * total)]) for level in levels]
 
 

@@ -17,6 +17,7 @@ from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings,
 from reidsim.errors import InputError
 from reidsim.games.memory import RememberingAdversary, RememberingLinker, known_of
 from reidsim.games.record_game import WITHHELD
+from reidsim.linkage.equivalence import distinct_rows
 from reidsim.releases.strategy_space import Rows, Strategies
 
 Bools = NDArray[np.bool_]
@@ -75,22 +76,21 @@ class Memory:
         world, gone = self._world, (self.form != WITHHELD) & ~taking_part
         patterns, pattern = self._patterns_with(taking_part)
         # Of whom nothing is out may be in any row.
-        alike = world.profiles_among is None
-        took_part = np.where((taking_part | gone) & (not alike), pattern, 0)
+        took_part = np.where(taking_part | gone, pattern, 0)
         forms = np.zeros_like(self.form) if planned is None else np.where(taking_part, planned, WITHHELD)
         key = _Key(self.form, gone, took_part, forms)
         if self._last is not None:
-            before, took_part, setting = self._last
+            before, taking_part_before, setting = self._last
             same = all(np.array_equal(a, b) for a, b in zip(before, key, strict=True))
-            if same and np.array_equal(took_part, taking_part):
+            if same and np.array_equal(taking_part_before, taking_part):
                 return setting
-        cells, row = _rows(world.cell_of_subject, key)
-        first = np.unique(row, return_index=True)[1]
+        columns = [world.cell_of_subject, self.form - WITHHELD, gone, took_part, forms - WITHHELD]
+        first, row = distinct_rows(columns, len(gone))
         n = len(first)
         people = np.bincount(row, minlength=n)
         participants = np.bincount(row[taking_part], minlength=n)
         known = Known(
-            cells=cells,
+            cells=world.cell_of_subject[first],
             past=self.form[first],
             gone=np.where(gone[first], people, 0),
             meet=self._meet,
@@ -98,7 +98,7 @@ class Memory:
             planned=None if planned is None else forms[first],
         )
         setting = self._with_solver(known, row, participants if taking_part.any() else people)
-        profiles, which = self._profiles(patterns, pattern, key.took_part[first])
+        profiles, which = self._profiles(patterns, pattern, took_part[first])
         remembering = tuple(_remembering(versions, known, which) for versions in zip(*profiles, strict=True))
         setting = replace(setting, profiles=remembering, among=None, known=known)
         self._last = key, taking_part, setting
@@ -107,15 +107,15 @@ class Memory:
     def add(self, strategies: Strategies, taking_part: Bools) -> None:
         """Remember what is released of each subject who takes part, (n_subjects,) both; -1 where nothing is."""
         now = np.where(taking_part, strategies, WITHHELD)
-        if self._world.profiles_among is not None:
-            self._patterns, self._pattern = self._patterns_with(taking_part)
+        self._patterns, self._pattern = self._patterns_with(taking_part)
         self.form = known_of(now, self.form, self._meet)
 
     def _alone(self, taking_part: Bools) -> Setting:
         """Return the world of a round on cells, as if nothing were out."""
         world = self._world
-        participants = np.bincount(world.cell_of_subject[taking_part], minlength=world.n_cells)
-        return world if world.among is None or not taking_part.any() else world.among(world, participants)
+        if world.among is None or not taking_part.any():
+            return world
+        return world.among(world, np.bincount(world.cell_of_subject[taking_part], minlength=world.n_cells))
 
     def _with_solver(self, known: Known, row: Rows, participants: Counts) -> Setting:
         """Return the world with rows in place of cells."""
@@ -155,7 +155,9 @@ class Memory:
         return list(self._versions.values()), which
 
     def _patterns_with(self, taking_part: Bools) -> tuple[Bools, NDArray[np.int64]]:
-        """Return the patterns after a round, (n_patterns, n_rounds), and the one of each subject."""
+        """Return the patterns after a round, (n_patterns, n_rounds), and that of each subject, where they matter."""
+        if self._world.profiles_among is None:
+            return self._patterns, self._pattern
         both, pattern = np.unique(self._pattern * 2 + taking_part, return_inverse=True)
         return np.column_stack([self._patterns[both // 2], both % 2 == 1]), pattern
 
@@ -184,16 +186,6 @@ def _of_rows(profile: AdversaryProfile, part: Known, rows: Rows) -> AdversaryPro
         profile, equip=replace(equip, known=part, which=equip.which[rows]),
         believed=None if believed is None else _of_rows(believed, part, rows),
     )  # fmt: skip
-
-
-def _rows(cell: Rows, key: _Key) -> tuple[Rows, Rows]:
-    """Return the cell of each row and the row of each subject; rows come in the order of cells."""
-    number = cell.astype(np.int64)
-    for part in key:
-        _, code = np.unique(part, return_inverse=True)
-        number = number * (int(code.max(initial=0)) + 1) + code
-    _, first, row = np.unique(number, return_index=True, return_inverse=True)
-    return cell[first], row
 
 
 def _remembering(versions: Sequence[AdversaryProfile], known: Known, which: Rows) -> AdversaryProfile:

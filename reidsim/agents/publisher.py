@@ -82,6 +82,7 @@ class Publisher(mesa.Agent):
         # Of each subject, the cell and whether it took part when the choice was made.
         self._released = model.setting.cell_of_subject, model.columns.participates
         self._solved_for: tuple[Floats, _Met] | None = None
+        self._found: tuple[tuple[object, ...], Choice] | None = None
 
     @property
     def strategies(self) -> Strategies:
@@ -120,7 +121,7 @@ class Publisher(mesa.Agent):
         before = self.choice
         if setting.is_fixed(self.policy) and setting.planned is None:
             if self._rule is None:
-                self._rule = setting.solve(self.policy, self._game(weights))
+                self._rule = setting.solve(self.policy, self._game(weights, setting))
             self.choice = self._rule if setting.known is None else of_rows(self._rule, setting.known.cells)
         elif opponents:
             rounds_left = setting.rounds - model.round_number + 1
@@ -141,8 +142,8 @@ class Publisher(mesa.Agent):
         if known is not None and known.planned is not None:
             return Choice(known.planned, self.policy, np.zeros(setting.n_cells, dtype=np.int64), exact=False)
         if known is None or reply == "to-past":
-            return setting.solve(self.policy, self._game(weights))
-        choice = of_rows(known.alone.solve(self.policy, self._game(weights, known.alone)), known.cells)
+            return self._solved(setting, weights)
+        choice = of_rows(self._solved(known.alone, weights), known.cells)
         if reply == "each-to-past":
             return self._completed(choice, weights)
         if reply == "alone":
@@ -172,12 +173,16 @@ class Publisher(mesa.Agent):
         strategies[rows], evaluated[rows] = solved.strategies, solved.evaluated
         return replace(choice, strategies=strategies, evaluated=evaluated)
 
-    def _game(self, weights: Floats, setting: Setting | None = None) -> RecordGame:
-        """Return the game that it believes in, given the probability that each adversary is there.
+    def _solved(self, setting: Setting, weights: Floats) -> Choice:
+        """Return the policy's choice in a world; it is found once as long as nothing that is believed changes."""
+        adversaries = self.model.adversaries
+        given = setting, [(each.holds, each.expected_accuracy) for each in adversaries], weights.tolist()
+        if self._found is None or self._found[0] != given:
+            self._found = given, setting.solve(self.policy, self._game(weights, setting))
+        return self._found[1]
 
-        The world is that of the round, if no other is given.
-        """
-        setting = setting or self.model.setting
+    def _game(self, weights: Floats, setting: Setting) -> RecordGame:
+        """Return the game that it believes in in a world, given the probability that each adversary is there."""
         equipment = [
             profile.equip(each.holds, each.expected_accuracy, believed=True)
             for each, profile in zip(self.model.adversaries, setting.profiles, strict=True)

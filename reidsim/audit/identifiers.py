@@ -41,7 +41,7 @@ def why_identifying(name: str, column: pd.Series[str], persons: NDArray[np.gener
     Examples
     --------
     >>> why_identifying("savings", pd.Series(["310", "311", "312", "313", "313"]))
-    '3 of 5 people have a number that nobody else has, of 4 different ones: who knows it names the person'
+    '3 of 5 people have a number of their own, among 4 different ones'
     """
     text = text_of(column)
     told = ~text.isin(_MISSING).to_numpy()
@@ -93,11 +93,11 @@ def why_values_identify(
         return ""
     many = people >= _ENOUGH_PEOPLE and len(distinct) >= _MOST * people
     amounts = is_all_numbers(sample)
-    own = f"{alone:,} of {people:,} people have one that nobody else has, of {len(distinct):,} different ones"
+    own = f"{alone:,} of {people:,} people have one of their own, among {len(distinct):,} different ones"
     if alone > _MOST * people or many:
-        return f"{own.replace('one', 'a number' if amounts else 'a value', 1)}: who knows it names the person"
+        return own.replace("one", "a number" if amounts else "a value", 1)
     if few_share and is_numbered(name):
-        return f"its name ends like that of a number under which people are filed, and {own}"
+        return f"its name ends like that of a record number, and {own}"
     # Amounts vary in length, numbers that are given out do not.
     looks = "" if not few_share or (amounts and len(set(map(len, sample))) > 1) else number_format_of(sample)
     return f"its values look like {looks}, and {own}" if looks else ""

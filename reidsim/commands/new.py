@@ -99,5 +99,5 @@ def new(
     scenario = folder / draft.scenario_file
     typer.echo(f"Draft in {folder}: {draft.choice.strategies:,} strategies per record")
     if benefit is None and loss is None and cost is None:
-        typer.echo("Parameters are those of Wan et al. 2015: set yours (--benefit, --loss, --cost)")
-    typer.echo(f"Next: read it, then reidsim run {shlex.quote(str(scenario))}")
+        typer.echo("Payoff parameters are defaults: set your own (--benefit, --loss, --cost)")
+    typer.echo(f"Next: review it, then reidsim run {shlex.quote(str(scenario))}")

@@ -189,10 +189,10 @@ def _why_not_taken(profile: ColumnProfile, possible: Sequence[str]) -> str:
     """Say why a column that could be taken is not."""
     if profile.name not in possible:
         why = why_values_identify(profile.name, profile.labels, profile.counts)
-        return f"most people could be named by it: {why}"
+        return f"it could identify most people: {why}"
     if profile.hint is None:
-        return "its name does not say that others know it"
-    return "others may know it; the draft has quasi-identifiers enough"
+        return "its name does not suggest that others know it"
+    return "others may know it, but the draft has enough quasi-identifiers"
 
 
 def names_look_like_values(profiles: Sequence[ColumnProfile]) -> bool:

@@ -256,14 +256,14 @@ def _columns_table(profiles: Sequence[ColumnProfile], choice: Choice) -> str:
 
 
 def _why_taken(profile: ColumnProfile) -> str:
-    return f"its name says {profile.concept}" if profile.hint is not None else "named, or few values"
+    return f"its name suggests {profile.concept}" if profile.hint is not None else "named, or few values"
 
 
 def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, dropped: Sequence[str]) -> tuple[str, ...]:
     chosen = {column.profile.name: column.profile for column in choice.chosen}
     direct = [profile for profile in profiles if profile.is_direct]
     warnings = [
-        f"column {profile.name!r} is a quasi-identifier as asked, and looks like a direct identifier: {profile.reason}"
+        f"column {profile.name!r}, a quasi-identifier as asked, looks like a direct identifier: {profile.reason}"
         for profile in direct
         if profile.name in chosen
     ]
@@ -287,9 +287,9 @@ def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, dropped: Sequen
         warnings += _told_of_values(column)
     single = [name for name, profile in chosen.items() if profile.distinct < 2]
     if single:
-        warnings.append(f"column {single[0]!r} has one value: nothing is gained by generalizing it")
+        warnings.append(f"column {single[0]!r} has one value: generalizing it changes nothing")
     if names_look_like_values(profiles):
-        warnings.append("the names of the columns look like values: does the file have a header?")
+        warnings.append("column names look like values: does the file have a header?")
     return tuple(warnings)
 
 
@@ -299,22 +299,22 @@ def _told_of_values(column: ChosenColumn) -> list[str]:
     of = column.profile if column.match is None else column.match.profile
     unlike, near = column.hierarchy.unlike, column.profile.spellings
     if unlike:
-        others = "places that are known" if of.kind == "category" else f"{of.kind}s"
+        others = "known places" if of.kind == "category" else f"{of.kind}s"
         told.append(
-            f"column {name!r}: {len(unlike)} of {of.distinct} values unlike {others}, such as {unlike[0]!r:.40}; its "
-            "hierarchy has one group for them"
+            f"column {name!r}: {len(unlike)} of {of.distinct} values, such as {unlike[0]!r:.40}, cannot be read as "
+            f"{others} and form one group"
         )
     if near:
-        shown = [f"{spelling!r:.40} and {usual!r:.40}" for spelling, usual in list(near.items())[:2]]
+        shown = [f"{spelling!r:.40} for {usual!r:.40}" for spelling, usual in list(near.items())[:2]]
         told.append(
-            f"column {name!r}: {len(near)} of {of.distinct} values are nearly spelled as others, such as "
-            f"{' or '.join(shown)}; they stay apart: see {SPELLINGS_FILE}, --merge {shlex.quote(name)} merges them"
+            f"column {name!r}: {len(near)} of {of.distinct} values may be misspelled, such as "
+            f"{' or '.join(shown)}; --merge {shlex.quote(name)} merges those listed in {SPELLINGS_FILE}"
         )
     if column.match is not None and column.match.unknown:
         rows = dict(zip(column.profile.labels, column.profile.counts, strict=True))
         strange = column.match.unknown
         told.append(
-            f"column {name!r}: {counted(sum(rows[value] for value in strange), 'row')} with a value that nobody of "
+            f"column {name!r}: {counted(sum(rows[value] for value in strange), 'row')} with a value that nobody in "
             f"the population has, such as {strange[0] or 'a missing one'!r:.40}; they count as nobody's"
         )
     return told

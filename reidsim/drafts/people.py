@@ -21,8 +21,8 @@ _FEWEST = 0.2
 
 # Why the columns of keys are no quasi-identifiers.
 KEY_REASONS = {
-    "person": "key of persons: rows of one value are those of one person",
-    "household": "key of households: people of one value live together",
+    "person": "identifies the person: rows with the same value belong to one person",
+    "household": "identifies the household: people with the same value live together",
 }
 
 
@@ -53,8 +53,8 @@ class PeopleKeys:
         """Yield what to know of the keys."""
         if self.person is not None:
             yield (
-                f"column {self.person!r} repeats: {counted(self.n_rows, 'row')} are taken for those of "
-                f"{counted(self.n_people, 'person', 'people')}, who are counted (release.person)"
+                f"column {self.person!r} repeats: {counted(self.n_rows, 'row')} of "
+                f"{counted(self.n_people, 'person', 'people')}; people are counted, not rows (release.person)"
             )
 
 

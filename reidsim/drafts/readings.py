@@ -12,7 +12,15 @@ from typing import Any
 from reidsim.drafts.names import Hint
 from reidsim.drafts.values import MISSING_MARKS, MOSTLY, NUMBER, SAMPLE, as_number, share_matching
 from reidsim.releases.calendar import Day, DayOrder, read_day
-from reidsim.scenarios.reading_schema import DateReading, NumberReading, Reading, TextReading
+from reidsim.scenarios.reading_schema import (
+    THOUSANDS,
+    DateReading,
+    NumberReading,
+    Reading,
+    TextReading,
+    Thousands,
+    grouped_number,
+)
 from reidsim.wording import counted
 
 # Nines in the place of a value that nobody knows, and what surveys write besides, where numbers are not negative.
@@ -78,12 +86,19 @@ def find_reading(rows: Mapping[str, int], hint: Hint | None, age_on: date | None
     marks = [value for value in rows if value in MISSING_MARKS]
     values = [value for value in rows if value not in MISSING_MARKS]
     days = _days(values, hint)
-    unknown = _unknown_dates(values) if days else _unknown_numbers(values, hint)
+    sign = None if days else _thousands(values)
+    plain = {value: value if sign is None else value.replace(sign, "") for value in values}
+    nobody_knows = set(_unknown_dates(values) if days else _unknown_numbers(list(plain.values()), hint))
+    unknown = [value for value in values if plain[value] in nobody_knows]
     missing = tuple(sorted([*marks, *unknown]))
     notes = tuple(f"{counted(rows[value], 'row')} with {value!r} read as missing" for value in unknown)
     if days:
         reading, more, certain = _date_reading(days, rows, missing, hint, age_on)
         return FoundReading(reading, notes + more, certain)
+    if sign is not None:
+        example = next(value for value in values if sign in value)
+        notes += (f"numbers such as {example!r} are read as {plain[example]}",)
+        return FoundReading(NumberReading(type="number", missing=missing, thousands=sign), notes)
     if any(_WITH_DECIMALS.fullmatch(value) for value in values) and _are_whole(values):
         return FoundReading(NumberReading(type="number", missing=missing), notes)
     # An empty value is missing whether it is said or not.
@@ -92,6 +107,19 @@ def find_reading(rows: Mapping[str, int], hint: Hint | None, age_on: date | None
 
 def _sample(values: Sequence[str]) -> Sequence[str]:
     return values if len(values) <= SAMPLE else values[:: len(values) // SAMPLE]
+
+
+def _thousands(values: Sequence[str]) -> Thousands | None:
+    """Return the sign between groups of three digits: numbers of one length with it may be codes, or decimals."""
+    for sign in THOUSANDS:
+        if not any(sign in value for value in values):
+            continue
+        numbers = [value for value in values if grouped_number(sign).fullmatch(value)]
+        otherwise = any(NUMBER.fullmatch(value) for value in set(values).difference(numbers))
+        several = len({value.count(sign) for value in numbers}) > 1
+        if several and not otherwise and len(numbers) >= MOSTLY * len(values):
+            return sign
+    return None
 
 
 def _are_whole(values: Sequence[str]) -> bool:

@@ -112,12 +112,12 @@ def _attributes(choice: Choice, files: Mapping[str, str]) -> list[str]:
     for column in choice.chosen:
         profile, draft = column.profile, column.hierarchy
         missing = f", {profile.missing:,} missing" if profile.missing else ""
-        described = f"# {profile.kind}, {profile.distinct:,} values{missing}. As it is, {draft.comment}."
+        described = f"# {profile.kind}, {profile.distinct:,} values{missing}. Levels: unchanged, {draft.comment}."
         if profile.is_direct:
             described += f"\n# WARNING: {profile.reason}. Direct identifiers should not be shared."
         lines = [described, f"[attributes.{toml_key(names[profile.name])}]"]
         if names[profile.name] != profile.name:
-            why = "of the records" if column.match else "of the records; results have a column of that name"
+            why = "of the records" if column.match else "of the records; results have a column with that name"
             lines.append(f"column = {inline_toml(profile.name)} # {why}")
         if profile.found.content:
             lines.append(f"reading = {inline_toml(profile.found.content)}")
@@ -139,14 +139,14 @@ def _values(column: ChosenColumn, attribute: str) -> list[str]:
     values = {value: of for value, of in (category | values).items() if value != of}
     if not values:
         return []
-    head = f"[attributes.{toml_key(attribute)}.values] # value in the records = what it is taken for"
+    head = f"[attributes.{toml_key(attribute)}.values] # value in the records = value it is read as"
     return [head, *(f"{toml_key(value)} = {inline_toml(of)}" for value, of in values.items())]
 
 
 def _possible(names: Sequence[str]) -> str:
     if not names:
         return ""
-    lines, line = ["#", "# Others may also know these columns; to take one, give it a section:"], "#  "
+    lines, line = ["#", "# Others may also know these columns; to add one, give it a section:"], "#  "
     for name in names:
         shown = in_a_line(name)
         if len(line) + len(shown) > _LINE:

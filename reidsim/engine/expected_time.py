@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -33,6 +34,8 @@ _FIRST_UNITS, _SECONDS = 32, 1.8
 _LEAST_GROWTH, _GROWTH = 4, 16
 # A first trial that takes more seconds is given up: of few units, too, generalizations can be many.
 _PATIENCE = 5.0
+# If it is in many steps, those left take at least so much of the time that they would take like those before.
+_MANY_STEPS, _LEAST_OF_REST = 100, 0.5
 # By which share the seconds of a trial differ from time to time.
 _NOISE = 0.1
 # Below it no estimate is better than that it is little.
@@ -54,7 +57,7 @@ class Expected:
     share : float
         Of the units of work of a run, that of the largest trial.
     tried : float
-        Seconds of that trial.
+        Seconds of that trial, or those after which it was given up.
     workers : int
         Processes that share the work.
     """
@@ -74,14 +77,26 @@ class Expected:
         if self.high < _LITTLE:
             return f"less than {counted(_LITTLE, 'second')}"
         if self.high == np.inf:
-            return f"more than {duration(self.low, self.low).removeprefix('about ')}"
+            least = duration(self.low, self.low).removeprefix("about ")
+            return (
+                f"more than {least}, as a trial of {100 * self.share:.2g} % of a run did not end in {self.tried:.2g} s"
+            )
         part = "a run" if self.share == 1 else f"{100 * self.share:.2g} % of a run"
         on = "" if self.workers == 1 else f" in {self.workers} processes"
         return f"{duration(self.low, self.high)}{on}, from a trial of {part} in {self.tried:.2g} s"
 
 
 class _TooLongError(Exception):
-    """A trial takes longer than it may."""
+    """A trial takes longer than it may.
+
+    Parameters
+    ----------
+    seconds : float
+        That it takes at least.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
 
 
 class _Patience:
@@ -89,10 +104,16 @@ class _Patience:
 
     def __init__(self) -> None:
         self._clock = Stopwatch()
+        self._task, self._begun = "", (0.0, 0)
 
-    def __call__(self, *done: object) -> None:
-        if self._clock.seconds > _PATIENCE:
-            raise _TooLongError
+    def __call__(self, task: str, done: int, total: int) -> None:
+        seconds = self._clock.seconds
+        if task != self._task:
+            self._task, self._begun = task, (seconds, done)
+        if seconds > _PATIENCE:
+            before, first = self._begun
+            each = (seconds - before) / (done - first) if total >= _MANY_STEPS and done > first else 0.0
+            raise _TooLongError(seconds + _LEAST_OF_REST * each * (total - done))
 
 
 def duration(low: float, high: float) -> str:
@@ -137,13 +158,11 @@ def expected_batch(
         return expected_steps(study, None, np.array([design.n_runs]), design.n_runs * built, workers)
     groups = ScenarioWork(loaded, design).groups
     drawn_once = has_numbered_replications(loaded.scenario)
-    # Of the points that are built from the same data the last, by these data.
-    points = [at_point(loaded, design.values(at)) for at in np.unique(design.alike(kind.amount_keys)).tolist()]
-    built_from = {data_key(each): each for each in points}
+    built_from = np.unique(design.alike([*kind.amount_keys, *_of_no_data(loaded, design)]))
     builds = len(built_from) * (1 if drawn_once else replications)
     if builds > 1 and built < _SECONDS:
         seed = loaded.scenario.seed if drawn_once else replication_seed(loaded.scenario.seed, replications - 1)
-        last = at_point(list(built_from.values())[-1], {}, seed)
+        last = at_point(loaded, design.values(built_from[-1]), seed)
         built += (builds - 1) * _seconds(lambda: kind.build_after(last, study))
     else:
         built *= builds
@@ -158,6 +177,18 @@ def expected_batch(
         return seconds
 
     return expected_steps(study, play, steps, built, workers)
+
+
+def _of_no_data(loaded: LoadedScenario[ScenarioHead], design: Design) -> Iterator[str]:
+    """Yield the keys of which another value than at the first point leaves the data of the study as they are."""
+    first = design.values(0)
+    built_from = data_key(at_point(loaded, first))
+    for key, values in design.columns.items():
+        other = next((value for value in reversed(values) if value != first[key]), first[key])
+        with contextlib.suppress(InputError):
+            # That the other keys cannot go with the value tells nothing.
+            if data_key(at_point(loaded, {**first, key: other})) == built_from:
+                yield key
 
 
 def _task(design: Design, point: int, part: Study[Any]) -> RunTask:
@@ -195,13 +226,13 @@ def expected_steps(
     workers : int
         Processes that share the steps.
     """
-    once = study.scenario.model_copy(update={"replications": 1})
-    portions = kind_of(once).portions(study.with_loaded(replace(study.loaded, scenario=once)))
-    if portions is None or portions.units == 1:
+    portions = kind_of(study.scenario).portions(study.with_loaded(study.loaded.with_sections(replications=1)))
+    if portions is None:
         return None
+    least = min(portions.least, portions.units)
     try:
         # A run can be given up on its way, the steps of a batch cannot.
-        few, clock = portions.study_of(min(portions.least, portions.units)), Stopwatch()
+        few, clock = portions.study_of(least), Stopwatch()
         run_once(few.loaded, study=few, progress=_Patience())
         if play is not None:
             play(few)
@@ -215,8 +246,8 @@ def expected_steps(
     except InputError:
         # A part can be refused that is too small for what a scenario asks of all.
         return None
-    except _TooLongError:
-        return Expected(built + _PATIENCE, np.inf, 0.0, _PATIENCE)
+    except _TooLongError as given_up:
+        return Expected(built + given_up.seconds, np.inf, least / portions.units, _PATIENCE)
     low, high = expected(sizes, found)
     share, tried = sizes[-1] / portions.units, float(found[-1].sum())
     if workers == 1 or high < WORTH_SECONDS:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from reidsim.engine.memory import build_within_memory
 from reidsim.engine.release_file import release_file_facts, sha256_of
-from reidsim.engine.results import begun, make_manifest, write_json, write_parquet, write_results
+from reidsim.engine.results import Result, begun, make_manifest
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import averages
 from reidsim.games.reidentified import measures_table, reidentified_in
@@ -25,7 +25,7 @@ from reidsim.scenarios.study import Progress, equilibria_of
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreResult:
+class ScoreResult(Result):
     """What a released file leads to, beside the policies of a scenario.
 
     Parameters
@@ -57,22 +57,9 @@ class ScoreResult:
     def __repr__(self) -> str:
         return f"ScoreResult({self.name!r}: {', '.join(map(str, self.summary.index))})"
 
-    def save(self, folder: str | Path) -> Path:
-        """Write the results folder: manifest and tables.
-
-        Raises
-        ------
-        InputError
-            If the folder holds something or cannot be written; then nothing is left behind.
-        """
-
-        def write(into: Path) -> None:
-            write_parquet(into / "scores.parquet", self.summary.reset_index())
-            write_parquet(into / "records.parquet", self.records)
-            write_json(into / "manifest.json", {**self.manifest, "warnings": list(self.warnings)})
-
-        write_results(Path(folder), write)
-        return Path(folder)
+    def stored_tables(self) -> dict[str, pd.DataFrame]:
+        """Return the measures of the file and of policies, and the outcomes of its records."""
+        return {"scores": self.summary.reset_index(), "records": self.records}
 
 
 def score_loaded(

@@ -132,6 +132,6 @@ def reidentified_by_policy(distributions: pd.DataFrame) -> Figure:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.set_xlim(0, 1.1 * last)
     axes.set_ylim(0, 1.02)
-    label_axes(axes, title="How many are re-identified", x="People re-identified", y="Probability of at most so many")
+    label_axes(axes, title="Number re-identified", x="People re-identified", y="Probability of at most this many")
     legend_below(figure, lines, columns=3 if len(lines) <= 4 else 2)
     return figure

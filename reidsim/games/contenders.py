@@ -23,12 +23,12 @@ from reidsim.games.memory import RememberingAdversary, RememberingLinker
 from reidsim.games.record_game import WITHHELD, Constraint, Linker, RecordGame
 from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
+from reidsim.threads import done_in_threads
 
 # Per record, on average; where more may win, working out all of them needs less memory.
 _MOST_KEPT = 16
 # Pairs of a record and a strategy that are played at once: what is computed of them stays in the cache.
 _AT_ONCE = 2**15
-_NOBODY_LINKED = Linkage(np.full(_AT_ONCE, np.inf), np.full(_AT_ONCE, np.inf))
 
 
 class Pairs(NamedTuple):
@@ -56,7 +56,7 @@ class Contenders:
     A strategy cannot win if it pays less without any attack than another one under the worst: with benefit b, loss L,
     utility u and the probability r of being re-identified, h is left out where
 
-        b u(h) < max over allowed g of  b u(g) - L R(g)  -  tie,
+        b u(h) < max over allowed g before h of  b u(g) - L R(g)  -  tie,
 
     R(g) being the probability that somebody succeeds if every type comes and attacks. Why nothing is lost: whatever its
     amounts and beliefs, a one-shot adversary attacks once or not at all, and succeeds with probability 1 / group size,
@@ -65,6 +65,9 @@ class Contenders:
     it is neither the best nor equal to the best up to `RecordGame.tie`, and `backward_induction` keeps the first of
     those that are. A strategy that the minimum forbids is never that g. Utility does not rise downwards: all below a
     strategy that is left out are left out.
+
+    Without a minimum those, too, that do not tell all that is known of a record by all types that may attack: what both
+    tell is one strategy, met before, and adversaries do the same about it, while its utility is as high or higher.
 
     Parameters
     ----------
@@ -90,7 +93,7 @@ class Contenders:
         linkers = _linkers(game)
         if linkers is None or constraint.no_attack:
             return None
-        found = _contenders(game, linkers, constraint)
+        found = _in_parts(game, constraint)
         return cls(game.space, linkers, game.benefit, game.loss, constraint.minimum, found)
 
     def are_of(self, game: RecordGame, constraint: Constraint) -> bool:
@@ -114,13 +117,13 @@ class Contenders:
         chosen, tie = np.full(game.n_records, WITHHELD, dtype=np.int64), game.tie()
         for begin in range(0, len(self.pairs.rows), _AT_ONCE):
             part = slice(begin, begin + _AT_ONCE)
-            strategies, rows, most = self.pairs.strategies[part], self.pairs.rows[part], self.pairs.most[part]
-            payoff = most - game.loss[rows] * _reidentified(game, self.pairs.linked, rows, part)
+            strategies, rows = self.pairs.strategies[part], self.pairs.rows[part].astype(np.intp)
+            payoff = self.pairs.most[part] - game.loss[rows] * _reidentified(game, self.pairs.linked, rows, part)
             _take_better(strategies, rows, payoff, tie, best, chosen)
         return chosen
 
 
-def _reidentified(game: RecordGame, linked: tuple[Linkage, ...], rows: NDArray[np.int32], part: slice) -> Floats:
+def _reidentified(game: RecordGame, linked: tuple[Linkage, ...], rows: Rows, part: slice) -> Floats:
     """Return the probability that the records of some pairs are re-identified."""
     replies, of_next = [], iter(linked)
     for each in game.types if isinstance(game, TypesGame) else (game,):
@@ -128,12 +131,14 @@ def _reidentified(game: RecordGame, linked: tuple[Linkage, ...], rows: NDArray[n
         if isinstance(adversary, RememberingAdversary):
             assert isinstance(each.linker, RememberingLinker)  # noqa: S101 # which tells what is remembered
             adversary, own = adversary.adversary, each.linker.cells[rows]
-        of_all = _NOBODY_LINKED if isinstance(adversary, NeverAttacks) else next(of_next)
-        here = slice(len(rows)) if of_all is _NOBODY_LINKED else part
-        true = of_all.group_sizes[here]
-        same = of_all.believed_group_sizes is of_all.group_sizes
-        linkage = Linkage(true, true if same else of_all.believed_group_sizes[here])
-        replies.append(adversary.respond(linkage, own))
+        if isinstance(adversary, NeverAttacks):
+            true = believed = np.full(len(rows), np.inf)
+        else:
+            of_all = next(of_next)
+            true = believed = of_all.group_sizes[part]
+            if of_all.believed_group_sizes is not of_all.group_sizes:
+                believed = of_all.believed_group_sizes[part]
+        replies.append(adversary.respond(Linkage(true, believed), own))
     if isinstance(game.adversary, TypesAdversary):
         return game.adversary.combined(replies).reidentified
     return replies[0].reidentified
@@ -142,7 +147,7 @@ def _reidentified(game: RecordGame, linked: tuple[Linkage, ...], rows: NDArray[n
 @numba.njit(cache=True)
 def _take_better(
     strategies: NDArray[np.int32],
-    rows: NDArray[np.int32],
+    rows: Rows,
     payoff: Floats,
     tie: Floats,
     best: Floats,
@@ -190,17 +195,40 @@ def _linkers(game: RecordGame) -> tuple[Linker, ...] | None:
     return tuple(linkers)
 
 
-def _contenders(game: RecordGame, linkers: tuple[Linker, ...], constraint: Constraint) -> Pairs | None:
-    space, tie = game.space, game.tie()
+def _in_parts(game: RecordGame, constraint: Constraint) -> Pairs | None:
+    parts = game.parts()
+
+    def find(number: int) -> tuple[int, Pairs | None]:
+        records, part = parts[number]
+        return number, _contenders(part, constraint.of(records))
+
+    found = dict(done_in_threads(find, range(len(parts)), len(parts)))
+    pairs = [each for number in range(len(parts)) if (each := found[number]) is not None]
+    if len(pairs) < len(parts):
+        return None
+    if len(pairs) == 1:
+        return pairs[0]
+    return Pairs(
+        np.concatenate([each.strategies for each in pairs]),
+        np.concatenate([each.rows + records.start for each, (records, _) in zip(pairs, parts, strict=True)]),
+        np.concatenate([each.most for each in pairs]),
+        tuple(_joined(linked) for linked in zip(*(each.linked for each in pairs), strict=True)),
+    )
+
+
+def _contenders(game: RecordGame, constraint: Constraint) -> Pairs | None:
+    space, tie, linkers = game.space, game.tie(), _linkers(game) or ()
     # What the best of the strategies met pays at least; those above come first.
     sure = np.full(game.n_records, -np.inf)
     alive: dict[int, Rows] = {space.most_specific: np.arange(game.n_records)}
     found: list[tuple[int, Rows, Floats, list[Linkage]]] = []
-    kept = 0
+    kept, remembering = 0, _remembering(linkers) if constraint.minimum is None else None
     for strategy in range(space.size):
         if strategy not in alive:
             continue
         rows = alive.pop(strategy)
+        if remembering is not None:
+            rows = rows[remembering.tells_all(strategy, rows)]
         most = game.benefit_of(strategy, rows)
         may_win = most >= sure[rows] - tie[rows]
         rows, most = rows[may_win], most[may_win]
@@ -221,21 +249,27 @@ def _contenders(game: RecordGame, linkers: tuple[Linker, ...], constraint: Const
         kept += len(rows)
         if kept > _MOST_KEPT * game.n_records:
             return None
-    rows = np.concatenate([rows for _, rows, _, _ in found])
-    most = np.concatenate([most for _, _, most, _ in found])
-    still = most >= sure[rows] - tie[rows]
-    strategies = np.repeat([strategy for strategy, *_ in found], [len(rows) for _, rows, _, _ in found])
+    if not found:
+        return None
     return Pairs(
-        strategies[still].astype(np.int32),
-        rows[still].astype(np.int32),
-        most[still],
-        tuple(_joined([linked[number] for *_, linked in found], still) for number in range(len(linkers))),
+        np.repeat([strategy for strategy, *_ in found], [len(rows) for _, rows, _, _ in found]).astype(np.int32),
+        np.concatenate([rows for _, rows, _, _ in found], dtype=np.int32, casting="same_kind"),
+        np.concatenate([most for _, _, most, _ in found]),
+        tuple(_joined([linked[number] for *_, linked in found]) for number in range(len(linkers))),
     )
 
 
-def _joined(linked: Sequence[Linkage], still: NDArray[np.bool_]) -> Linkage:
-    """Return what linkage yields for some of the pairs, given that for all of each strategy."""
-    true = np.concatenate([each.group_sizes for each in linked])[still]
+def _remembering(linkers: tuple[Linker, ...]) -> RememberingLinker | None:
+    """Return a linker that tells what is known of each record by all types that may attack; None if some do not."""
+    first = linkers[0] if linkers else None
+    if not isinstance(first, RememberingLinker):
+        return None
+    return first if all(isinstance(each, RememberingLinker) and each.past is first.past for each in linkers) else None
+
+
+def _joined(linked: Sequence[Linkage]) -> Linkage:
+    """Return what linkage yields for all pairs, given that for those of each strategy."""
+    true = np.concatenate([each.group_sizes for each in linked])
     if all(each.believed_group_sizes is each.group_sizes for each in linked):
         return Linkage(true, true)
-    return Linkage(true, np.concatenate([each.believed_group_sizes for each in linked])[still])
+    return Linkage(true, np.concatenate([each.believed_group_sizes for each in linked]))

@@ -6,6 +6,8 @@ can win, and those with neighbouring ratios of loss to benefit mostly the best o
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numba
 import numpy as np
 from numpy.typing import NDArray
@@ -16,25 +18,50 @@ from reidsim.releases.strategy_space import Floats, Strategies
 _AMOUNTS = 6
 
 
+class Options(NamedTuple):
+    """The strategies that each record may have to play, by falling utility.
+
+    Parameters
+    ----------
+    start : ndarray of int64, shape (n_records + 1,)
+        Options of record i are at positions ``start[i]`` to ``start[i + 1]``.
+    strategies : ndarray of int64, shape (n_options,)
+    utility, success : ndarray of float64, shape (n_options,)
+    intensity : ndarray of float64, shape (n_options,)
+        Generalization intensity.
+    """
+
+    start: NDArray[np.int64]
+    strategies: Strategies
+    utility: Floats
+    success: Floats
+    intensity: Floats
+
+    def of_record(self, record: int) -> Options:
+        """Return the options of one record alone."""
+        low, high = int(self.start[record]), int(self.start[record + 1])
+        arrays: list[Any] = [array[low:high] for array in self[1:]]
+        return Options(np.array([0, high - low]), *arrays)
+
+
 @numba.njit(cache=True)
 def best_of(
-    options: NDArray[np.int64],
+    options: Options,
+    kept: NDArray[np.int64],
     low: int,
     high: int,
-    strategies: Strategies,
-    utility: Floats,
-    success: Floats,
     attacked_above: float,
     benefit: float,
     loss: float,
     no_attack: bool,
     indifference: float,
 ) -> int:
-    """Return which of the options from `low` to `high` is best, -1 if none is allowed."""
+    """Return which of the options kept, from `low` to `high`, is best, -1 if none is allowed."""
+    strategies, utility, success = options.strategies, options.utility, options.success
     chosen, first, best = -1, -1, -np.inf
     tie = indifference * (benefit + loss)
     for number in range(low, high + 1):
-        option = options[number]
+        option = kept[number]
         value = benefit * utility[option]
         if value < best - tie:
             break
@@ -50,11 +77,7 @@ def best_of(
 
 @numba.njit(cache=True)
 def sums_at_points(
-    start: NDArray[np.int64],
-    strategies: Strategies,
-    utility: Floats,
-    success: Floats,
-    intensity: Floats,
+    options: Options,
     weights: NDArray[np.int64],
     begins: NDArray[np.int64],
     thresholds: Floats,
@@ -76,6 +99,7 @@ def sums_at_points(
     best by three ties never has a say in which of equal options is kept, and at two ties below what comes before it the
     search of the options has ended.
     """
+    start, utility, success = options.start, options.utility, options.success
     # By how much the sums differ from those at the point before; where a threshold begins, from nothing.
     steps = np.zeros((len(benefit), _AMOUNTS))
     kept = np.empty(max(1, np.diff(start).max()), dtype=np.int64)
@@ -98,21 +122,20 @@ def sums_at_points(
                 kept[found] = option
                 found += 1
                 option += 1
-            options, last = found, option
+            size, last = found, option
             while last < end and utility[last] >= utility[option] - slack[group]:
-                kept[options] = last
-                options += 1
+                kept[size] = last
+                size += 1
                 last += 1
             # As losses weigh more, the best option moves on, so that between two points it is among those between
             # theirs: one is looked at where two differ, about where they would tie, and those on the right wait.
             reached = look = begin = begins[group]
             after = begins[group + 1]
-            chosen, waiting, low, high = -1, 0, 0, options - 1
+            chosen, waiting, low, high = -1, 0, 0, size - 1
             while True:
                 best = best_of(
-                    kept, low, high, strategies, utility, success, attacked_above,
-                    benefit[look], loss[look], no_attack, indifference,
-                )  # fmt: skip
+                    options, kept, low, high, attacked_above, benefit[look], loss[look], no_attack, indifference
+                )
                 if look == begin:
                     chosen = best
                 else:
@@ -122,21 +145,19 @@ def sums_at_points(
                     waiting -= 1
                     reached = right[waiting]
                     if best_of_right[waiting] != chosen:
-                        added = _amounts(utility, success, intensity, kept, chosen, weights[i], attacked_above)
+                        added = _amounts(options, kept, chosen, weights[i], attacked_above)
                         for row in range(_AMOUNTS):
                             steps[begin, row] += added[row]
                             steps[reached, row] -= added[row]
                         begin, chosen = reached, best_of_right[waiting]
                 if waiting:
                     low, high = chosen, best_of_right[waiting - 1]
-                    look = _tie(
-                        weight, reached, right[waiting - 1], utility, success, kept[low], kept[high], attacked_above
-                    )
+                    look = _tie(options, kept[low], kept[high], attacked_above, weight, reached, right[waiting - 1])
                 elif reached < after - 1:
                     look, low = after - 1, max(chosen, 0)
                 else:
                     break
-            added = _amounts(utility, success, intensity, kept, chosen, weights[i], attacked_above)
+            added = _amounts(options, kept, chosen, weights[i], attacked_above)
             for row in range(_AMOUNTS):
                 steps[begin, row] += added[row]
     sums = np.empty((_AMOUNTS, len(benefit)))
@@ -148,17 +169,9 @@ def sums_at_points(
 
 
 @numba.njit(cache=True)
-def _tie(
-    weight: Floats,
-    low: int,
-    high: int,
-    utility: Floats,
-    success: Floats,
-    first: int,
-    second: int,
-    attacked_above: float,
-) -> int:
+def _tie(options: Options, first: int, second: int, attacked_above: float, weight: Floats, low: int, high: int) -> int:
     """Return the first point, between two, at which the second of two options pays about as much as the first."""
+    utility, success = options.utility, options.success
     more = utility[first] - utility[second]
     risk = success[first] - (success[second] if success[second] > attacked_above else 0.0)
     at = more / (more + risk) if more + risk > 0.0 else 0.0
@@ -175,16 +188,10 @@ def _tie(
 
 @numba.njit(cache=True)
 def _amounts(
-    utility: Floats,
-    success: Floats,
-    intensity: Floats,
-    kept: NDArray[np.int64],
-    chosen: int,
-    weight: int,
-    attacked_above: float,
+    options: Options, kept: NDArray[np.int64], chosen: int, weight: int, attacked_above: float
 ) -> tuple[float, float, float, float, float, float]:
     """Return what one option of a record adds to each sum, and to the numbers of records with any of it."""
-    one = float(weight)
+    one, utility, success, intensity = float(weight), options.utility, options.success, options.intensity
     if chosen < 0:
         return 0.0, one, 0.0, 0.0, one, 0.0
     option = kept[chosen]

@@ -8,17 +8,19 @@ linking by all of it is linking by that one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import PlannedResponse
 from reidsim.adversaries.response import Adversary, Linkage, Response
 from reidsim.games.adversary_types import TypesLinker
 from reidsim.games.record_game import WITHHELD, Linker, RecordGame, shared_rows
+from reidsim.linkage.equivalence import distinct_rows
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 # Returns the strategies that stand for two together, given both, all of them shared.
@@ -82,7 +84,8 @@ class RememberingLinker:
     @cached_property
     def _pasts(self) -> tuple[Strategies, Rows]:
         # Records share few of them.
-        return np.unique(self.past, return_inverse=True)
+        first, code = distinct_rows([self.past - WITHHELD], len(self.past))
+        return self.past[first], code
 
     def link(self, strategy: int, rows: Rows | None = None) -> RememberedLinkage:
         """Link all records, or those of `rows`, of which `strategy` is released now."""
@@ -99,7 +102,18 @@ class RememberingLinker:
             true[places], believed[places] = linked.group_sizes, linked.believed_group_sizes
         return RememberedLinkage(true, believed, by_chance=any(part[2].by_chance for part in parts), parts=parts)
 
+    def tells_all(self, strategy: int, rows: Rows) -> NDArray[np.bool_]:
+        """Tell of which of some records nothing is known that `strategy` does not tell, once they are released so."""
+        distinct, code = self._pasts
+        known = known_of(np.full(len(distinct), strategy, dtype=np.int64), distinct, self.meet)
+        return np.asarray((known == strategy)[code[rows]])
+
     def _parts(self, strategy: int, rows: Rows) -> Iterator[tuple[Rows, Rows, Linkage]]:
+        past = self.past[rows]
+        if len(self.linkers) == 1 and ((past == strategy) | (past == WITHHELD)).all():
+            cells = self.cells[rows]
+            yield np.arange(len(rows)), cells, self.linkers[0].link(strategy, cells)
+            return
         distinct, code = self._pasts
         known = known_of(np.full(len(distinct), strategy, dtype=np.int64), distinct, self.meet)[code[rows]]
         key = known * len(self.linkers) + self.which[rows]
@@ -132,33 +146,23 @@ class RememberingAdversary:
         replies = [(places, self.adversary.respond(linked, cells)) for places, cells, linked in linkage.parts]
         if len(replies) == 1:
             return replies[0][1]
-        n = sum(len(places) for places, _ in replies)
-        drawn = any(reply.frequency is not None for _, reply in replies)
-        arrays: dict[str, Any] = {
-            item.name: np.zeros(n, dtype=np.bool_ if item.name == "attacks" else np.float64)
-            for item in fields(Response)
-            if item.name not in ("frequency", "pays", "gain")
-        }
-        frequency = np.ones(n) if drawn else None
-        # How payoffs vary is known if it is of all.
-        gain = None if any(reply.gain is None for _, reply in replies) else np.zeros(n)
-        pays = np.zeros(n, dtype=np.bool_) if any(reply.pays is not None for _, reply in replies) else None
-        for places, reply in replies:
-            for name, values in arrays.items():
-                values[places] = getattr(reply, name)
-            if frequency is not None and reply.frequency is not None:
-                frequency[places] = reply.frequency
-            if gain is not None and reply.gain is not None:
-                gain[places] = reply.gain
-            if pays is not None:
-                pays[places] = reply.invited
-        planned = [(places, reply) for places, reply in replies if isinstance(reply, PlannedResponse)]
-        if len(planned) < len(replies):
-            return Response(**arrays, frequency=frequency, pays=pays, gain=gain)
-        plan, used = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-        for places, staged in planned:
-            plan[places], used[places] = staged.plan, staged.used
-        return PlannedResponse(**arrays, frequency=frequency, pays=pays, gain=gain, plan=plan, used=used)
+        planned = all(isinstance(reply, PlannedResponse) for _, reply in replies)
+        kind = PlannedResponse if planned else Response
+        return kind(**{item.name: _of_all(replies, item.name) for item in fields(kind)})
+
+
+def _of_all(replies: Sequence[tuple[Rows, Response]], name: str) -> Any:
+    """Put one field of replies to some records each together, None where no reply says anything."""
+    given = [getattr(reply, name) for _, reply in replies]
+    # How payoffs vary is known if it is of all.
+    if all(each is None for each in given) or (name == "gain" and any(each is None for each in given)):
+        return None
+    kinds = {"attacks": np.bool_, "pays": np.bool_, "plan": np.int64, "used": np.int64}
+    values: NDArray[Any] = np.zeros(sum(len(places) for places, _ in replies), dtype=kinds.get(name, np.float64))
+    for (places, reply), each in zip(replies, given, strict=True):
+        # Who says neither how often nor where it pays attacks always, and where it pays.
+        values[places] = each if each is not None else 1.0 if name == "frequency" else reply.attacks
+    return values
 
 
 def linker_with_past(game: RecordGame) -> RememberingLinker | None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.games.map_sums import Options as Options
 from reidsim.games.map_sums import best_of, sums_at_points
 from reidsim.games.record_game import Constraint, Linker
 from reidsim.linkage.risk import RiskModel, UniformGuess
@@ -24,38 +25,6 @@ from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySp
 _CHUNK = 1_000_000
 # Utilities closer than this are equal: sums of the same logarithms in another order differ by less.
 _SAME_UTILITY = 1e-12
-
-
-@dataclass(frozen=True)
-class Options:
-    """The strategies that each record may have to play, by falling utility.
-
-    Parameters
-    ----------
-    start : ndarray of int64, shape (n_records + 1,)
-        Options of record i are at positions ``start[i]`` to ``start[i + 1]``.
-    strategies : ndarray of int64, shape (n_options,)
-    utility, success : ndarray of float64, shape (n_options,)
-    intensity : ndarray of float64, shape (n_options,)
-        Generalization intensity.
-    """
-
-    start: NDArray[np.int64]
-    strategies: Strategies
-    utility: Floats
-    success: Floats
-    intensity: Floats
-
-    def of_record(self, record: int) -> Options:
-        """Return the options of one record alone."""
-        low, high = int(self.start[record]), int(self.start[record + 1])
-        return Options(
-            np.array([0, high - low]),
-            self.strategies[low:high],
-            self.utility[low:high],
-            self.success[low:high],
-            self.intensity[low:high],
-        )
 
 
 @dataclass(frozen=True)
@@ -190,10 +159,10 @@ def average_outcomes(
     begins = np.concatenate([[0], np.flatnonzero(other) + 1, [points.n_points]])
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(points.benefit > 0, points.loss / points.benefit, np.inf)[order]
+    slack = 3 * INDIFFERENCE * (1 + np.maximum.reduceat(ratio, begins[:-1]))
     sums = sums_at_points(
-        options.start, options.strategies, options.utility, options.success, options.intensity, weights, begins,
-        thresholds[begins[:-1]], 3 * INDIFFERENCE * (1 + np.maximum.reduceat(ratio, begins[:-1])),
-        points.benefit[order], points.loss[order], weight[order], no_attack, INDIFFERENCE,
+        options, weights, begins, thresholds[begins[:-1]], slack, points.benefit[order], points.loss[order],
+        weight[order], no_attack, INDIFFERENCE,
     )  # fmt: skip
     of_point = np.empty_like(sums)
     of_point[:, order] = sums
@@ -208,19 +177,10 @@ def best_options(
     options: Options, points: ParameterPoints, point: int, *, no_attack: bool = False
 ) -> NDArray[np.int64]:
     """Return the position of every record's best option at one point, -1 where it is withheld, shape (n_records,)."""
-    chosen: NDArray[np.int64] = _best_option(
-        options.start,
-        options.strategies,
-        options.utility,
-        options.success,
-        points.benefit[point],
-        points.loss[point],
-        points.gain[point],
-        points.cost[point],
-        no_attack,
-        INDIFFERENCE,
-    )
-    return chosen
+    benefit, loss, gain, cost = (each[point] for each in (points.benefit, points.loss, points.gain, points.cost))
+    # An attack pays exactly above this success probability.
+    attacked_above = cost * (1 + INDIFFERENCE) / gain if gain > 0 else np.inf
+    return _best_option(options, attacked_above, benefit, loss, no_attack, INDIFFERENCE)
 
 
 @numba.njit(cache=True)
@@ -282,25 +242,13 @@ def _by_utility(utility: Floats, same: float, order: NDArray[np.int32]) -> int:
 
 @numba.njit(cache=True)
 def _best_option(
-    start: NDArray[np.int64],
-    strategies: Strategies,
-    utility: Floats,
-    success: Floats,
-    benefit: float,
-    loss: float,
-    gain: float,
-    cost: float,
-    no_attack: bool,
-    indifference: float,
+    options: Options, attacked_above: float, benefit: float, loss: float, no_attack: bool, indifference: float
 ) -> NDArray[np.int64]:
     """Return the position of each record's best option, -1 if none is allowed."""
-    n = len(start) - 1
-    chosen, positions = np.empty(n, dtype=np.int64), np.arange(len(strategies))
-    # An attack pays exactly above this success probability.
-    attacked_above = cost * (1 + indifference) / gain if gain > 0 else np.inf
+    start, n = options.start, len(options.start) - 1
+    chosen, positions = np.empty(n, dtype=np.int64), np.arange(len(options.strategies))
     for i in range(n):
         chosen[i] = best_of(
-            positions, start[i], start[i + 1] - 1, strategies, utility, success, attacked_above, benefit, loss,
-            no_attack, indifference,
-        )  # fmt: skip
+            options, positions, start[i], start[i + 1] - 1, attacked_above, benefit, loss, no_attack, indifference
+        )
     return chosen

@@ -176,6 +176,7 @@ def distinct_people(population: Population) -> RowSets | None:
     return population.row_sets if isinstance(population, PeopleOfRows) else None
 
 
+@numba.njit(cache=True)
 def smallest_groups(start: Integers, believed: Counts, true: Counts) -> Positions:
     """Return the entry of each set whose group is believed to be the smallest, of equals that of the smallest in truth.
 
@@ -185,10 +186,17 @@ def smallest_groups(start: Integers, believed: Counts, true: Counts) -> Position
         Where the entries of each set begin.
     believed, true : ndarray, shape (n_entries,)
     """
-    found: Positions = _first_least(start, believed, true)
-    return found
+    least = np.empty(len(start) - 1, dtype=np.intp)
+    for row_set in range(len(least)):
+        best = start[row_set]
+        for entry in range(best + 1, start[row_set + 1]):
+            if believed[entry] < believed[best] or (believed[entry] == believed[best] and true[entry] < true[best]):
+                best = entry
+        least[row_set] = best
+    return least
 
 
+@numba.njit(cache=True)
 def best_entries(
     start: Integers, attacks: NDArray[np.bool_], believed: Floats, true: Floats, payoff: Floats
 ) -> Positions:
@@ -207,7 +215,21 @@ def best_entries(
     payoff : ndarray of float64, shape (n_entries,)
         The adversary's.
     """
-    found: Positions = _first_best(start, attacks, believed, true, payoff)
+    found = np.empty(len(start) - 1, dtype=np.intp)
+    for row_set in range(len(found)):
+        best = start[row_set]
+        for entry in range(best + 1, start[row_set + 1]):
+            if attacks[entry] != attacks[best]:
+                better = attacks[entry]
+            elif believed[entry] != believed[best]:
+                better = believed[entry] > believed[best]
+            elif true[entry] != true[best]:
+                better = true[entry] > true[best]
+            else:
+                better = payoff[entry] > payoff[best]
+            if better:
+                best = entry
+        found[row_set] = best
     return found
 
 
@@ -260,37 +282,3 @@ def _in_classes(
                 last[here] = row_set
                 counts[here] += people[row_set]
     return counts
-
-
-@numba.njit(cache=True)
-def _first_least(start: Integers, first: Counts, second: Counts) -> Positions:
-    least = np.empty(len(start) - 1, dtype=np.intp)
-    for row_set in range(len(least)):
-        best = start[row_set]
-        for entry in range(best + 1, start[row_set + 1]):
-            if first[entry] < first[best] or (first[entry] == first[best] and second[entry] < second[best]):
-                best = entry
-        least[row_set] = best
-    return least
-
-
-@numba.njit(cache=True)
-def _first_best(
-    start: Integers, attacks: NDArray[np.bool_], believed: Floats, true: Floats, payoff: Floats
-) -> Positions:
-    found = np.empty(len(start) - 1, dtype=np.intp)
-    for row_set in range(len(found)):
-        best = start[row_set]
-        for entry in range(best + 1, start[row_set + 1]):
-            if attacks[entry] != attacks[best]:
-                better = attacks[entry]
-            elif believed[entry] != believed[best]:
-                better = believed[entry] > believed[best]
-            elif true[entry] != true[best]:
-                better = true[entry] > true[best]
-            else:
-                better = payoff[entry] > payoff[best]
-            if better:
-                best = entry
-        found[row_set] = best
-    return found

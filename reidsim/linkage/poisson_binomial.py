@@ -172,8 +172,10 @@ def _log_around_mean(chance: Floats, each: NDArray[np.int64], frequency: Floats)
             raised *= -step
             total += power.sum() * raised / term
     others, of_others = chance[~by_series], each[~by_series]
+    # Attempts share few chances, such as one over the size of a group.
+    distinct, which = np.unique(others, return_inverse=True)
     for place, (angle, at) in enumerate(zip(frequency.tolist(), step.tolist(), strict=True) if len(others) else ()):
-        total[place] += (of_others * (np.log1p(others * at) - 1j * angle * others)).sum()
+        total[place] += (of_others * (np.log1p(distinct * at) - 1j * angle * distinct)[which]).sum()
     return total
 
 

@@ -18,6 +18,11 @@ class RiskModel(Protocol):
         ...
 
 
+def chance_of_guess(group_sizes: Counts) -> NDArray[np.float64]:
+    """Return the probability that a uniform guess names the right person, 0 in a group that holds nobody."""
+    return np.where(group_sizes > 0, 1.0 / np.maximum(group_sizes, 1), 0.0)
+
+
 class UniformGuess:
     """The attacker picks one member of the group at random: 1 / group size (Wan et al. 2015, Eq. 4).
 

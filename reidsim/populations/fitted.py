@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -108,9 +109,7 @@ def fitted_population(
     tables = [(margin, _read(margin, folder)) for margin in recipe.margin]
     known, counts = _start(recipe, start, folder)
     domain = _domain(known, tables)
-    cells = int(np.prod([float(size) for size in domain.shape]))
-    if cells > _MOST_CELLS:
-        raise InputError("too many cells to fit", found=cells, expected=f"at most {_MOST_CELLS:,}")
+    _require_few(domain)
     # Attributes that only margins have are independent of the others in the table to start from.
     added = (1,) * (len(domain.attributes) - counts.ndim)
     table = np.broadcast_to(counts.reshape(*counts.shape, *added), domain.shape)
@@ -140,6 +139,12 @@ def fitted_population(
     return Population.from_dense(domain, drawn, name=name, source=source)
 
 
+def _require_few(domain: Domain, where: str | None = None, hint: str | None = None) -> None:
+    cells, expected = prod(domain.shape), f"at most {_MOST_CELLS:,}"
+    if cells > _MOST_CELLS:
+        raise InputError("too many cells to fit", where=where, found=cells, expected=expected, hint=hint)
+
+
 def _read(table: CountTable, folder: Path) -> pd.DataFrame:
     path = data_file(table.file, folder, "populations")
     frame = read_table(path, comment="#")
@@ -161,13 +166,7 @@ def _start(recipe: FittedRecipe, start: Population | None, folder: Path) -> tupl
         raise InputError("the population to start from is missing", where="start.population")
     if recipe.start.attributes:
         start = start.marginal(recipe.start.attributes)
-    if np.prod([float(size) for size in start.domain.shape]) > _MOST_CELLS:
-        raise InputError(
-            "too many cells to fit",
-            where="start",
-            expected=f"at most {_MOST_CELLS:,}",
-            hint="choose some of the attributes: start.attributes",
-        )
+    _require_few(start.domain, where="start", hint="choose some of the attributes: start.attributes")
     counts = np.zeros(start.domain.shape)
     counts[tuple(start.cells.T)] = start.counts
     return start.domain.attributes, counts

@@ -13,9 +13,8 @@ from reidsim.errors import InputError, not_among, require_among
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.recipe import RecipeHead, Share
 from reidsim.populations.resources import ANYONE, ExternalResource, draw_people, draw_resource
-from reidsim.populations.value_groups import number_range
+from reidsim.populations.value_groups import number_range, within
 from reidsim.validation import Section
-from reidsim.wording import whole_number
 
 
 class CoverageByGroup(Section):
@@ -40,7 +39,7 @@ class CoverageByGroup(Section):
             bounds = None if key in place else number_range(key)
             if key not in place and bounds is None:
                 raise not_among(f"not a value of {self.by!r}", key, categories, where="coverage.shares")
-            positions = [place[key]] if bounds is None else [place[c] for c in categories if _is_within(c, bounds)]
+            positions = [place[key]] if bounds is None else [place[c] for c in categories if within(c, bounds)]
             twice = [categories[position] for position in positions if not np.isnan(found[position])]
             if twice:
                 raise InputError("value with two shares", where="coverage.shares", found=twice[0], expected="one")
@@ -139,11 +138,6 @@ def chance_by_value(
             "share missing", where="coverage.shares", expected=f"one for {categories[int(lacking.argmax())]!r}"
         )
     return np.asarray(shares[codes])
-
-
-def _is_within(category: str, bounds: tuple[int, int | None]) -> bool:
-    number = whole_number(category)
-    return number is not None and number >= bounds[0] and (bounds[1] is None or number <= bounds[1])
 
 
 def _codes(world: Individuals, attribute: str, values: tuple[str, ...], where: str) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Literal, overload
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,11 +125,7 @@ class SocialMediaModel:
         """Attributes that can be learned about somebody; all others cannot."""
         return tuple(self.recipe.attributes)
 
-    @overload
-    def use(self, age: int | None = None) -> float: ...
-    @overload
-    def use(self, age: Ages) -> Floats: ...
-    def use(self, age: int | Ages | None = None) -> float | Floats:
+    def use(self, age: int | Ages | None = None) -> Floats:
         """Return the probability that a person uses the platform; 1 if the other figures already contain it.
 
         Parameters
@@ -139,7 +135,7 @@ class SocialMediaModel:
 
         Returns
         -------
-        float, or ndarray of float64 of the shape of `age`
+        ndarray of float64, of the shape of `age`
 
         Raises
         ------
@@ -147,14 +143,10 @@ class SocialMediaModel:
             If there is no figure for an age.
         """
         if self.recipe.use is None:
-            return 1.0 if age is None or isinstance(age, int) else np.ones(age.shape)
+            return np.ones(np.shape(0 if age is None else age))
         return self._probability(self.recipe.use, "use", age)
 
-    @overload
-    def learnable(self, attribute: str, age: int | None = None) -> float: ...
-    @overload
-    def learnable(self, attribute: str, age: Ages) -> Floats: ...
-    def learnable(self, attribute: str, age: int | Ages | None = None) -> float | Floats:
+    def learnable(self, attribute: str, age: int | Ages | None = None) -> Floats:
         """Return the probability that an attribute can be learned about a person.
 
         It is the probability that the person uses the platform times that of learning the attribute about a user. For
@@ -168,7 +160,7 @@ class SocialMediaModel:
 
         Returns
         -------
-        float, or ndarray of float64 of the shape of `age`
+        ndarray of float64, of the shape of `age`
 
         Raises
         ------
@@ -180,11 +172,11 @@ class SocialMediaModel:
             raise not_among("no such attribute", attribute, self.attributes, source=self.name)
         return self.use(age) * self._probability(figures, f"attributes.{attribute}", age)
 
-    def _probability(self, figures: FiguresByAge, where: str, age: int | Ages | None) -> float | Floats:
+    def _probability(self, figures: FiguresByAge, where: str, age: int | Ages | None) -> Floats:
         if age is None:
             if figures.overall is None:
                 raise InputError("no figure for people of all ages", source=self.name, where=where, expected="overall")
-            return figures.overall.probability
+            return np.asarray(figures.overall.probability)
         ages = np.asarray(age)
         everybody = figures.overall.probability if figures.overall is not None and not figures.by_age else np.nan
         found = np.full(ages.shape, everybody)
@@ -195,7 +187,7 @@ class SocialMediaModel:
             lacking = int(ages[np.isnan(found)].flat[0])
             groups = listed(figure.ages for figure in figures.by_age)
             raise InputError("no figure for an age", source=self.name, where=where, found=lacking, expected=groups)
-        return float(found) if ages.ndim == 0 else found
+        return found
 
 
 def load_social_media(recipe: str | Path) -> SocialMediaModel:

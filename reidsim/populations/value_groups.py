@@ -220,12 +220,10 @@ def positions_of(attribute: Attribute, member: str, where: str, *, also: str = "
             expected=f"one of {listed(attribute.categories)}{others}",
             hint=nearest(member, attribute.categories),
         )
-    first, last = bounds
-    return [
-        position
-        for position, value in enumerate(attribute.categories)
-        if value.isdecimal()
-        and (number := whole_number(value)) is not None
-        and first <= number
-        and (last is None or number <= last)
-    ]
+    return [place for place, value in enumerate(attribute.categories) if value.isdecimal() and within(value, bounds)]
+
+
+def within(value: str, bounds: tuple[int, int | None]) -> bool:
+    """Tell whether a value is a whole number of a range."""
+    number = whole_number(value)
+    return number is not None and number >= bounds[0] and (bounds[1] is None or number <= bounds[1])

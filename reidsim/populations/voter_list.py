@@ -65,6 +65,15 @@ class ProfileOverrides(Section):
     address: bool | None = Field(default=None, description="whether the list carries it")
     registered_share: Share | None = Field(default=None, description="probability that an adult is listed")
 
+    def applied_to(self, profile: VoterProfile) -> VoterProfile:
+        """Return a profile with these facts."""
+        changes = {fact: value for fact, value in self if value is not None}
+        if changes.get("birth") == "none":
+            changes["birth"] = None
+        # What is said here is no longer an assumption of the table.
+        kept = tuple(assumption for assumption in profile.assumptions if assumption.fact not in changes)
+        return replace(profile, assumptions=kept, **changes)
+
 
 class Coverage(Section):
     """Share of adults who are listed by group, in a CSV file, instead of one share for all."""
@@ -209,12 +218,7 @@ def adult_cells(
 def _profile(recipe: VoterListRecipe) -> VoterProfile:
     with locating(where="state"):
         profile = voter_profile(recipe.state)
-    changes = {fact: value for fact, value in recipe.overrides if value is not None}
-    if changes.get("birth") == "none":
-        changes["birth"] = None
-    # What the recipe says is no longer an assumption of the table.
-    kept = tuple(assumption for assumption in profile.assumptions if assumption.fact not in changes)
-    return replace(profile, assumptions=kept, **changes)
+    return recipe.overrides.applied_to(profile)
 
 
 def _whole_numbers(attribute: Attribute) -> NDArray[np.int64]:

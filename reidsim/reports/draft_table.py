@@ -33,8 +33,8 @@ def draft_table(draft: Draft, title: str) -> Table:
                 use if use == "quasi-identifier" else "left out",
             )
         hidden += max(0, len(profiles) - _SHOWN)
-    table.caption = f"{draft.records:,} records; {COLUMNS_FILE} says why"
+    table.caption = f"{draft.records:,} records; {COLUMNS_FILE} gives reasons"
     if hidden:
-        table.caption += f", and has {hidden:,} more columns"
+        table.caption += f" and {hidden:,} more columns"
     table.caption_justify = "left"
     return table

@@ -86,12 +86,12 @@ def _boxes(boxes: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> 
 
 def _guarantee(guarantee: pd.DataFrame, title: str, _: Mapping[str, Measure]) -> Iterator[Table]:
     columns = ("policy", "safe records", "parameter", "believed", "breaking", "error")
-    caption = "first value at which a record taken for safe is worth an attack"
+    caption = "first value at which attacking a record believed safe pays"
     rows = [
         [row["policy"], _share(row["share_safe"]), row["parameter"], *(_number(row[column]) for column in columns[3:])]
         for row in guarantee.to_dict("records")
     ]
-    yield titled_table(f"{title}: errors that break a promise", columns, caption, ("parameter",), rows)
+    yield titled_table(f"{title}: errors that break the guarantee", columns, caption, ("parameter",), rows)
 
 
 def bound_in_words(bound: Mapping[Hashable, Any]) -> str:

@@ -173,7 +173,7 @@ def _robust(tables: Mapping[str, pd.DataFrame], unit: str, name: Callable[[str],
     mean, worst, regret = table["mean_payoff"], table["worst_payoff"], table["largest_regret"]
     return (
         f"Over {int(table['points'].iloc[0]):,} points of uncertain values {name(str(mean.idxmax()))} pays most on "
-        f"average, {mean.max():,.2f} per {unit}. {name(str(worst.idxmax()))} pays most where values are worst, "
+        f"average, {mean.max():,.2f} per {unit}. {name(str(worst.idxmax()))} has the best worst case, "
         f"{worst.max():,.2f}; {name(str(regret.idxmin()))} is never more than {regret.min():,.2f} below the best."
     )
 
@@ -198,7 +198,7 @@ def _breaking(tables: Mapping[str, pd.DataFrame], name: Callable[[str], str]) ->
         return ""
     row = rows[0]
     return (
-        f"What {name(str(row['policy']))} promises breaks first where {row['parameter']} is {row['breaking']:,.4g} "
+        f"The guarantee of {name(str(row['policy']))} fails first where {row['parameter']} is {row['breaking']:,.4g} "
         f"instead of {row['believed']:,.4g}."
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -83,7 +83,7 @@ def sequential_rules(agents: AgentsSection) -> dict[str, float]:
     }
 
 
-def outlays_of(adversary: Adversary) -> dict[str, float | bool]:
+def outlays_of(adversary: Adversary) -> dict[str, Any]:
     """Return the fields of a profile that say what attacks of a sequential planner cost; none of other planners."""
     if isinstance(adversary, ErringAdversary):
         return outlays_of(adversary.adversary)
@@ -105,12 +105,11 @@ def profile_of(
     section: WeightedSection,
     agents: AgentsSection,
     equip: Equip,
-    truth: tuple[EconomicsSection, Adversary],
-    belief: tuple[EconomicsSection, Adversary],
+    both: Iterable[tuple[EconomicsSection, Adversary]],
     prices: Mapping[str, float] = NOTHING_SOLD,
 ) -> AdversaryProfile:
     """Return the profile of an adversary, given its amounts and planner, true and believed, and what resources cost."""
-    true, believed = (_profile(name, section, agents, equip, prices, *each) for each in (truth, belief))
+    true, believed = (_profile(name, section, agents, equip, prices, *each) for each in both)
     return replace(true, believed=believed)
 
 

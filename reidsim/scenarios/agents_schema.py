@@ -70,7 +70,7 @@ class ParticipationSection(Section):
         default=1.0, description="standard deviation of the logarithm of harm"
     )
     expected_risk: Share = Field(default=0.0, description="initially expected probability of re-identification")
-    learning_rate: Share = Field(default=0.2, description="weight of the latest round in what they expect")
+    learning_rate: Share = Field(default=0.2, description="weight of the latest round in expectations")
     hears: Share = Field(default=1.0, description="probability of hearing of a round's re-identifications")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,7 +107,7 @@ def _profile(
     equip = _Equip(section, record_game_of(world.truth), record_game_of(world.belief), (drawn[0], drawn[1]))
     check_accuracy(section, equip(frozenset(), 1.0).adversary, where)
     planners = (equip(frozenset(), 1.0, believed=believed).adversary for believed in (False, True))
-    return profile_of(name, section, agents, equip, *zip(both, planners, strict=True))
+    return profile_of(name, section, agents, equip, zip(both, planners, strict=True))
 
 
 def _study_against(study: Study[Any], agents: AgentsSection, section: WeightedSection) -> Study[Any]:
@@ -127,4 +127,4 @@ def _study_against(study: Study[Any], agents: AgentsSection, section: WeightedSe
             "cost": None if section.cost is not None or beliefs.cost is None else beliefs.cost + fine,
         }
         update["beliefs"] = beliefs.model_copy(update=believed)
-    return study.with_loaded(replace(study.loaded, scenario=scenario.model_copy(update=update)))
+    return study.with_loaded(study.loaded.with_sections(**update))

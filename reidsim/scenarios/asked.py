@@ -29,14 +29,14 @@ def adversaries(run: Stored, planned: Callable[[Stored, Mapping[str, Any]], Iter
     several = section(spelled_out(run.content), "adversaries")
     each_comes = section(run.content, "agents").get("together") == "all"
     if several and each_comes:
-        yield ("Several adversaries come, each independently of the others.",)
+        yield ("Several adversaries may come, independently of each other.",)
     elif several:
         yield ("A record meets one of several adversaries; payoffs, attacks and risk are expectations over them.",)
     for name in several:
         adversary = section(several, name)
         weight = number_text(adversary.get("weight"))
         if each_comes:
-            yield ("With probability ", weight, ", ", Code(str(name)), " is there.")
+            yield ("With probability ", weight, ", ", Code(str(name)), " comes.")
         else:
             yield ("With probability ", weight, " it is ", Code(str(name)), ".")
         yield from planned(run, adversary)
@@ -54,13 +54,13 @@ def plan(run: Stored, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
         yield (
             "The adversary may buy access to the registry ",
             Code(registry),
-            f" for {number_text(sequential.get('access_cost', 0))} and then act against one candidate after the other. "
-            f"A hit gains {gain}, an exploit costs {cost}, a detected one {number_text(sequential.get('penalty', 0))}. "
-            "It goes on as long as that pays.",
+            f" for {number_text(sequential.get('access_cost', 0))} and then exploit one candidate after the other "
+            f"while that pays. Success gains {gain}, an exploit costs {cost}, "
+            f"a detected one {number_text(sequential.get('penalty', 0))}.",
         )
     else:
         yield (
-            f"The adversary attacks a record once or not at all, by naming one of the people who fit. Success gains "
+            f"The adversary attacks a record at most once, by naming one of the people who fit. Success gains "
             f"{gain}, an attempt costs {cost}. It attacks if the expected gain exceeds the cost.",
         )
     yield from knowledge(adversary)
@@ -76,14 +76,14 @@ def _equipment(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
     if "budget" in adversary:
         yield (f"It spends at most {number_text(adversary['budget'])} a round.",)
     if "accuracy" in adversary:
-        yield (f"Of what its resources say, {adversary['accuracy']:.0%} is right.",)
+        yield (f"Of the entries in its resources, {adversary['accuracy']:.0%} are right.",)
 
 
 def knowledge(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
     """Yield what an adversary knows of people, if a recipe tells."""
     known = adversary.get("knowledge")
     if isinstance(known, str):
-        yield ("It knows of people only what the recipe ", Code(known), " tells.")
+        yield ("It knows about people only what the recipe ", Code(known), " reveals.")
 
 
 def gain_and_cost(run: Stored, adversary: Mapping[str, Any]) -> tuple[str, str]:
@@ -105,8 +105,8 @@ def by_generalization(run: Stored, defender: str) -> Iterator[Sentence]:
     """Yield what a shared record brings whoever shares it, and costs; less the more it is generalized."""
     economics = section(run.content, "economics")
     yield (
-        f"A record shared as it is brings the {defender} {number_text(economics.get('benefit'))}, less the more it is "
-        f"generalized. A re-identified record costs {number_text(economics.get('loss'))}.",
+        f"A record shared unchanged brings the {defender} {number_text(economics.get('benefit'))}, a generalized one "
+        f"less. A re-identified record costs {number_text(economics.get('loss'))}.",
     )
     yield from beliefs(run, defender)
 
@@ -116,12 +116,12 @@ def beliefs(run: Stored, defender: str) -> Iterator[Sentence]:
     believed = dict(section(run.content, "beliefs"))
     if believed.pop("lists", "members") == "coverage":
         yield (
-            f"The {defender} plans without knowing who is in the lists drawn from the people, by their coverage alone; "
-            "payoffs are the true ones.",
+            f"The {defender} knows only the coverage of the lists drawn from the people, not who is in them; payoffs "
+            "are true.",
         )
     if believed:
         held = ", ".join(f"{key} {plain(value)}" for key, value in believed.items())
-        yield (f"The {defender} plans with other beliefs ({held}); payoffs are the true ones.",)
+        yield (f"The {defender} plans with other beliefs ({held}); payoffs are true.",)
 
 
 def varied_keys(content: Mapping[str, Any]) -> list[str]:

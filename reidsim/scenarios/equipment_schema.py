@@ -35,7 +35,7 @@ class EquipmentSection(Section):
         default=None, description="with agents: money for purchases and attacks per round; no limit if not given"
     )
     accuracy: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=1.0, description="with agents: share of what its resources say that is right"
+        default=1.0, description="with agents: share of right entries in its resources"
     )
     expected_accuracy: Annotated[float, Field(gt=0, lt=1)] | None = Field(
         default=None,

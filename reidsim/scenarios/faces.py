@@ -1,12 +1,13 @@
-"""What a kind shows of itself: figures, values that the page in the browser changes, and words of `reidsim explain`."""
+"""What a kind shows of itself and can be asked for: figures, sliders, words of `reidsim explain`, points, files."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -20,6 +21,7 @@ from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import AmountPoints, AnalysisTables
 from reidsim.tables import read_table
+from reidsim.validation import read_toml
 from reidsim.wording import Code, Sentence
 
 if TYPE_CHECKING:
@@ -110,14 +112,18 @@ class Faces:
 
     Attributes
     ----------
-    captions : mapping of str to str
-        What its own figures and tables show, by their names; see `reidsim.reports.page.captions`.
     drawn_by : str
         The module whose functions `run_figures` and `sweep_figures`, if it has them, draw what is its own; or none.
     """
 
-    captions: Mapping[str, str] = MappingProxyType({})
     drawn_by: str = ""
+
+    @cached_property
+    def captions(self) -> Mapping[str, str]:
+        """What its own figures and tables show, by their names, as the file ``captions.toml`` beside it says."""
+        file = getattr(sys.modules[type(self).__module__], "__file__", None)
+        path = None if file is None else Path(file).with_name("captions.toml")
+        return {} if path is None or not path.is_file() else read_toml(path)
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
         """Yield what a run was asked, in sentences of its report: against whom, and at what prices, where it says."""

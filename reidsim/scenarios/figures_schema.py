@@ -34,7 +34,7 @@ class FileAttackSection(Section):
 
     budget: Count | None = Field(default=None, description="most exploits; no limit if not given")
     draws: Annotated[int, Field(ge=2)] = Field(
-        default=1000, description="draws of who is where, to value the plan within the budget"
+        default=1000, description="random draws that value the plan within the budget"
     )
 
 
@@ -59,7 +59,7 @@ class SequentialFiguresSection(Section):
 
 
 class FiguresSection(Section):
-    """What a run computes and draws besides the policies."""
+    """Further tables and figures of a run."""
 
     strategies: dict[str, str] | None = Field(
         default=None,

@@ -196,6 +196,7 @@ class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
         InputError
             If a policy cannot be played.
         """
+        self.require_playable(study, draw)
         world, outcomes = study.world(draw), {}
         names = self.policies_of(study.scenario) if policies is None else tuple(policies)
         for number, name in enumerate(names):
@@ -207,6 +208,9 @@ class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
             found = self.outcome(study, world, defender, choice)
             outcomes[name] = PolicyOutcome(found, choice, time.perf_counter() - begun)
         return outcomes
+
+    def require_playable(self, study: Any, draw: int) -> None:
+        """Check that a study's policies can be played in a draw; an `InputError` if one cannot."""
 
     def outcome(self, study: Any, world: World, defender: Defender, choice: Choice) -> Equilibrium:
         """Return what comes of a choice in the true game."""

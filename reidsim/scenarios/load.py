@@ -1,4 +1,4 @@
-"""From a scenario's name or file, and overrides, to a validated scenario."""
+"""From a scenario's name or file, and overrides, to a validated scenario, and the parts of one's own that it names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from reidsim.bundled import BUNDLED, resolve
 from reidsim.errors import InputError, locating
@@ -140,6 +140,10 @@ class LoadedScenario(Generic[S_co]):
     def folder(self) -> Path:
         """Where relative paths of the scenario start."""
         return self.path.parent
+
+    def with_sections(self, **sections: object) -> Self:
+        """Return the scenario with other sections, which are not validated; its content stays."""
+        return replace(self, scenario=self.scenario.model_copy(update=sections))
 
     def with_content(self, content: dict[str, Any]) -> LoadedScenario[S_co]:
         """Return the scenario of the same kind with other content, validated; what was given in memory stays.
@@ -330,13 +334,10 @@ def own_parts_of(scenario: ScenarioHead) -> tuple[OwnPart, ...]:
     game = str(getattr(scenario, "game", kind.name))
     if not is_of_package(game):
         found[game] = OwnPart("kinds", game, "game")
-    adversary = getattr(scenario, "adversary", None)
-    planners = {"adversary.planner": getattr(adversary, "planner", None)}
-    several = getattr(scenario, "adversaries", {})
-    planners |= {f"adversaries.{name}.planner": section.planner for name, section in several.items()}
-    for where, planner in planners.items():
-        if planner is not None and planner not in PLANNERS:
-            found.setdefault(planner, OwnPart("adversaries", planner, where))
+    adversary = {"adversary": scenario.adversary} if hasattr(scenario, "adversary") else {}
+    for where, section in {**adversary, **scenario.every_adversary}.items():
+        if getattr(section, "planner", PLANNERS[0]) not in PLANNERS:
+            found.setdefault(section.planner, OwnPart("adversaries", section.planner, f"{where}.planner"))
     for policy in kind.policies_of(scenario) if kind.decides else ():
         if policy not in kind.policies:
             found.setdefault(policy, OwnPart("policies", policy, f"{kind.decider}.policies"))

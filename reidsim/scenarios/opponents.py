@@ -1,4 +1,4 @@
-"""Every adversary that can play in a scenario, with the scenario's amounts, and why the others cannot."""
+"""Every adversary that can play in a scenario, with its amounts, why the others cannot, and types that records meet."""
 
 from __future__ import annotations
 
@@ -273,10 +273,10 @@ def _parts(each: AdversaryType, together: Together) -> list[AdversaryType]:
     random = each.adversary
     if not isinstance(random, RandomAttacks):
         return [each]
-    always = AlwaysAttacks(random.gain, random.cost, random.risk)
+    always = AlwaysAttacks(random.gain, random.cost)
     attacks = replace(each, name=f"{each.name} attacks", weight=each.weight * random.rate, adversary=always)
     if together != "one-of":
         return [attacks]
-    never = NeverAttacks(random.gain, random.cost, random.risk)
+    never = NeverAttacks(random.gain, random.cost)
     stays = replace(each, name=f"{each.name} does not", weight=each.weight * (1.0 - random.rate), adversary=never)
     return [attacks, stays]

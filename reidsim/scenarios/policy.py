@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
-from pydantic import PlainValidator, WithJsonSchema
+from pydantic import Field, PlainValidator, WithJsonSchema
 
 from reidsim.errors import InputError, listed
 from reidsim.scenarios.amounts import Count
@@ -39,6 +39,7 @@ AnonymityK = Annotated[
     # Of a union the error would say of which part.
     PlainValidator(_checked_k),
     WithJsonSchema({"anyOf": [_K_SCHEMA, {"type": "array", "items": _K_SCHEMA, "minItems": 1}]}),
+    Field(description="of policy `k-anonymity`; a list makes several, such as `k-anonymity-5`"),
 ]
 
 

@@ -69,8 +69,7 @@ class PublisherScenario(ScenarioHead):
     @model_validator(mode="after")
     def _looks_rows_up(self) -> PublisherScenario:
         """Refuse what a kind of one's own does not do; one that does has a method of this name."""
-        several = {f"adversaries.{name}": section for name, section in self.adversaries.items()}
-        for where, section in {"adversary": self.adversary, **several}.items():
+        for where, section in {"adversary": self.adversary, **self.every_adversary}.items():
             if section.looks_up:
                 raise InputError(
                     "persons are looked up in tables alone", where=f"{where}.direction", found=section.direction,

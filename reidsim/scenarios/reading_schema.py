@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import Annotated, Literal
+from functools import cache
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -13,6 +14,16 @@ from reidsim.releases.calendar import DayOrder, age_on, has_short_year, read_day
 from reidsim.validation import Section
 
 _WHOLE = re.compile(r"([+-]?\d+)[.,]0+")
+# Signs between groups of three digits; the last two are spaces at which no line breaks.
+Thousands = Literal[",", ".", "'", " ", "\u00a0", "\u202f"]
+THOUSANDS: tuple[Thousands, ...] = get_args(Thousands)
+
+
+@cache
+def grouped_number(sign: Thousands) -> re.Pattern[str]:
+    """Return the pattern of numbers whose digits stand in groups of three, or are three at most."""
+    marks = ".,".replace(sign, "")
+    return re.compile(rf"[+-]?([1-9]\d{{0,2}}({re.escape(sign)}\d{{3}})+|\d{{1,3}})([{marks}]\d+)?")
 
 
 class Reading(Section):
@@ -36,11 +47,16 @@ class TextReading(Reading):
 
 
 class NumberReading(Reading):
-    """Numbers and codes written with decimals."""
+    """Numbers and codes written with decimals, or in groups of three digits."""
 
     type: Literal["number"] = Field(description="`1.0` is read as `1`; other values unchanged")
+    thousands: Thousands | None = Field(
+        default=None, description='sign between groups of three digits; with `","`, `1,012` is read as `1012`'
+    )
 
     def _label(self, value: str) -> str:
+        if self.thousands is not None and grouped_number(self.thousands).fullmatch(value):
+            value = value.replace(self.thousands, "")
         found = _WHOLE.fullmatch(value)
         return value if found is None else found[1]
 

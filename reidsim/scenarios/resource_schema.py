@@ -16,7 +16,12 @@ from reidsim.validation import Section
 
 ListKind = Literal["voter-list", "genealogy", "social-media", "broker-file", "file"]
 # One correlation for all pairs of lists, or by pairs of names.
-Together = Share | dict[str, dict[str, Annotated[float, Field(gt=-1, lt=1)]]]
+Together = Annotated[
+    Share | dict[str, dict[str, Annotated[float, Field(gt=-1, lt=1)]]],
+    Field(
+        description="correlation of list memberships (Gaussian copula): one for all, or list = { list = correlation }"
+    ),
+]
 
 # Keys that only lists of a kind have.
 _OF_LISTS = ("recipe", "states", "among", "missing", "errors", "person")
@@ -94,7 +99,7 @@ class ListBeliefsSection(BeliefsSection):
 
     lists: Literal["members", "coverage"] = Field(
         default="members",
-        description="what planning knows of lists: who is in each, or only its coverage",
+        description="what the plan knows of lists: who is in each, or only its coverage",
     )
 
     def check_lists(self, drawn: Collection[str]) -> None:

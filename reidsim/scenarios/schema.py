@@ -90,6 +90,12 @@ class ScenarioHead(Section):
         """Return an error that names ``[adversary]``, if it says what is wrong."""
         return as_written(error, data)
 
+    @property
+    def every_adversary(self) -> Mapping[str, Any]:
+        """The sections of all adversaries, by key path; none where nobody attacks."""
+        several = {f"adversaries.{name}": section for name, section in getattr(self, "adversaries", {}).items()}
+        return several or ({"adversary": self.adversary} if hasattr(self, "adversary") else {})
+
     @model_validator(mode="after")
     def _points_are_told_once(self) -> ScenarioHead:
         check_design(self.sweep, self.uncertainty, self.replications)

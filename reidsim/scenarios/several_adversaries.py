@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from reidsim.errors import InputError
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.design_schema import Discrete, UncertaintySection
-from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 
 if TYPE_CHECKING:

@@ -95,8 +95,11 @@ class Study(ABC, Generic[S]):
         InputError
             If the kind does not know such an adversary.
         """
-        scenario = self.scenario.model_copy(update={"adversary": section})
-        return replace(self, loaded=replace(self.loaded, scenario=scenario))
+        return self.with_sections(adversary=section)
+
+    def with_sections(self, **sections: object) -> Self:
+        """Return the study of a scenario with other sections, on the same data."""
+        return replace(self, loaded=self.loaded.with_sections(**sections))
 
 
 @dataclass(frozen=True, eq=False)

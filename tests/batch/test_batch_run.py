@@ -15,7 +15,7 @@ import pytest
 from child_signals import has_content, once, processes_with, stopped
 
 import reidsim
-from reidsim.engine.batch import read_runs, run_points
+from reidsim.engine.batch import point_tables, read_runs
 from reidsim.engine.batch.batch_run import run_batch_loaded
 from reidsim.engine.batch.design import at_point, design_of, sweep_points
 from reidsim.engine.batch.executors.processes import ProcessExecutor
@@ -383,7 +383,7 @@ def test_points_of_a_sweep_keep_their_order_and_types(town):
 def test_points_can_be_given(town, tmp_path):
     loaded = load_scenario(town)
     points = pd.DataFrame({"economics.loss": [10.5, 60.0], "adversary.risk": ["prosecutor", "journalist"]})
-    runs = run_points(loaded, points, folder=tmp_path / "kept")
+    runs = point_tables(loaded, points, folder=tmp_path / "kept")["runs"]
     assert runs["adversary.risk"].tolist() == ["prosecutor"] * 2 + ["journalist"] * 2
     for point in range(2):
         alone = run_once(at_point(loaded, points.iloc[point].to_dict())).runs
@@ -391,7 +391,7 @@ def test_points_can_be_given(town, tmp_path):
         columns = [column for column in alone.columns if column != "point"]
         pd.testing.assert_frame_equal(rows[columns], alone[columns])
     steps = []
-    again = run_points(loaded, points, folder=tmp_path / "kept", progress=lambda *step: steps.append(step))
+    again = point_tables(loaded, points, folder=tmp_path / "kept", progress=lambda *step: steps.append(step))["runs"]
     pd.testing.assert_frame_equal(again, runs)
     assert steps == [("running", 2, 2)]
 

@@ -13,7 +13,7 @@ from tiers import cases
 
 import reidsim
 from reidsim.bundled import bundled_folder, bundled_names
-from reidsim.engine.batch import run_points
+from reidsim.engine.batch import point_tables
 from reidsim.engine.batch.batch_run import run_batch_loaded
 from reidsim.engine.batch.data_files import data_files
 from reidsim.engine.batch.design import Design, at_point, design_of
@@ -190,16 +190,16 @@ def test_a_file_that_changes_while_a_batch_runs_is_told(work):
 
 
 def test_kept_runs_of_a_stress_test_are_of_the_same_data(work):
-    """The folder of `run_points` has no manifest; other data are other runs."""
+    """The folder of `point_tables` has no manifest; other data are other runs."""
     loaded = load_scenario("town.toml")
     points = pd.DataFrame({"economics.loss": [10.0, 60.0]})
-    first = run_points(loaded, points, folder=work / "kept")
+    first = point_tables(loaded, points, folder=work / "kept")["runs"]
     same = Refusing()
-    pd.testing.assert_frame_equal(run_points(loaded, points, folder=work / "kept", executor=same), first)
+    pd.testing.assert_frame_equal(point_tables(loaded, points, folder=work / "kept", executor=same)["runs"], first)
     lines = Path("patients.csv").read_text(encoding="utf-8").splitlines()
     Path("patients.csv").write_text("\n".join([*lines, lines[-1]]) + "\n", encoding="utf-8")
-    other = run_points(loaded, points, folder=work / "kept", executor=SerialExecutor())
-    pd.testing.assert_frame_equal(other, run_points(loaded, points))
+    other = point_tables(loaded, points, folder=work / "kept", executor=SerialExecutor())["runs"]
+    pd.testing.assert_frame_equal(other, point_tables(loaded, points)["runs"])
     assert not other["publisher_payoff"].equals(first["publisher_payoff"])
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reidsim
-from reidsim.engine.batch import run_points
+from reidsim.engine.batch import point_tables
 from reidsim.engine.batch.design import Design, content_of_run, design_of, sweep_points
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.runner import tasks_of
@@ -189,7 +189,7 @@ def test_attributes_in_another_order_are_another_study(table):
     loaded = load_scenario(table, {"publisher.policies": ["basic", "record-level", "no-protection"]})
     tasks = tasks_of(loaded, Design(points), content_of_run(loaded))
     assert tasks[0].key != tasks[1].key
-    runs = run_points(loaded, points)
+    runs = point_tables(loaded, points)["runs"]
     assert runs["state"].tolist() == ["complete"] * 6, runs["error"].tolist()
     one, other = (runs[runs["point"] == point].reset_index(drop=True) for point in (0, 1))
     same = ["policy", "publisher_payoff", "adversary_payoff", "share_attacked"]

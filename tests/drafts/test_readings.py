@@ -79,6 +79,40 @@ def test_codes_that_a_program_wrote_with_decimals(values, labels):
 
 
 @pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        (["950", "1,012", "1,234,567", "-2,000"], ["950", "1012", "1234567", "-2000"]),
+        (["928,000", "1,012,000.50", "n/a"], ["928000", "1012000.50", ""]),
+        (["1.012", "12,5", "1.234.567,25"], ["1012", "12,5", "1234567,25"]),
+        (["12\u00a0000", "999"], ["12000", "999"]),
+        # Decimals, codes of one length, and numbers written in both ways.
+        (["3,250", "2,980"], None),
+        (["0,250", "1,250", "3"], None),
+        (["1,25", "1,250", "3"], None),
+        (["912 345 678", "911 222 333"], None),
+        (["1,012", "1200", "950"], None),
+    ],
+)
+def test_digits_in_groups_of_three(values, labels):
+    reading = found(values)
+    assert ("thousands" in reading.content) == (labels is not None)
+    if labels is not None:
+        assert [reading.label(value) for value in values] == labels
+        example = next(
+            value for value in pd.Series(values).value_counts().index if reading.content["thousands"] in value
+        )
+        assert reading.notes == (f"numbers such as {example!r} are read as {reading.label(example)}",)
+
+
+def test_amounts_in_groups_of_digits_are_numbers_in_their_order():
+    """Without, `1,012` would be less than 950."""
+    assert kind([f"{amount:,}" for amount in range(200, 4000, 7)], "income") == "whole number"
+    # Nines are missing if they are far beyond the others, which are thousands, not ones.
+    amounts = [f"{amount:,}" for amount in range(200, 4000, 7)]
+    assert [found([*amounts, nines]).label(nines) for nines in ("999", "9,999", "99,999")] == ["999", "", ""]
+
+
+@pytest.mark.parametrize(
     ("kind_", "name", "values"),
     [
         ("category", "roof", [2, 4, 5, 9] * 9),

@@ -121,7 +121,7 @@ def test_a_game_of_objects_is_shared_and_reported_too(patients):
 
 
 def test_what_a_table_shared_may_not_be_is_an_error(result, tmp_path):
-    with pytest.raises(reidsim.InputError, match="most people could be named by the column"):
+    with pytest.raises(reidsim.InputError, match="the column could identify most people"):
         result.share("no-attack", keep=["insurance_no"])
     with pytest.raises(reidsim.InputError, match="the highest risk of a record"):
         result.share("no-protection")

@@ -15,7 +15,7 @@ from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.contenders import Contenders
 from reidsim.games.memory import RememberingAdversary, RememberingLinker
-from reidsim.games.record_game import Constraint, PopulationLinker
+from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
 
 PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
 # A record in crowds of 40 to 100 people: what generalizing saves is less than what it costs.
@@ -105,6 +105,13 @@ def test_they_are_those_of_the_same_links_and_stakes():
 )
 def test_none_are_known_of_other_adversaries_and_where_no_attack_is_allowed(adversary, constraint):
     assert Contenders.of(replace(CROWD.game(), adversary=adversary), constraint) is None
+
+
+def test_without_records_none_are_listed():
+    game = CROWD.game()
+    nobody = RecordGame(game.space.of(slice(0)), game.linker, game.adversary, np.zeros(0), np.zeros(0))
+    contenders = Contenders.of(nobody, Constraint())
+    assert len(backward_induction(nobody, {"it": Constraint()}, contenders=contenders)["it"].strategies) == 0
 
 
 def test_where_nearly_all_may_win_none_are_listed():

@@ -821,8 +821,8 @@ def test_a_stress_test_names_the_policies_that_stand_uncertainty(tmp_path):
     manifest = json.loads((folder / "manifest.json").read_text())
     tell(folder, content=manifest["content"] | uncertain, failed_points={})
     text = answer_of(folder)
-    assert "Over 12 points of uncertain values basic pays most on average, 9.00 per record. robust-maximin pays" in text
-    assert "pays most where values are worst, 3.00; no-attack is never more than 0.50 below the best." in text
+    assert "Over 12 points of uncertain values basic pays most on average, 9.00 per record. robust-maximin has" in text
+    assert "has the best worst case, 3.00; no-attack is never more than 0.50 below the best." in text
     assert "values are uncertain: economics.loss (distribution uniform, low 1, high 9)" in text
     assert "reidsim stress study.toml" in text
 

@@ -148,10 +148,10 @@ def test_a_stress_test_says_what_withstands_what_matters_and_what_breaks():
          "breaking": [150.0, 3.0, float("nan")], "relative_error": [0.5, -0.25, float("nan")]}
     )  # fmt: skip
     compared = (
-        "Over 7 points of uncertain values a pays most on average, 5.00 per person. b pays most where values are "
-        "worst, 2.00; b is never more than 0.25 below the best."
+        "Over 7 points of uncertain values a pays most on average, 5.00 per person. b has the best worst case, "
+        "2.00; b is never more than 0.25 below the best."
     )
-    broken = "What b promises breaks first where cost is 3 instead of 4."
+    broken = "The guarantee of b fails first where cost is 3 instead of 4."
     tables = {"robustness": robustness, "sensitivity": sensitivity, "guarantee": guarantee}
     assert stress_verdict(tables, "person") == f"{compared} Payoffs depend most on cost. {broken}"
     tables["sensitivity"] = sensitivity.replace({"value": {0.6: 0.8}})

@@ -12,7 +12,6 @@ from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.many_points import record_points
 from reidsim.kinds.tables.outcomes import play
-from reidsim.kinds.tables.policies import policy_named
 from reidsim.scenarios.load import load_scenario
 
 SCENARIO = """
@@ -283,7 +282,7 @@ def test_points_of_amounts_are_planned_by_what_is_believed(town, changes):
     for policy in ("basic", "no-attack"):
         plan = points.plan(policy, study.scenario.economics)
         np.testing.assert_array_equal(plan.strategies, played[policy].equilibrium.strategies)
-    told = policy_named("basic").defender(study, 0).choose(study.truth).strategies
+    told = study.policy("basic").defender(study, 0).choose(study.truth).strategies
     assert not np.array_equal(played["basic"].equilibrium.strategies, told)
 
 

@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.groups import Knowledge
-from reidsim.adversaries.knowledge.sets import KnowledgeSets, enumerate_sets
+from reidsim.adversaries.knowledge.sets import enumerate_sets
 from reidsim.adversaries.response import Linkage, one_over
 from reidsim.errors import InputError
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import sizes_among
-from reidsim.linkage.risk import RiskModel, UniformGuess
+from reidsim.linkage.risk import chance_of_guess
 from reidsim.populations.domain import Codes, Domain
 from reidsim.populations.population import Population
+from reidsim.populations.sampling import UNKNOWN
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.masking import MaskingSpace
@@ -43,10 +44,6 @@ class KnowledgeLinker:
         Everybody who may be taken for a record's person: a population, or the released records.
     knowledge : Knowledge
         About the persons of the lattice's records.
-    risk : RiskModel, optional
-        Success probability from group sizes given what is known: 1 / group size, if not given.
-    sets : KnowledgeSets, optional
-        Of `knowledge`; all are listed, if not given.
     registered : ndarray of bool, shape (n_records,), optional
         Whose person really is one of the people; everybody's, if not given. The adversary does not know it: it takes
         one of those who match, if there are any, and with a person who is not one of them never succeeds.
@@ -71,8 +68,6 @@ class KnowledgeLinker:
         people: Population,
         knowledge: Knowledge,
         *,
-        risk: RiskModel | None = None,
-        sets: KnowledgeSets | None = None,
         registered: NDArray[np.bool_] | None = None,
         own: Codes | None = None,
         coverage: float = 1.0,
@@ -86,8 +81,7 @@ class KnowledgeLinker:
         self._lattice, self._people = lattice, people
         self._with_suppression = replace(lattice, hierarchies=tuple(map(suppressible, lattice.hierarchies)))
         self._sizes = sizes_among(people, self._with_suppression, holds_records=registered is None)
-        self._risk = risk or UniformGuess()
-        self._sets = enumerate_sets(knowledge) if sets is None else sets
+        self._sets = enumerate_sets(knowledge)
         self._kinds = knowledge.kind_of_person
         self._registered, self._own, self._coverage = registered, own, coverage
         self._known = np.zeros((self._sets.n_sets, len(knowledge.attributes)), dtype=np.bool_)
@@ -126,22 +120,16 @@ class KnowledgeLinker:
             weights = probability[kinds]
             if weights.any():
                 sizes = self._sizes.at(node, rows)
-                named = self._risk.success_probability(np.maximum(sizes, 1))
-                matching = (sizes > 0) & self._agrees(node, rows) if as_told else sizes > 0
-                success += weights * np.where(matching, named, 0.0)
+                named = chance_of_guess(sizes)
+                success += weights * (np.where(self._agrees(node, rows), named, 0.0) if as_told else named)
         return success
 
     def _agrees(self, node: int, rows: Rows | None) -> NDArray[np.bool_]:
         """Tell whether what is said of a record's person agrees with what is shared of it."""
         assert self._own is not None  # noqa: S101 # asked for only where it may not
         chosen = slice(None) if rows is None else rows
-        shared, said = self._lattice.codes[chosen], self._own[chosen]
-        agrees = np.ones(len(shared), dtype=np.bool_)
         levels = self._with_suppression.levels(node)
-        for position, (hierarchy, level) in enumerate(zip(self._with_suppression.hierarchies, levels, strict=True)):
-            groups = hierarchy.groups[level]
-            agrees &= groups[shared[:, position]] == groups[said[:, position]]
-        return agrees
+        return agreeing(self._with_suppression, levels, self._lattice.codes[chosen], self._own[chosen])
 
     def _nodes(self, strategy: int) -> Iterator[tuple[int, Floats]]:
         """Yield the strategies that a strategy is to the adversary, with the probability of each by kind of person."""
@@ -183,6 +171,15 @@ def masking_lattice(space: MaskingSpace, domain: Domain, codes: Codes) -> Genera
         levels = [[f"group {group}" for group in groups.tolist()] for groups in between]
         hierarchies.append(Hierarchy.from_labels(attribute, [*levels, [SUPPRESSED] * attribute.size]))
     return GeneralizationLattice(tuple(hierarchies), codes)
+
+
+def agreeing(lattice: GeneralizationLattice, levels: Sequence[int], shared: Codes, said: Codes) -> NDArray[np.bool_]:
+    """Tell which records, shared at some levels, agree with what is said of their person, -1 where nothing is, (n,)."""
+    agrees = np.ones(len(shared), dtype=np.bool_)
+    for position, (hierarchy, level) in enumerate(zip(lattice.hierarchies, levels, strict=True)):
+        groups, own = hierarchy.groups[level], said[:, position]
+        agrees &= (own == UNKNOWN) | (groups[own] == groups[shared[:, position]])
+    return agrees
 
 
 def suppressible(hierarchy: Hierarchy) -> Hierarchy:

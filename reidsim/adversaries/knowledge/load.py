@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -231,12 +231,7 @@ def _voter_profile(state: str, where: str) -> VoterProfile:
 
 def _changed(profile: VoterProfile, overrides: Mapping[str, ProfileOverrides]) -> VoterProfile:
     given = overrides.get(profile.state) or overrides.get(profile.abbreviation)
-    if given is None:
-        return profile
-    changes = {fact: value for fact, value in given if value is not None}
-    if changes.get("birth") == "none":
-        changes["birth"] = None
-    return replace(profile, **changes)
+    return profile if given is None else given.applied_to(profile)
 
 
 def _list_profile(profile: VoterProfile, section: VoterListsSource) -> SourceProfile:

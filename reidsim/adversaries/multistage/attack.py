@@ -13,6 +13,7 @@ from reidsim.adversaries.multistage.stages import Identify, Inference, InferSurn
 from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response
 from reidsim.errors import InputError, require_among, require_distinct
 from reidsim.linkage.number_checks import check_share
+from reidsim.linkage.risk import chance_of_guess
 from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.releases.strategy_space import Floats, Rows
 
@@ -187,7 +188,8 @@ class MultistageAttack:
         if isinstance(linkage, PlanLinkage) and linkage.plan_believed is not None:
             believed_by_plan, success_by_plan, prices = linkage.plan_believed, linkage.plan_success, linkage.prices
         else:
-            believed_by_plan, success_by_plan = _guesses(linkage.believed_group_sizes), _guesses(linkage.group_sizes)
+            believed_by_plan = chance_of_guess(linkage.believed_group_sizes)[None]
+            success_by_plan = chance_of_guess(linkage.group_sizes)[None]
             prices = np.zeros(1)
         plans = linkage.plans if isinstance(linkage, PlanLinkage) else ((),)
         assert success_by_plan is not None and prices is not None  # noqa: S101, PT018 # they come together
@@ -241,9 +243,3 @@ def two_stage_attack(
     ancestry = Ancestry(np.asarray(mutation_rates, dtype=np.float64), effective_population)
     stages = (InferSurname(loci, ancestry), Identify((*linked, "surname")))
     return MultistageAttack(stages, gain, cost, confidence_threshold)
-
-
-def _guesses(sizes: NDArray[np.generic]) -> Floats:
-    """Return 1 / size, 0 where nobody matches, shape (1, n)."""
-    people = np.asarray(sizes, dtype=np.float64)
-    return np.where(people > 0, 1.0 / np.maximum(people, 1.0), 0.0)[None]

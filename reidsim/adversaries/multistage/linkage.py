@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from reidsim.adversaries.multistage.stages import InferByLinkage, Inference, Inf
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.response import ListedCandidates, one_over
 from reidsim.errors import InputError
+from reidsim.linkage.risk import chance_of_guess
 from reidsim.linkage.row_groups import Common, OpenRowGroups, RowGroups
 from reidsim.linkage.surname_inference.inference import NO_SURNAME, InferredSurnames, SurnameInference, pack_bits
 from reidsim.linkage.surname_inference.leaders import SurnamesOfTargets
@@ -115,56 +116,49 @@ class MultistageLinker:
         plans.sort(key=lambda plan: (len(plan.stages), plan.stages))
         identify = self.attack.identify
         sizes = [self._matching(identify.resource, identify.on, released, plan.inferred, chosen) for plan in plans]
-        guess = [np.where(size > 0, 1.0 / np.maximum(size, 1), 0.0) for size in sizes]
-        if identify.resource in self.world.lists:
-            listed = self._listed(plans, sizes, guess, released, chosen)
-            return listed.as_believed() if self.world.is_guessed(identify.resource) else listed
+        guess = [chance_of_guess(size) for size in sizes]
+        listed = self.world.lists.get(identify.resource)
+        coverage = 1.0 if listed is None else listed.coverage
+        believed = [coverage * plan.confidence * share for plan, share in zip(plans, guess, strict=True)]
+        among = [self._among(plan, released, chosen) for plan in plans]
+        success = [
+            hoped
+            if listed is None and any(self.world.is_guessed(self.attack.inferences[i].resource) for i in plan.stages)
+            else np.where(there & (plan.confidence > 0), share, 0.0)
+            for plan, share, hoped, there in zip(plans, guess, believed, among, strict=True)
+        ]
         alone = np.maximum(sizes[0], 1)
-        registered = np.ones(n, dtype=np.bool_) if self.world.registered is None else self.world.registered[chosen]
-        believed = [plan.confidence * share for plan, share in zip(plans, guess, strict=True)]
-        return PlanLinkage(
+        linked = PlanLinkage(
             group_sizes=alone,
             believed_group_sizes=alone,
             plans=tuple(plan.stages for plan in plans),
             plan_believed=np.stack(believed),
-            plan_success=np.stack(
-                [
-                    hoped
-                    if any(self.world.is_guessed(self.attack.inferences[number].resource) for number in plan.stages)
-                    else np.where(plan.right & registered & (plan.confidence > 0), share, 0.0)
-                    for plan, share, hoped in zip(plans, guess, believed, strict=True)
-                ]
-            ),
-            prices=np.array([plan.price for plan in plans]),
-        )
-
-    def _listed(
-        self, plans: list[_Plan], sizes: list[Integers], guess: list[Floats], released: dict[str, int], rows: Rows
-    ) -> PlanLinkage:
-        """Return what each plan yields if it ends in a list that was drawn."""
-        identify = self.attack.identify
-        among = []
-        for plan in plans:
-            link = _link(identify.on, released, plan.inferred)
-            own = self.world.lists[identify.resource].row[rows] >= 0
-            for (name, level), values in zip(link, self._queries(link, plan.inferred, rows), strict=True):
-                said = self._released_as(name, level, self.world.resource(identify.resource).column(name))
-                own &= self.world.agrees(identify.resource, name, said, values, rows)
-            among.append(own)
-        coverage = self.world.lists[identify.resource].coverage
-        believed = [coverage * plan.confidence * share for plan, share in zip(plans, guess, strict=True)]
-        success = [np.where(o & (p.confidence > 0), s, 0.0) for o, p, s in zip(among, plans, guess, strict=True)]
-        return PlanLinkage(
-            group_sizes=one_over(success[0]),
-            believed_group_sizes=one_over(believed[0]),
-            plans=tuple(plan.stages for plan in plans),
-            plan_believed=np.stack(believed),
             plan_success=np.stack(success),
             prices=np.array([plan.price for plan in plans]),
+        )
+        if listed is None:
+            return linked
+        linked = replace(
+            linked,
+            group_sizes=one_over(success[0]),
+            believed_group_sizes=one_over(believed[0]),
             by_chance=True,
-            candidates=ListedCandidates(sizes[0], np.full(len(rows), coverage)),
+            candidates=ListedCandidates(sizes[0], np.full(n, coverage)),
             among=among[0],
         )
+        return linked.as_believed() if self.world.is_guessed(identify.resource) else linked
+
+    def _among(self, plan: _Plan, released: dict[str, int], rows: Rows) -> NDArray[np.bool_]:
+        """Tell which targets are one of the people that a plan ends with, shape (n,)."""
+        identify, world = self.attack.identify, self.world
+        if identify.resource not in world.lists:
+            return plan.right if world.registered is None else plan.right & world.registered[rows]
+        link = _link(identify.on, released, plan.inferred)
+        own = world.lists[identify.resource].row[rows] >= 0
+        for (name, level), values in zip(link, self._queries(link, plan.inferred, rows), strict=True):
+            said = self._released_as(name, level, world.resource(identify.resource).column(name))
+            own &= world.agrees(identify.resource, name, said, values, rows)
+        return own
 
     def _extended(
         self, plans: list[_Plan], number: int, stage: Inference, released: dict[str, int], rows: Rows

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.attempt import PlannedAttempt
 from reidsim.adversaries.multistage.attack import PlanLinkage, best_plan
-from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response, arrays_of, one_over
+from reidsim.adversaries.response import INDIFFERENCE, Linkage, ListedCandidates, Response, arrays_of, one_over
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, Plan, plan_known, plan_listed, plan_unknown
 from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, plan_unconfirmed
 from reidsim.errors import InputError
 from reidsim.populations.population import Counts
 from reidsim.releases.strategy_space import Rows
-
-# Of an attack in stages the same is computed for every plan, and then taken of one of them for each record.
-R = TypeVar("R", Response, PlannedAttempt)
 
 
 @dataclass(frozen=True)
@@ -72,35 +69,17 @@ class SequentialAdversary:
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`."""
-        return self._by_plan(linkage, SequentialAdversary._planned)
+        return self.weigh(linkage, rows).made()
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> PlannedAttempt:
         """Return what accessing the registry for each record is worth; see `Weighing`."""
-        return self._by_plan(linkage, SequentialAdversary._weighed)
-
-    def _by_plan(self, linkage: Linkage, each: Callable[[SequentialAdversary, Linkage], R]) -> R:
-        """Return what follows from a linkage: of an attack in stages, from the plan that pays most in one attempt."""
         if isinstance(linkage, PlanLinkage) and linkage.plan_believed is not None:
-            return self._of_best_plan(linkage, each)
+            return self._of_best_plan(linkage)
         if linkage.candidates is None and linkage.by_chance:
             known = linkage.believed_group_sizes is linkage.group_sizes
             believed = whole_candidates(linkage.believed_group_sizes)
             linkage = Linkage(believed if known else whole_candidates(linkage.group_sizes), believed)
-        return each(self, linkage)
-
-    def _planned(self, linkage: Linkage) -> Response:
-        hoped, plan = self._plans(linkage, everywhere=False)
-        return Response(
-            attacks=plan.accesses,
-            success=plan.reidentified,
-            believed_success=hoped.reidentified,
-            adversary_payoff=plan.true_payoff,
-            exploits=np.where(plan.accesses, plan.exploits, 0.0),
-            gain=self.attack.gain,
-        )
-
-    def _weighed(self, linkage: Linkage) -> PlannedAttempt:
-        hoped, plan = self._plans(linkage, everywhere=True)
+        hoped, plan = self._plans(linkage)
         return PlannedAttempt(
             success=plan.reidentified,
             believed_success=hoped.reidentified,
@@ -111,12 +90,12 @@ class SequentialAdversary:
             gain=self.attack.gain,
         )
 
-    def _plans(self, linkage: Linkage, *, everywhere: bool) -> tuple[Plan, Plan]:
-        """Return the plan on what is believed and what it is in truth, with access where it pays, or `everywhere`."""
+    def _plans(self, linkage: Linkage) -> tuple[Plan, Plan]:
+        """Return the plan on what is believed and what it is in truth, with access to the registry for every record."""
         if linkage.candidates is not None:
-            return self._listed(linkage, everywhere=everywhere)
+            return self._listed(linkage.candidates, linkage.among)
         sizes, believed = linkage.group_sizes, linkage.believed_group_sizes
-        accesses = np.ones(np.shape(sizes), dtype=np.bool_) if everywhere else None
+        accesses = np.ones(np.shape(sizes), dtype=np.bool_)
         if self.registry_size is not None:
             if linkage.match_probability is None:
                 raise InputError("a planner of unknown groups needs the share of people who match")
@@ -124,18 +103,15 @@ class SequentialAdversary:
             plan = plan_unknown(self.attack, sizes, belief, accesses=accesses)
             return plan, plan
         if self.signal is not None:
-            hoped = plan_unconfirmed(self.attack, self.signal, believed, accesses=accesses)
-            if believed is sizes:
-                return hoped, hoped
-            return hoped, plan_unconfirmed(self.attack, self.signal, sizes, accesses=hoped.accesses)
-        hoped = plan_known(self.attack, believed, accesses=accesses)
+            planned = partial(plan_unconfirmed, self.attack, self.signal, accesses=accesses)
+        else:
+            planned = partial(plan_known, self.attack, accesses=accesses)
+        hoped = planned(believed)
         # A group that turns out different is found on linking, so only the decision to access rests on belief.
-        return hoped, hoped if believed is sizes else plan_known(self.attack, sizes, accesses=hoped.accesses)
+        return hoped, hoped if believed is sizes else planned(sizes)
 
-    def _listed(self, linkage: Linkage, *, everywhere: bool) -> tuple[Plan, Plan]:
+    def _listed(self, candidates: ListedCandidates, among: NDArray[np.bool_] | None) -> tuple[Plan, Plan]:
         """Return the same for people of drawn lists, who are in them or not."""
-        candidates, among = linkage.candidates, linkage.among
-        assert candidates is not None  # noqa: S101 - as asked before
         if self.registry_size is not None or self.signal is not None:
             raise InputError("people of a drawn list are exploited by planners who know groups and see each success")
         hoped, found = _no_plan(len(candidates.sizes)), _no_plan(len(candidates.sizes))
@@ -144,15 +120,14 @@ class SequentialAdversary:
             here = candidates.coverage == coverage
             attack = replace(self.attack, prior=self.attack.prior * coverage)
             sizes = candidates.sizes[here]
-            accesses = np.ones(len(sizes), dtype=np.bool_) if everywhere else None
-            planned = plan_known(attack, sizes, accesses=accesses)
+            planned = plan_known(attack, sizes, accesses=np.ones(len(sizes), dtype=np.bool_))
             listed = planned if among is None else plan_listed(attack, sizes, among[here], planned)
             for item in fields(Plan):
                 getattr(hoped, item.name)[here] = getattr(planned, item.name)
                 getattr(found, item.name)[here] = getattr(listed, item.name)
         return hoped, found
 
-    def _of_best_plan(self, linkage: PlanLinkage, each: Callable[[SequentialAdversary, Linkage], R]) -> R:
+    def _of_best_plan(self, linkage: PlanLinkage) -> PlannedAttempt:
         """Return what follows in an attack in stages from the plan of each record that pays most in one attempt."""
         believed, success, prices = linkage.plan_believed, linkage.plan_success, linkage.prices
         assert believed is not None and success is not None and prices is not None  # noqa: S101, PT018 # they come together
@@ -160,8 +135,7 @@ class SequentialAdversary:
             raise InputError("a planner of unknown groups needs the share of people who match")
         plan = best_plan(self.attack.gain, believed, prices)
         by_plan = [
-            each(
-                replace(self, attack=replace(self.attack, link_cost=self.attack.link_cost + float(price))),
+            replace(self, attack=replace(self.attack, link_cost=self.attack.link_cost + float(price))).weigh(
                 Linkage(
                     whole_candidates(one_over(success[number])),
                     whole_candidates(one_over(believed[number])),
@@ -181,9 +155,8 @@ class SequentialAdversary:
 
 def _no_plan(n: int) -> Plan:
     """Return a plan to be filled in, shape (n,)."""
-    nowhere = [np.zeros(n, dtype=np.bool_) for _ in range(2)]
-    value, reidentified, exploits, payoff, worth = (np.zeros(n) for _ in range(5))
-    return Plan(value, nowhere[0], reidentified, exploits, payoff, worth, nowhere[1])
+    flags = ("accesses", "pays")
+    return Plan(**{item.name: np.zeros(n, np.bool_ if item.name in flags else np.float64) for item in fields(Plan)})
 
 
 def whole_candidates(sizes: Counts) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.rationality import logistic
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.errors import InputError
 
@@ -96,10 +97,7 @@ class SequentialAttack:
 
     def detection(self, exploits: int) -> NDArray[np.float64]:
         """Return the detection probability of each of the first exploits, shape (exploits,) (Eq. 4)."""
-        index = self.detection_intercept + self.detection_slope * np.arange(exploits)
-        # Written for each sign, as exp of a large positive number overflows.
-        decay = np.exp(-np.abs(index))
-        return np.asarray(np.where(index >= 0, 1.0, decay) / (1.0 + decay))
+        return logistic(self.detection_intercept + self.detection_slope * np.arange(exploits))
 
 
 def checked_group_sizes(group_sizes: NDArray[np.number]) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numba
@@ -100,7 +100,7 @@ def plan_known(
 
 
 def plan_listed(
-    attack: SequentialAttack, group_sizes: NDArray[np.number], among: NDArray[np.bool_], planned: Plan | None = None
+    attack: SequentialAttack, group_sizes: NDArray[np.number], among: NDArray[np.bool_], planned: Plan
 ) -> Plan:
     """Plan as `plan_known`, and tell what follows given who is in the registry, which the adversary does not know.
 
@@ -114,12 +114,11 @@ def plan_listed(
         Registry records that match, whole numbers of 0 or more.
     among : ndarray of bool, shape (n,)
         Whether the record's person is one of them.
-    planned : Plan, optional
-        What `plan_known` plans, if that was computed.
+    planned : Plan
+        What `plan_known` plans.
     """
     sizes = checked_group_sizes(group_sizes)
     values = _values(attack, int(sizes.max(initial=0)))
-    planned = plan_known(attack, sizes) if planned is None else planned
     links = planned.accesses & (value_after_access(attack, values, sizes) > 0)
     at = np.where(links & (sizes <= values.largest), sizes, 0)
     tries, missing = values.exploits_if_missing[at], values.value_if_missing[at]
@@ -129,14 +128,11 @@ def plan_listed(
         return np.where(among, if_among, if_not_among)
 
     linked = np.where(links, attack.discount * given(values.value[at], missing) - attack.link_cost, 0.0)
-    return Plan(
-        value=planned.value,
-        accesses=planned.accesses,
+    return replace(
+        planned,
         reidentified=np.where(among, tries / np.maximum(sizes, 1), 0.0),
         exploits=given(values.expected_exploits[at], tries),
         true_payoff=np.where(planned.accesses, attack.discount * linked - attack.access_cost, 0.0),
-        worth=planned.worth,
-        pays=planned.pays,
     )
 
 
@@ -179,11 +175,10 @@ def plan_baseline(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> 
     outlay = attack.detection(1)[0] * attack.penalty + attack.access_cost + attack.link_cost + attack.exploit_cost
     payoff = attack.gain * hit - outlay
     attacks = payoff > attack.indifference
-    nothing = np.zeros(sizes.shape)
     return Plan(
         value=np.maximum(payoff, 0.0),
         accesses=attacks,
-        reidentified=np.where(attacks, hit, nothing),
+        reidentified=np.where(attacks, hit, 0.0),
         exploits=attacks.astype(np.float64),
         true_payoff=np.maximum(payoff, 0.0),
         worth=payoff,

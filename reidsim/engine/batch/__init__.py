@@ -7,6 +7,6 @@ what ended, and tables and statistics are put together from it.
 from reidsim.engine.batch.design import Design, design_of, is_batch
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.folder import read_runs
-from reidsim.engine.batch.runner import run_points
+from reidsim.engine.batch.runner import point_tables
 
-__all__ = ["Design", "Executor", "design_of", "is_batch", "read_runs", "run_points"]
+__all__ = ["Design", "Executor", "design_of", "is_batch", "point_tables", "read_runs"]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
 import pandas as pd
 
@@ -16,6 +17,7 @@ from reidsim.engine.batch.data_files import changed_files, data_files
 from reidsim.engine.batch.design import (
     Design,
     check_points,
+    content_of_run,
     design_of,
     has_numbered_replications,
     is_batch,
@@ -34,14 +36,21 @@ from reidsim.engine.batch.folder import (
     require_same,
 )
 from reidsim.engine.batch.gathered import Gathered, batch_tables
-from reidsim.engine.batch.job import Ended, Job, R, content_of_job
 from reidsim.engine.batch.journal import JOURNAL, damaged_lines, keeps_runs
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.result import BatchAnalysis, BatchResult, analysis_among, batch_analysis, batch_warnings
 from reidsim.engine.batch.runner import run_tasks, tasks_of
-from reidsim.engine.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT
-from reidsim.engine.results import Clock, Illustrator, make_folder, make_manifest, require_free, require_no_links
+from reidsim.engine.batch.tasks import COMPLETE, FAILED, KILLED, TIMEOUT, RunTask, Tables
+from reidsim.engine.results import (
+    Clock,
+    Illustrator,
+    Result,
+    make_folder,
+    make_manifest,
+    require_free,
+    require_no_links,
+)
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError, listed
@@ -51,6 +60,80 @@ from reidsim.scenarios.study import Progress
 from reidsim.wording import counted
 
 _NOT_COMPLETE = (FAILED, TIMEOUT, KILLED)
+
+
+R = TypeVar("R", bound=Result)
+
+
+@dataclass(frozen=True, eq=False)
+class Ended:
+    """What all runs of a batch left.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    design : Design
+    tables : mapping of str to DataFrame
+        As `batch_tables` returns them, or as the folder has them.
+    manifest : dict
+    warnings : tuple of str
+    report : callable
+        Told of the progress of what is still to be done.
+    """
+
+    loaded: LoadedScenario[ScenarioHead]
+    design: Design
+    tables: Mapping[str, pd.DataFrame]
+    manifest: dict[str, Any]
+    warnings: tuple[str, ...]
+    report: Progress
+
+
+class CheckedWork(Protocol):
+    """Does runs, and can tell beforehand whether the files that one needs are of use."""
+
+    def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
+        """Do the run of a task; return its tables and warnings."""
+        ...
+
+    def fingerprint(self, task: RunTask) -> str | None:
+        """Check that all files that the run of a task needs can be used; return a hash of what they hold, if known.
+
+        Raises
+        ------
+        InputError
+            If one cannot be used.
+        """
+        ...
+
+
+class Job(ABC, Generic[R]):
+    """What a batch does with a scenario.
+
+    Attributes
+    ----------
+    table : str
+        Name, in results folders, of the table of runs.
+    """
+
+    table = "runs"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What is asked for besides the scenario, as plain data by what asks: part of manifests, and of every run."""
+        return {}
+
+    @abstractmethod
+    def work(self, loaded: LoadedScenario[ScenarioHead], design: Design) -> CheckedWork:
+        """Return what does the runs."""
+
+    @abstractmethod
+    def result(self, ended: Ended) -> R:
+        """Return what was found."""
+
+    @abstractmethod
+    def stored(self, ended: Ended) -> R:
+        """Return the result of a batch of which every run has ended well, given what its folder has."""
 
 
 class Keeping(TypedDict, total=False):
@@ -89,7 +172,7 @@ def run_job(
     check_points(loaded, design)
     makers = makers_of(loaded, design)
     work = job.work(replace(loaded, path=loaded.path.absolute()), design)
-    tasks = tasks_of(loaded, design, content_of_job(loaded, job.options))
+    tasks = tasks_of(loaded, design, content_of_run(loaded) | job.options)
     report(f"reading {loaded.name}", 0, 1)
     files = data_files(loaded, design, job.options)
     manifest = _manifest(loaded, design, files, work.fingerprint(tasks[0]), makers) | job.options
@@ -235,7 +318,7 @@ def _result(ended: Ended, analysis: Callable[[], BatchAnalysis]) -> RunResult:
 def _with_first_draw(ended: Ended) -> RunResult:
     """Return replications that a run draws itself as a run in this process has them: with the first one's records."""
     loaded, tables, warnings = ended.loaded, ended.tables, ended.warnings
-    first = replace(loaded, scenario=loaded.scenario.model_copy(update={"replications": 1}))
+    first = loaded.with_sections(replications=1)
     single = run_once(first, progress=ended.report)
     runs = tables["runs"].drop(columns="run", errors="ignore")
     if (runs["state"] == COMPLETE).all():

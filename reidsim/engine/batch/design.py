@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -14,7 +15,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
-from pydantic.fields import FieldInfo
 
 from reidsim.engine.batch.sampling import draw_points
 from reidsim.errors import InputError, locating
@@ -25,15 +25,12 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.several_adversaries import WHO_COMES, who_may_come
-from reidsim.validation import json_of
+from reidsim.validation import json_of, may_be_read, noting_reads
 
 # Sections of a scenario that say what is done with its runs, and are no part of any single one.
 _NOT_OF_A_RUN = ("replications", "sweep", "uncertainty", "stress", "figures")
 # Sections that can name adversaries and policies.
 _NAMING_PARTS = ("adversary", "adversaries", "agents", "publisher", "subjects")
-
-# Points whose amounts are checked at a time.
-_BLOCK = 1_000
 
 # What is kept of a policy in each run until the tables are written: 25 kB of four policies.
 _KEPT_OF_POLICY = 6_250
@@ -228,44 +225,81 @@ def content_of_run(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
 def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
     """Check that the scenario can have the values of every point.
 
-    Whether it can have amounts of money depends on no other section (see `Kind.amount_keys`): of points that differ in
-    them alone, one is checked whole, and of the others the sections with the amounts.
+    Sections with swept keys are checked at every point; whether they fit together, at one of those points that differ
+    only in keys that this check does not read.
 
     Raises
     ------
     InputError
         For the first point that it cannot have; names the key and the point's values.
     """
-    schema = type(loaded.scenario)
-    amounts = [key for key in design.columns if key in kind_of(loaded.scenario).amount_keys and key.count(".") == 1]
-    whole = set(design.alike(amounts).tolist())
-    for section in {key.partition(".")[0] for key in amounts}:
-        own = loaded.content.get(section, {})
-        whole.update(_refused(schema.model_fields[section], own, {
-            key.partition(".")[2]: design.columns[key] for key in amounts if key.startswith(f"{section}.")
-        }))  # fmt: skip
-    for point in sorted(whole):
-        values = design.values(point)
-        try:
-            at_point(loaded, values).refuse_code()
-        except InputError as error:
-            shown = ", ".join(f"{key} = {value!r}" for key, value in values.items())
-            hint = "; ".join(part for part in (error.hint, f"the point is {shown}") if part)
-            raise error.but(source=None, hint=hint).located(loaded.path, f"point {point}") from None
+    first = _checked_whole(loaded, design, 0)
+    own = {name: getattr(first.scenario, name) for name in first.scenario.model_fields_set}
+    with noting_reads() as noted:
+        _fit(first, own)
+    apart = [key for key in design.columns if not may_be_read(first.scenario, key, noted)]
+    alike, settled = design.alike(apart).tolist(), set[int]()
+    for point, sections in enumerate(_sections(first, design)):
+        if sections is not None and alike[point] in settled:
+            continue
+        with noting_reads() if apart else nullcontext(noted) as noted:
+            fit = sections is not None and _fit(first, own | sections)
+        if not fit:
+            _checked_whole(loaded, design, point)
+        elif not any(may_be_read(first.scenario, key, noted) for key in apart):
+            settled.add(alike[point])
 
 
-def _refused(field: FieldInfo, content: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]) -> Iterator[int]:
-    """Yield the points at which a section with this content cannot have the values of its keys."""
-    sections = TypeAdapter(list[Annotated[field.annotation, field]])  # type: ignore[name-defined]
-    rows = list(zip(*columns.values(), strict=True))
-    for begin in range(0, len(rows), _BLOCK):
-        told = [{**content, **dict(zip(columns, row, strict=True))} for row in rows[begin : begin + _BLOCK]]
+def _checked_whole(loaded: LoadedScenario[ScenarioHead], design: Design, point: int) -> LoadedScenario[ScenarioHead]:
+    """Return the scenario at a point.
+
+    Raises
+    ------
+    InputError
+        If the scenario cannot have the point's values; names them.
+    """
+    values = design.values(point)
+    try:
+        found = at_point(loaded, values)
+        found.refuse_code()
+    except InputError as error:
+        shown = ", ".join(f"{key} = {value!r}" for key, value in values.items())
+        hint = "; ".join(part for part in (error.hint, f"the point is {shown}") if part)
+        raise error.but(source=None, hint=hint).located(loaded.path, f"point {point}") from None
+    return found
+
+
+def _fit(first: LoadedScenario[ScenarioHead], sections: Mapping[str, Any]) -> bool:
+    """Tell whether sections, each of which was checked, fit together."""
+    try:
+        replace(first, scenario=type(first.scenario).model_validate(sections)).refuse_code()
+    except (InputError, ValidationError):
+        return False
+    return True
+
+
+def _sections(first: LoadedScenario[ScenarioHead], design: Design) -> Iterator[dict[str, Any] | None]:
+    """Yield at each point the sections that differ from those at the first; None where they cannot have its values."""
+    schema, content = type(first.scenario), deepcopy(first.content)
+    named, spelled = {key.partition(".")[0] for key in design.columns}, schema.spelled_out(content)
+    # What is said once for several adversaries is checked where it is meant.
+    elsewhere = {name for name in {*content, *spelled} if content.get(name) is not spelled.get(name)}
+    named |= elsewhere if named & elsewhere else set()
+    said = set(spelled)
+    fields = {name: schema.model_fields[name] for name in spelled if name in named}
+    checks: dict[str, TypeAdapter[Any]] = {
+        name: TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]
+        for name, field in fields.items()
+    }
+    for point in range(len(design.points)):
         try:
-            sections.validate_json(json_of(told))
-        except ValidationError as error:
-            # Of what is no JSON at all, no place is told.
-            places = [found["loc"][:1] for found in error.errors()]
-            yield from (begin + int(place) for (place,) in places) if all(places) else range(begin, begin + len(told))
+            override(content, design.values(point))
+            spelled = schema.spelled_out(content)
+            checked = {name: check.validate_json(json_of(spelled.get(name))) for name, check in checks.items()}
+        except (InputError, ValidationError):
+            yield None
+        else:
+            yield checked if spelled.keys() == said else None
 
 
 def require_runs_fit(loaded: LoadedScenario[ScenarioHead], design: Design) -> int:
@@ -291,8 +325,13 @@ def makers_of(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str,
     InputError
         If one cannot be imported.
     """
-    naming = [str(key) for key in design.points.columns if str(key).partition(".")[0] in _NAMING_PARTS]
-    first = np.unique(design.alike([key for key in map(str, design.points.columns) if key not in naming]))
+    # Numbers name nobody.
+    others = [
+        key
+        for key, values in design.columns.items()
+        if key.partition(".")[0] not in _NAMING_PARTS or all(isinstance(value, int | float) for value in values)
+    ]
+    first = np.unique(design.alike(others))
     made: dict[str, dict[str, str]] = {}
     for point in first.tolist():
         made |= at_point(loaded, design.values(point)).makers()

@@ -14,9 +14,8 @@ from typing import Any
 import pandas as pd
 
 from reidsim.engine.batch.data_files import require_unchanged
-from reidsim.engine.batch.design import design_of
+from reidsim.engine.batch.design import content_of_run, design_of
 from reidsim.engine.batch.gathered import batch_tables
-from reidsim.engine.batch.job import content_of_job
 from reidsim.engine.batch.journal import JOURNAL, not_kept, read_places
 from reidsim.engine.batch.runner import tasks_of
 from reidsim.engine.batch.tasks import code_version, error_line
@@ -134,7 +133,7 @@ def read_runs(folder: Path) -> pd.DataFrame:
         return read_stored(folder / f"{next(iter(options), 'runs')}.parquet", manifest)
     loaded = scenario_of(manifest)
     design = design_of(loaded)
-    tasks = tasks_of(loaded, design, content_of_job(loaded, options))
+    tasks = tasks_of(loaded, design, content_of_run(loaded) | options)
     return batch_tables(loaded.name, design, read_places(folder / JOURNAL, tasks))["runs"]
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from reidsim.engine.batch.design import Design, at_point
@@ -216,8 +215,15 @@ class ScenarioWork:
     @property
     def groups(self) -> list[tuple[int, ...]]:
         """Points of which the first takes longer than others: those solved together, or that differ only in money."""
-        alike = (np.flatnonzero(np.equal(self._alike, first)) for first in sorted(set(self._alike)))
-        return list(dict.fromkeys(self._blocks.values())) or [tuple(points.tolist()) for points in alike]
+        return list(dict.fromkeys(self._blocks.values())) or list(map(tuple, self._among))
+
+    @property
+    def _among(self) -> list[list[int]]:
+        """Points by what differs among them besides money."""
+        among: dict[int, list[int]] = {}
+        for point, first in enumerate(self._alike):
+            among.setdefault(first, []).append(point)
+        return list(among.values())
 
     @cached_property
     def _blocks(self) -> dict[int, tuple[int, ...]]:
@@ -227,8 +233,7 @@ class ScenarioWork:
         size = self._kind.points_at_once(self.loaded.scenario, tuple(map(str, self.design.points.columns)))
         if size == 1:
             return {}
-        groups = [np.flatnonzero(np.equal(self._alike, first)).tolist() for first in sorted(set(self._alike))]
-        blocks = [group[at : at + size] for group in groups for at in range(0, len(group), size)]
+        blocks = [points[at : at + size] for points in self._among for at in range(0, len(points), size)]
         return {point: tuple(block) for block in blocks for point in block}
 
 

@@ -1,4 +1,4 @@
-"""Doing the runs of a batch that are not yet done, and writing each down as it ends."""
+"""Doing the runs of a batch: those of a folder that are missing, each written down as it ends, or points in memory."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from typing import Any
 import pandas as pd
 
 from reidsim.engine.batch.data_files import data_files
-from reidsim.engine.batch.design import Design, check_points, has_numbered_replications, iterate_runs
+from reidsim.engine.batch.design import Design, check_points, content_of_run, has_numbered_replications, iterate_runs
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.executors.choice import AutomaticExecutor
 from reidsim.engine.batch.gathered import Gathered, batch_tables
-from reidsim.engine.batch.job import content_of_job
 from reidsim.engine.batch.journal import JOURNAL, Journal, read_journal
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
@@ -112,7 +111,7 @@ def run_tasks(
     return done.of_tasks(tasks)
 
 
-def run_points(
+def point_tables(
     loaded: LoadedScenario[ScenarioHead],
     points: pd.DataFrame,
     *,
@@ -120,7 +119,10 @@ def run_points(
     executor: Executor | None = None,
     progress: Progress | None = None,
     folder: Path | None = None,
-) -> pd.DataFrame:
+    work: Work | None = None,
+    options: Mapping[str, Any] | None = None,
+    known: Sequence[str] = (),
+) -> dict[str, pd.DataFrame]:
     """Run a scenario at given points, with the same random draws at each of them.
 
     Parameters
@@ -138,48 +140,24 @@ def run_points(
     folder : Path, optional
         Made if it is not there. Runs that ended are kept in it, and not done again when the call is repeated with the
         same scenario and data.
-
-    Returns
-    -------
-    DataFrame
-        One row per run and policy, sorted by point and replication: ``scenario``, ``point`` (row number), and so on as
-        in ``runs.parquet``, then one column per key path. A run that did not end well is one row whose ``state`` is
-        not ``complete``, without measures.
-
-    Raises
-    ------
-    InputError
-        If the scenario cannot have the values of a point (before the first run), or the folder cannot be written.
-    """
-    return point_tables(loaded, points, replications=replications, executor=executor, progress=progress, folder=folder)[
-        "runs"
-    ]
-
-
-def point_tables(
-    loaded: LoadedScenario[ScenarioHead],
-    points: pd.DataFrame,
-    *,
-    replications: int = 1,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-    folder: Path | None = None,
-    work: Work | None = None,
-    options: Mapping[str, Any] | None = None,
-    known: Sequence[str] = (),
-) -> dict[str, pd.DataFrame]:
-    """Run a scenario at given points as `run_points` does, and return every table that its runs leave, by name.
-
-    Parameters
-    ----------
-    loaded, points, replications, executor, progress, folder
-        As of `run_points`.
     work : callable, optional
         Does the runs; by default they play the scenario's policies.
     options : mapping, optional
         What tells these runs from those of other work.
     known : sequence of str
         Columns that are no keys of the scenario, but known to the work.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        Every table that runs leave, by name. ``runs`` has one row per run and policy, sorted by point and replication:
+        ``scenario``, ``point`` (row number), and so on as in ``runs.parquet``, then one column per key path. A run that
+        did not end well is one row whose ``state`` is not ``complete``, without measures.
+
+    Raises
+    ------
+    InputError
+        If the scenario cannot have the values of a point (before the first run), or the folder cannot be written.
     """
     if replications < 1:
         raise InputError("not a number of runs", where="replications", found=replications, expected="1 or more")
@@ -189,7 +167,7 @@ def point_tables(
     of_scenario = Design(design.points.drop(columns=list(known)), replications)
     check_points(loaded, of_scenario)
     # The folder has no manifest, so what runs were made of is part of what tells them apart.
-    content = {**content_of_job(loaded, options or {}), "files": data_files(loaded, of_scenario)}
+    content = {**content_of_run(loaded), **(options or {}), "files": data_files(loaded, of_scenario)}
     tasks = tasks_of(loaded, design, content)
     with contextlib.ExitStack() as stack:
         if folder is not None:

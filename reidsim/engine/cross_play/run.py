@@ -11,10 +11,9 @@ import pandas as pd
 
 from reidsim.deprecation import formerly
 from reidsim.engine.batch import Executor
-from reidsim.engine.batch.batch_run import Keeping, run_job
+from reidsim.engine.batch.batch_run import Ended, Job, Keeping, run_job
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.executors.choice import executor_named
-from reidsim.engine.batch.job import Ended, Job
 from reidsim.engine.cross_play.once import CrossPlayWork, table_of, tables_of
 from reidsim.engine.cross_play.result import CrossPlayOptions, CrossPlayResult, replies_among, with_equilibria
 from reidsim.engine.memory import build_within_memory

@@ -251,24 +251,20 @@ class BatchEvaluator:
         if planning == "as-believed":
             pinned = believed_values(scenario, map(str, points.columns))
             points = points.assign(**pinned)
-        tables = point_tables(
-            self.loaded,
-            points,
-            replications=scenario.replications,
-            executor=self.executor,
-            progress=self.progress,
-            folder=self.folder,
-        )
-        return self.outcomes_of(tables)
+        return self.outcomes_at(points)
 
-    def outcomes_of(self, tables: Mapping[str, pd.DataFrame]) -> Outcomes:
-        """Return the outputs that runs left in their tables.
+    def outcomes_at(self, points: pd.DataFrame, **options: Any) -> Outcomes:
+        """Return the outputs that runs leave at some points; options are those of `point_tables`.
 
         Raises
         ------
         InputError
             If every run failed.
         """
+        tables = point_tables(
+            self.loaded, points, replications=self.loaded.scenario.replications, executor=self.executor,
+            progress=self.progress, folder=self.folder, **options,
+        )  # fmt: skip
         runs = _with_risk_quantile(tables, quantile_column(self.risk_level))
         ended_well = runs["state"] == "complete"
         failed = runs[~ended_well]

@@ -8,7 +8,6 @@ import pandas as pd
 
 from reidsim.engine.batch.design import at_point, draw_of
 from reidsim.engine.batch.one_run import Studies, run_tables
-from reidsim.engine.batch.runner import point_tables
 from reidsim.engine.batch.tasks import RunTask, Tables
 from reidsim.engine.cross_play.once import Table, table_of
 from reidsim.engine.cross_play.result import CrossPlayOptions
@@ -49,18 +48,12 @@ class OpponentEvaluator(BatchEvaluator):
         if not informed:
             others = [str(key) for key in points.columns if key != WHO_COMES]
             points = points.assign(**believed_values(self.loaded.scenario, others))
-        tables = point_tables(
-            self.loaded,
+        return self.outcomes_at(
             points,
-            replications=self.loaded.scenario.replications,
-            executor=self.executor,
-            progress=self.progress,
-            folder=self.folder,
             work=OpponentWork(self.loaded, self.policies, informed),
             options={"who_comes": {"policies": list(self.policies), "informed": informed}},
             known=(WHO_COMES,),
         )
-        return self.outcomes_of(tables)
 
 
 WHERE = f"uncertainty.parameters.{WHO_COMES}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +10,10 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.errors import InputError
 from reidsim.games.defenders.defender import Game, record_game_of
-from reidsim.games.defenders.same_form import SameForm
+from reidsim.games.defenders.same_form import SameForm, Withholding
 from reidsim.games.full_domain.multi_dimensional import Recoding, within_limit
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
-from reidsim.linkage.number_checks import check_share, most_within
+from reidsim.linkage.number_checks import most_within
 from reidsim.linkage.row_groups import classes_at
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats
@@ -24,7 +23,7 @@ _MOST_CLASSES = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class LocalRecoding:
+class LocalRecoding(Withholding):
     """Picks the one form that pays most, then again for the records that it withholds, until that pays nothing more.
 
     Group sizes are those of the game's linkage, whoever else is shared in the form: a record of a later round hides
@@ -51,23 +50,14 @@ class LocalRecoding:
         If the limit is not a share.
     """
 
-    plans: ClassVar[bool] = True
-
     name: str = "local-recoding"
-    weights: NDArray[np.int64] | None = None
-    limit: float = 1.0
-    no_attack: bool = False
-    minimum: int = 0
     rounds: int = 100
-
-    def __post_init__(self) -> None:
-        check_share("limit", self.limit)
 
     def choose(self, game: Game) -> Choice:
         """Return the form of the round in which each record is shared; see `Defender`."""
         played, n = record_game_of(game), game.n_records
-        weights = np.ones(n) if self.weights is None else self.weights.astype(np.float64)
-        form = SameForm(self.name, self.weights, suppresses=True, no_attack=self.no_attack, minimum=self.minimum)
+        weights = self.weights_of(np.arange(n))
+        form = SameForm(self.name, self.weights, no_attack=self.no_attack, minimum=self.minimum, suppresses=True)
         strategies = np.full(n, WITHHELD, dtype=np.int64)
         left, evaluated = np.flatnonzero(weights), 0
         for _ in range(self.rounds):
@@ -85,7 +75,7 @@ class LocalRecoding:
 
 
 @dataclass(frozen=True, eq=False)
-class MultiDimensional:
+class MultiDimensional(Withholding):
     """Splits the domain into regions, each shared in its own form: multi-dimensional global recoding.
 
     See `reidsim.games.full_domain.multi_dimensional`; here against any adversary who decides on records one by one.
@@ -108,16 +98,7 @@ class MultiDimensional:
         If the limit is not a share.
     """
 
-    plans: ClassVar[bool] = True
-
     name: str = "multi-dimensional"
-    weights: NDArray[np.int64] | None = None
-    limit: float = 1.0
-    no_attack: bool = False
-    minimum: int = 0
-
-    def __post_init__(self) -> None:
-        check_share("limit", self.limit)
 
     def choose(self, game: Game) -> Choice:
         """Return the form of each record's region; see `Defender`.
@@ -134,7 +115,7 @@ class MultiDimensional:
         if n * space.size > _MOST_CLASSES:
             expected = f"records times releases of at most {_MOST_CLASSES:,}"
             raise InputError("too many classes to compare", where=self.name, found=n * space.size, expected=expected)
-        weights = np.ones(n) if self.weights is None else self.weights.astype(np.float64)
+        weights = self.weights_of(np.arange(n))
         regions = _Regions(self, played, space, weights)
         total = weights.sum()
         found, bound = within_limit(regions, int(total), most_within(self.limit, total), regions.best_case)
@@ -208,7 +189,7 @@ class _Regions:
     def one_node(self) -> Recoding | None:
         """Return the best form for all records that keeps to the limit, if there is one."""
         rule = self._defender
-        form = SameForm(rule.name, rule.weights, True, rule.limit, rule.no_attack, rule.minimum)
+        form = SameForm(rule.name, rule.weights, rule.limit, rule.no_attack, rule.minimum, suppresses=True)
         found = form.best_of(self._game, np.arange(self._lattice.n_records))
         if found.form == WITHHELD:
             return None

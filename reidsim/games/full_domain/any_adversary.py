@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,12 +56,8 @@ class _Replies(NamedTuple):
 
     def at(self, numbers: NDArray[np.int64]) -> _Replies:
         """Return some of them."""
-        return _Replies(
-            self.reidentified[numbers],
-            self.invited[numbers],
-            self.attack_probability[numbers],
-            self.adversary_payoff[numbers],
-        )
+        arrays: list[Any] = [array[numbers] for array in self]
+        return _Replies(*arrays)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -98,8 +98,9 @@ class _BestSplits:
         if self._game.by_class:
             class_of, released = number[occupied], table.released[occupied]
             loss, people = table.loss[occupied], table.people[occupied]
-        payoff, kept = record_payoffs(loss, people, *self._prices, self._game.rule)
-        value = np.bincount(class_of, released * np.where(kept, payoff, -self._charge), len(keys))
+        payoff, kept = record_payoffs(loss, people, self._prices, self._game.rule)
+        paid = released * np.where(kept, payoff, -self._charge)
+        value = np.asarray(np.bincount(class_of, paid, len(keys)), dtype=np.float64)
         nothing = -self._charge * table.released[occupied].astype(np.float64)
         split = np.full(len(keys), _WHOLE, dtype=np.int8)
         self._index(keys)

@@ -147,26 +147,20 @@ class RollUp:
             Where each class went; of no length unless `follow` is true.
         """
         inverse = np.empty(len(table.keys) if follow else 0, dtype=np.int32)
-        merged = _merge(
-            *table,
-            *self.field(position),
-            self.parents[position][level],
-            self.added_loss[position][level],
-            inverse,
-        )
-        return ClassTable(*merged), inverse
+        parents, added_loss = self.parents[position][level], self.added_loss[position][level]
+        return _merge(table, *self.field(position), parents, added_loss, inverse), inverse
 
     def project(self, table: ClassTable, depth: int) -> ClassTable:
         """Merge classes that agree in the first attributes of the order, up to a depth; the loss is their least."""
         shift, field = self.field(self.order[depth])
-        return ClassTable(*_project(*table, (shift + field.bit_length())))
+        return _project(table, shift + field.bit_length())
 
     def within(self, table: ClassTable, chosen: NDArray[np.int64], number: int) -> ClassTable:
         """Return the classes that agree in so many of the first attributes of the order with one of the chosen keys.
 
         `chosen` are keys of classes in these attributes, in their order.
         """
-        return ClassTable(*_within(*table, chosen, self._shifts[self.order[number - 1]]))
+        return _within(table, chosen, self._shifts[self.order[number - 1]])
 
     def at(
         self, table: ClassTable, levels: Sequence[int], group_of: NDArray[np.int32]
@@ -192,28 +186,29 @@ def _numbered(levels: Sequence[NDArray[np.integer[Any]]]) -> list[NDArray[np.int
 
 
 @numba.njit(cache=True)
+def _room(n: int) -> ClassTable:
+    """Return a table to be filled in."""
+    return ClassTable(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
+
+
+@numba.njit(cache=True)
 def _merge(
-    keys: NDArray[np.int64],
-    released: NDArray[np.int64],
-    people: Floats,
-    loss: Floats,
+    table: ClassTable,
     shift: int,
     field: int,
     parents: NDArray[np.int64],
     added_loss: Floats,
     inverse: NDArray[np.int32],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
+) -> ClassTable:
     """Replace one field of each key by its parent, put the keys in order and add up what falls together.
 
     The loss is the least of what falls together: it differs where classes have been projected.
     """
+    keys, released, people, loss = table
     n = len(keys)
     follow = len(inverse) > 0
     rest = ~(field << shift)
-    merged_keys = np.empty_like(keys)
-    merged_released = np.empty_like(released)
-    merged_people = np.empty_like(people)
-    merged_loss = np.empty_like(loss)
+    merged_keys, merged_released, merged_people, merged_loss = _room(n)
     # Mostly the last attribute goes up and the order stays: one pass, without branches, as it is hard to foresee
     # whether a class begins at a row.
     last, found, count, size, least, i = -1, -1, 0, 0.0, 0.0, 0
@@ -252,7 +247,7 @@ def _merge(
             if follow:
                 inverse[row] = found
     found += 1
-    return merged_keys[:found], merged_released[:found], merged_people[:found], merged_loss[:found]
+    return ClassTable(merged_keys[:found], merged_released[:found], merged_people[:found], merged_loss[:found])
 
 
 @numba.njit(cache=True)
@@ -319,14 +314,10 @@ def _sort_stretches(
 
 
 @numba.njit(cache=True)
-def _project(
-    keys: NDArray[np.int64], released: NDArray[np.int64], people: Floats, loss: Floats, shift: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
+def _project(table: ClassTable, shift: int) -> ClassTable:
     """Clear the lower bits of each key and add up what falls together, with the least loss."""
-    merged_keys = np.empty_like(keys)
-    merged_released = np.empty_like(released)
-    merged_people = np.empty_like(people)
-    merged_loss = np.empty_like(loss)
+    keys, released, people, loss = table
+    merged_keys, merged_released, merged_people, merged_loss = _room(len(keys))
     last, found, count, size, least = -1, -1, 0, 0.0, 0.0
     for i in range(len(keys)):
         key = keys[i] >> shift << shift
@@ -339,23 +330,14 @@ def _project(
         merged_loss[found] = least
         last = key
     found += 1
-    return merged_keys[:found], merged_released[:found], merged_people[:found], merged_loss[:found]
+    return ClassTable(merged_keys[:found], merged_released[:found], merged_people[:found], merged_loss[:found])
 
 
 @numba.njit(cache=True)
-def _within(
-    keys: NDArray[np.int64],
-    released: NDArray[np.int64],
-    people: Floats,
-    loss: Floats,
-    chosen: NDArray[np.int64],
-    shift: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
+def _within(table: ClassTable, chosen: NDArray[np.int64], shift: int) -> ClassTable:
     """Return the rows whose key is one of those chosen (in order) but for its lower bits."""
-    kept_keys = np.empty_like(keys)
-    kept_released = np.empty_like(released)
-    kept_people = np.empty_like(people)
-    kept_loss = np.empty_like(loss)
+    keys, released, people, loss = table
+    kept_keys, kept_released, kept_people, kept_loss = _room(len(keys))
     kept = at = 0
     for i in range(len(keys)):
         key = keys[i] >> shift << shift
@@ -368,4 +350,6 @@ def _within(
             loss[i],
         )
         kept += at < len(chosen) and chosen[at] == key
-    return kept_keys[:kept].copy(), kept_released[:kept].copy(), kept_people[:kept].copy(), kept_loss[:kept].copy()
+    return ClassTable(
+        kept_keys[:kept].copy(), kept_released[:kept].copy(), kept_people[:kept].copy(), kept_loss[:kept].copy()
+    )

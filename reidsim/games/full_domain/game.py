@@ -22,7 +22,7 @@ from reidsim.games.full_domain.node_payoffs import (
     payoffs_by_record,
     record_payoffs,
 )
-from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.prices import FourArrays, Prices
 from reidsim.games.full_domain.risk import finest_classes
 from reidsim.games.full_domain.walk import NOBODY, Followed
 from reidsim.linkage.number_checks import most_within
@@ -137,9 +137,10 @@ class FullDomainGame:
         """The kind of each cell, shape (n_cells,)."""
         return np.zeros(self.lattice.n_records, dtype=np.int64) if self.kind is None else self.kind.astype(np.int64)
 
-    def cell_prices(self, point: int = 0) -> tuple[Floats, ...]:
+    def cell_prices(self, point: int = 0) -> FourArrays:
         """Return benefit, loss, gain and cost of each cell's records at a point, shape (n_cells,) each."""
-        return tuple(np.ascontiguousarray(array[point, self.cell_kind]) for array in self.prices.arrays)
+        benefit, loss, gain, cost = (np.ascontiguousarray(each[point, self.cell_kind]) for each in self.prices.arrays)
+        return benefit, loss, gain, cost
 
     def _by_kind(self, amounts: NDArray[np.number[Any]]) -> Floats:
         """Add up amounts of cells (n_cells,) by kind of record, shape (n_kinds,)."""
@@ -193,18 +194,12 @@ class FullDomainGame:
             rows = followed.rows
             payoffs_by_record(
                 self.released[rows], followed.group_of, followed.loss, self.cell_kind[rows], table.people,
-                *self.prices.arrays, self.rule, outcomes,
+                self.prices.arrays, self.rule, outcomes,
             )  # fmt: skip
         elif self.no_attack:
-            attacked_below = self.thresholds.attacked_below
-            no_attack_payoffs(
-                table.released, table.people, table.loss, *attacked_below, self._columns[0], asked, outcomes,
-            )  # fmt: skip
+            no_attack_payoffs(table, self.thresholds.attacked_below, self._columns[0], asked, outcomes)
         else:
-            attacked_below, ruinous_at = self.thresholds
-            basic_payoffs(
-                table.released, table.people, table.loss, *attacked_below, *ruinous_at, *self._columns, asked, outcomes,
-            )  # fmt: skip
+            basic_payoffs(table, self.thresholds, self._columns, asked, outcomes)
         return outcomes
 
     def may_keep(self, table: ClassTable, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -214,18 +209,17 @@ class FullDomainGame:
         their records.
         """
         attacked_below, ruinous_at = (ratios.least(points) for ratios in self.thresholds)
-        return np.asarray(
-            may_be_kept(table.released, table.people, table.loss, attacked_below, ruinous_at, self.no_attack)
-        )
+        return may_be_kept(table, attacked_below, ruinous_at, self.no_attack)
 
     @cached_property
     def _everywhere(self) -> NDArray[np.bool_]:
         return np.ones(self.prices.n_points, dtype=np.bool_)
 
     @cached_property
-    def _columns(self) -> tuple[Floats, ...]:
+    def _columns(self) -> FourArrays:
         # Prices of the only kind of records, (n_points,) each.
-        return tuple(np.ascontiguousarray(array[:, 0]) for array in self.prices.arrays)
+        benefit, loss, gain, cost = (np.ascontiguousarray(each[:, 0]) for each in self.prices.arrays)
+        return benefit, loss, gain, cost
 
     @cached_property
     def _bound_losses(self) -> list[list[Floats | float]]:
@@ -262,4 +256,4 @@ class FullDomainGame:
         if node == NO_SOLUTION:
             return np.zeros(self.lattice.n_records, dtype=np.bool_)
         sizes, loss = self.sizes_at(node), 1.0 - self.lattice.utility(node)
-        return np.asarray(record_payoffs(loss, sizes, *self.cell_prices(point), self.rule)[1])
+        return np.asarray(record_payoffs(loss, sizes, self.cell_prices(point), self.rule)[1])

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.games.full_domain.prices import Prices
+from reidsim.games.full_domain.class_table import ClassTable
+from reidsim.games.full_domain.prices import FourArrays, Prices
 from reidsim.releases.strategy_space import Floats
 
 # What is suppressed: what does not pay, or what is not safe; safe are classes that are not attacked, or in the strict
@@ -109,9 +110,7 @@ def utility_of(loss: float) -> float:
 
 @numba.njit(cache=True)
 def _basic_at_one_point(
-    released: NDArray[np.int64],
-    people: Floats,
-    loss: Floats,
+    table: ClassTable,
     attacked_below: float,
     ruinous_at: float,
     benefit: float,
@@ -121,6 +120,7 @@ def _basic_at_one_point(
     outcomes: Floats,
 ) -> None:
     """Fill in the only row of the outcomes of a node in the basic game."""
+    released, people, loss = table.released, table.people, table.loss
     worth = odds = attacked = suppressed = 0.0
     for i in range(len(released)):
         count = released[i]
@@ -141,33 +141,19 @@ def _basic_at_one_point(
 
 @numba.njit(cache=True)
 def basic_payoffs(
-    released: NDArray[np.int64],
-    people: Floats,
-    loss: Floats,
-    attacked_below: Floats,
-    attack_of: NDArray[np.int64],
-    attack_per_unit: float,
-    attack_begin: NDArray[np.int64],
-    ruinous_at: Floats,
-    ruin_of: NDArray[np.int64],
-    ruin_per_unit: float,
-    ruin_begin: NDArray[np.int64],
-    benefit: Floats,
-    harm: Floats,
-    gain: Floats,
-    cost: Floats,
-    asked: NDArray[np.bool_],
-    outcomes: Floats,
+    table: ClassTable, thresholds: Thresholds, prices: FourArrays, asked: NDArray[np.bool_], outcomes: Floats
 ) -> None:
     """Fill in the outcomes of a node in the basic game, shape (n_points, 4), at the points asked for.
 
-    `benefit`, `harm` (the publisher's loss), `gain` and `cost` have shape (n_points,).
+    Prices have shape (n_points,).
     """
+    benefit, harm, gain, cost = prices
+    attacked_below, attack_of, attack_per_unit, attack_begin = thresholds.attacked_below
+    ruinous_at, ruin_of, ruin_per_unit, ruin_begin = thresholds.ruinous_at
+    released, people, loss = table.released, table.people, table.loss
     points = len(benefit)
     if points == 1:
-        _basic_at_one_point(
-            released, people, loss, attacked_below[0], ruinous_at[0], benefit[0], harm[0], gain[0], cost[0], outcomes
-        )
+        _basic_at_one_point(table, attacked_below[0], ruinous_at[0], benefit[0], harm[0], gain[0], cost[0], outcomes)
         return
     # Worth, odds and records by how many ratios leave a class unattacked, and how many would not make it a loss; of
     # the ratios between the lowest and the highest of the points asked for.
@@ -248,18 +234,11 @@ def _first(amount: float, per_unit: float, begin: NDArray[np.int64]) -> int:
 
 @numba.njit(cache=True)
 def no_attack_payoffs(
-    released: NDArray[np.int64],
-    people: Floats,
-    loss: Floats,
-    attacked_below: Floats,
-    attack_of: NDArray[np.int64],
-    attack_per_unit: float,
-    attack_begin: NDArray[np.int64],
-    benefit: Floats,
-    asked: NDArray[np.bool_],
-    outcomes: Floats,
+    table: ClassTable, attack: Ratios, benefit: Floats, asked: NDArray[np.bool_], outcomes: Floats
 ) -> None:
     """Fill in the outcomes of a node in the No-Attack game, at the points asked for; larger classes alone are kept."""
+    attacked_below, attack_of, attack_per_unit, attack_begin = attack
+    released, people, loss = table.released, table.people, table.loss
     least, most = _range(attack_of, asked)
     attacks = most + 1 - least
     worth = np.zeros(attacks + 1)
@@ -296,24 +275,17 @@ def no_attack_payoffs(
 
 
 @numba.njit(cache=True)
-def may_be_kept(
-    released: NDArray[np.int64],
-    people: Floats,
-    loss: Floats,
-    attacked_below: float,
-    ruinous_at: float,
-    no_attack: bool,
-) -> NDArray[np.bool_]:
+def may_be_kept(table: ClassTable, attacked_below: float, ruinous_at: float, no_attack: bool) -> NDArray[np.bool_]:
     """Tell which classes keep records at some point, given the lowest thresholds of all; shape (n_classes,)."""
-    kept = np.empty(len(released), dtype=np.bool_)
-    for i in range(len(released)):
-        size = max(people[i], 1.0)
-        utility = utility_of(loss[i])
+    kept = np.empty(len(table.keys), dtype=np.bool_)
+    for i in range(len(kept)):
+        size = max(table.people[i], 1.0)
+        utility = utility_of(table.loss[i])
         if no_attack:
             kept[i] = size > attacked_below
         else:
             kept[i] = utility > 0.0 and (size >= attacked_below or utility * size > ruinous_at)
-        kept[i] &= released[i] > 0
+        kept[i] &= table.released[i] > 0
     return kept
 
 
@@ -344,10 +316,7 @@ def payoffs_by_record(
     loss: Floats,
     kind: NDArray[np.int64],
     people: Floats,
-    benefit: Floats,
-    harm: Floats,
-    gain: Floats,
-    cost: Floats,
+    prices: FourArrays,
     rule: int,
     outcomes: Floats,
 ) -> None:
@@ -356,6 +325,7 @@ def payoffs_by_record(
     `released`, `group_of`, `loss` and `kind` have shape (n_rows,), `people` that of the classes, prices
     (n_points, n_kinds).
     """
+    benefit, harm, gain, cost = prices
     outcomes[:] = 0.0
     for i in range(len(released)):
         count, of = released[i], kind[i]
@@ -374,10 +344,9 @@ def payoffs_by_record(
 
 
 @numba.njit(cache=True)
-def record_payoffs(
-    loss: Floats, people: Floats, benefit: Floats, harm: Floats, gain: Floats, cost: Floats, rule: int
-) -> tuple[Floats, NDArray[np.bool_]]:
+def record_payoffs(loss: Floats, people: Floats, prices: FourArrays, rule: int) -> tuple[Floats, NDArray[np.bool_]]:
     """Return what records pay the publisher, and which are kept; prices have as many rows as the losses, or more."""
+    benefit, harm, gain, cost = prices
     payoff, kept = np.empty(len(loss)), np.empty(len(loss), dtype=np.bool_)
     for i in range(len(loss)):
         payoff[i], _, kept[i] = record_payoff(loss[i], people[i], benefit[i], harm[i], gain[i], cost[i], rule)

@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Floats
 
+# Benefit, loss, gain and cost.
+FourArrays = tuple[Floats, Floats, Floats, Floats]
+
 
 @dataclass(frozen=True, eq=False)
 class Prices:
@@ -79,7 +82,7 @@ class Prices:
         return int(self.benefit.shape[1])
 
     @property
-    def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def arrays(self) -> FourArrays:
         """Benefit, loss, gain and cost, (n_points, n_kinds) each."""
         return self.benefit, self.loss, self.gain, self.cost
 

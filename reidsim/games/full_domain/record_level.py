@@ -17,6 +17,7 @@ from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.full_domain.class_table import ClassTable
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.node_payoffs import record_payoff, utility_of
+from reidsim.games.full_domain.prices import FourArrays
 from reidsim.games.full_domain.walk import Followed, walk
 from reidsim.games.record_game import WITHHELD
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
@@ -66,10 +67,9 @@ class _BestNodeOfEachCell:
         return followed.take(keep) if keep.any() else None
 
     def visit(self, node: int, levels: Sequence[int], table: ClassTable, followed: Followed) -> None:
-        prices = self._prices
         _improve(
-            followed.rows, followed.loss, table.people, followed.group_of, self._kind, prices.benefit, prices.loss,
-            prices.gain, prices.cost, self._allowance, self._rule, node, self.payoff, self.strategies, self.sizes,
+            followed.rows, followed.loss, table.people, followed.group_of, self._kind, self._prices.arrays,
+            self._allowance, self._rule, node, self.payoff, self.strategies, self.sizes,
         )  # fmt: skip
 
 
@@ -125,10 +125,7 @@ def _improve(
     people: Floats,
     group_of: NDArray[np.int32],
     kind: NDArray[np.int64],
-    benefit: Floats,
-    harm: Floats,
-    gain: Floats,
-    cost: Floats,
+    prices: FourArrays,
     allowance: Floats,
     rule: int,
     node: int,
@@ -137,6 +134,7 @@ def _improve(
     sizes: Floats,
 ) -> None:
     """Move to the node the rows and points for which it is better."""
+    benefit, harm, gain, cost = prices
     for i in range(len(rows)):
         row, size = rows[i], people[group_of[i]]
         of = kind[row]

@@ -8,7 +8,7 @@ import numpy as np
 
 from reidsim.errors import InputError
 from reidsim.games.masking.best_first import search
-from reidsim.games.masking.game import MaskingGame, Progress
+from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.greedy import greedy
 from reidsim.games.record_game import Choice
 from reidsim.releases.strategy_space import Floats
@@ -27,9 +27,7 @@ class BoundedChoice(Choice):
     gap: Floats
 
 
-def anytime(
-    game: MaskingGame, *, most_evaluated: int = 20_000, no_attack: bool = False, progress: Progress | None = None
-) -> BoundedChoice:
+def anytime(game: MaskingGame, *, most_evaluated: int = 20_000, no_attack: bool = False) -> BoundedChoice:
     """Find a good strategy of every subject within a number of strategies computed, with an optimality gap.
 
     Greedy search gives the first strategy; best-first search then improves on it. Whenever it stops, no strategy
@@ -44,8 +42,6 @@ def anytime(
         Strategies computed per subject by the best-first search.
     no_attack : bool
         Only strategies that are not attacked.
-    progress : callable, optional
-        Called with records done and in all.
 
     Returns
     -------
@@ -61,7 +57,7 @@ def anytime(
         raise InputError("budget of strategies too small", found=most_evaluated, expected="1 or more")
     first = greedy(game, no_attack=no_attack)
     strategies, payoffs, evaluated, bounds = search(
-        game, no_attack=no_attack, most_evaluated=most_evaluated, incumbents=first.strategies, progress=progress
+        game, no_attack=no_attack, most_evaluated=most_evaluated, incumbents=first.strategies
     )
     # Withholding a record pays 0, so that much is certain.
     gap = np.maximum(bounds - np.maximum(payoffs, 0.0), 0.0)

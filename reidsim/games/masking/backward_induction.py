@@ -7,16 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, reply_to
-from reidsim.games.masking.game import GameArrays, MaskingGame, Progress, is_ahead, payoff_of
+from reidsim.games.masking.game import GameArrays, MaskingGame, is_ahead, payoff_of
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 _MOST_STRATEGIES = 2**26
 
 
-def masking_backward_induction(
-    game: MaskingGame, *, no_attack: bool = False, progress: Progress | None = None
-) -> Choice:
+def masking_backward_induction(game: MaskingGame, *, no_attack: bool = False) -> Choice:
     """Find the best strategy of every subject by going through all strategies (Wan et al. 2021, note S4).
 
     Strategies are taken in order of their number, so one that shares more comes before all that share less of the
@@ -29,8 +27,6 @@ def masking_backward_induction(
         Against a two-stage attack.
     no_attack : bool
         Only strategies that are not attacked.
-    progress : callable, optional
-        Called with records done and in all.
 
     Returns
     -------
@@ -53,7 +49,7 @@ def masking_backward_induction(
         closed = np.zeros(game.space.size, dtype=np.bool_)
         _backward_induction(arrays, attack, memory, rows, no_attack, closed, strategies, payoffs, evaluated)
 
-    game.in_chunks(solve, progress)
+    game.in_chunks(solve, None)
     return game.chosen("backward-induction", strategies, payoffs, evaluated, exact=True)
 
 

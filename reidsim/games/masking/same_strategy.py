@@ -12,14 +12,14 @@ import numpy as np
 from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, reply_to
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.masking.best_first import ROUNDING
-from reidsim.games.masking.game import GameArrays, MaskingGame, Progress
+from reidsim.games.masking.game import GameArrays, MaskingGame
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 _BLOCK = 256
 
 
-def same_strategy(game: MaskingGame, *, progress: Progress | None = None) -> Choice:
+def same_strategy(game: MaskingGame) -> Choice:
     """Find the strategy with the highest mean payoff when all subjects must use the same one.
 
     Strategies are taken in order of falling mean benefit, which bounds the mean payoff, until the bound is below the
@@ -31,8 +31,6 @@ def same_strategy(game: MaskingGame, *, progress: Progress | None = None) -> Cho
     ----------
     game : MaskingGame
         Against a two-stage attack.
-    progress : callable, optional
-        Called with strategies done and in all.
 
     Returns
     -------
@@ -50,7 +48,6 @@ def same_strategy(game: MaskingGame, *, progress: Progress | None = None) -> Cho
     lost = np.zeros(n)
     evaluated = np.zeros(n, dtype=np.int64)
     best, chosen = -np.inf, WITHHELD
-    done = 0
     ordered = _by_mean_benefit(game)
     # One form each with all loci and with none: a fair first mark, so that most strategies are dropped early. Sharing
     # everything, which the bounds are not for, is among them.
@@ -64,9 +61,6 @@ def same_strategy(game: MaskingGame, *, progress: Progress | None = None) -> Cho
         for strategy, total in zip(block.tolist(), totals.tolist(), strict=True):
             if total > best + tie or (total >= best - tie and strategy < chosen):
                 best, chosen = total, strategy
-        done += len(block)
-        if progress is not None:
-            progress(min(done, game.space.size), game.space.size)
         following = list(islice(ordered, _BLOCK))
         block = np.array([strategy for bound, strategy in following if bound >= best - tie], dtype=np.int64)
     strategies = np.full(n, chosen if best >= -tie else WITHHELD, dtype=np.int64)

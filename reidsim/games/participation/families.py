@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -10,12 +11,30 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from reidsim.borrowed_arrays import borrowing
 from reidsim.games.participation.game import Flags, Floats, Values, outcome
 
 Ints = NDArray[np.int64]
 
 # People change so many times each, at most.
 _MOST_TURNS = 1_000
+
+
+class _Joining(NamedTuple):
+    """A game as compiled functions read it; see `Families` and `Values`. Work is done in `few`, shape (needed,)."""
+
+    starts: Ints
+    other: Ints
+    match: Floats
+    near: Flags
+    relatedness: Floats
+    benefit: Floats
+    services: Floats
+    harm: Floats
+    concern: float
+    needed: int
+    tie: float
+    few: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,27 +73,26 @@ class Families:
         return len(self.starts) - 1
 
     @property
-    def _pairs(self) -> tuple[Ints, Ints, Floats, Flags, Floats]:
-        return self.starts, self.other, self.match, self.near, self.relatedness
-
-    @property
-    def _amounts(self) -> tuple[Floats, Floats, Floats, float]:
+    def _joining(self) -> _Joining:
         values = self.values
-        return values.benefit, values.services, values.harm, values.concern
+        return _Joining(
+            self.starts, self.other, self.match, self.near, self.relatedness, values.benefit, values.services,
+            values.harm, float(values.concern), self.needed, values.tie, np.zeros(self.needed),
+        )  # fmt: skip
 
     def chances(self, joined: Flags) -> tuple[Floats, Floats]:
         """Return how likely each person finds a relative, and is identified through others; see `JoiningGame`."""
-        found, traced = _chances(*self._pairs[:4], self.needed, joined)
+        found, traced = _chances(self._joining, joined)
         return found, traced
 
     def gains(self, joined: Flags) -> Floats:
         """Return what each person gains by being in rather than out; see `JoiningGame`."""
-        return np.asarray(_gains(*self._pairs, *self._amounts, self.needed, joined))
+        return np.asarray(_gains(self._joining, joined))
 
     def replies(self, joined: Flags, rng: np.random.Generator | None = None) -> tuple[Flags, bool]:
         """Let people change in turn, in their order or one that is drawn; see `JoiningGame`."""
         order = np.arange(len(self)) if rng is None else rng.permutation(len(self))
-        end, settled = _replies(*self._pairs, *self._amounts, self.needed, self.values.tie, joined.copy(), order)
+        end, settled = _replies(self._joining, joined.copy(), order)
         return end, bool(settled)
 
     def best_plan(self, starts: list[Flags]) -> tuple[Flags, bool]:
@@ -127,7 +145,7 @@ class Families:
         welfare : ndarray of float64, shape (2 ** n_people,)
             Sum of payoffs.
         """
-        equilibria, welfare = _profiles(*self._pairs, *self._amounts, self.needed, self.values.tie)
+        equilibria, welfare = _profiles(self._joining)
         return equilibria, welfare
 
 
@@ -136,86 +154,82 @@ def profile(number: int, n: int) -> Flags:
     return np.asarray((number >> np.arange(n)) & 1 == 1)
 
 
-@njit(cache=True)
-def _matches(person, without, starts, other, match, joined, needed):  # type: ignore[no-untyped-def]
-    """Return how likely 0, 1, ... matches of a person are among those who joined, with one of them left out."""
-    few = np.zeros(needed)
-    few[0] = 1.0
-    for pair in range(starts[person], starts[person + 1]):
-        if joined[other[pair]] and other[pair] != without:
-            for count in range(needed - 1, 0, -1):
-                few[count] = few[count] * (1.0 - match[pair]) + few[count - 1] * match[pair]
-            few[0] *= 1.0 - match[pair]
-    return few
+@borrowing()
+def _few_matches(game: _Joining, person: int, without: int, joined: Flags) -> float:
+    """Return how likely too few matches of a person joined, with one of them left out; of each number into `few`."""
+    few = game.few
+    for count in range(game.needed):
+        few[count] = 1.0 if count == 0 else 0.0
+    for pair in range(game.starts[person], game.starts[person + 1]):
+        if joined[game.other[pair]] and game.other[pair] != without:
+            match = game.match[pair]
+            for count in range(game.needed - 1, 0, -1):
+                few[count] = few[count] * (1.0 - match) + few[count - 1] * match
+            few[0] *= 1.0 - match
+    total = 0.0
+    for count in range(game.needed):
+        total += few[count]
+    return total
 
 
-@njit(cache=True)
-def _nobody_near(person, without, starts, other, match, near, joined):  # type: ignore[no-untyped-def]
+@borrowing()
+def _nobody_near(game: _Joining, person: int, without: int, joined: Flags) -> float:
     """Return how likely a person finds none of the near relatives who joined, with one of them left out."""
     none = 1.0
-    for pair in range(starts[person], starts[person + 1]):
-        if near[pair] and joined[other[pair]] and other[pair] != without:
-            none *= 1.0 - match[pair]
+    for pair in range(game.starts[person], game.starts[person + 1]):
+        if game.near[pair] and joined[game.other[pair]] and game.other[pair] != without:
+            none *= 1.0 - game.match[pair]
     return none
 
 
 @njit(cache=True)
-def _chances(starts, other, match, near, needed, joined):  # type: ignore[no-untyped-def]
-    n = len(starts) - 1
+def _chances(game: _Joining, joined: Flags) -> tuple[Floats, Floats]:
+    n = len(game.starts) - 1
     found, traced = np.empty(n), np.empty(n)
     for person in range(n):
-        found[person] = 1.0 - _nobody_near(person, -1, starts, other, match, near, joined)
-        traced[person] = max(0.0, 1.0 - _matches(person, -1, starts, other, match, joined, needed).sum())
+        found[person] = 1.0 - _nobody_near(game, person, -1, joined)
+        traced[person] = max(0.0, 1.0 - _few_matches(game, person, -1, joined))
     return found, traced
 
 
-@njit(cache=True)
-def _gain(  # type: ignore[no-untyped-def]
-    person, starts, other, match, near, relatedness, benefit, services, harm, concern, needed, joined
-):
-    found = 1.0 - _nobody_near(person, -1, starts, other, match, near, joined)
+@borrowing()
+def _gain(game: _Joining, person: int, joined: Flags) -> float:
+    found = 1.0 - _nobody_near(game, person, -1, joined)
     # What stays of the harm that joining adds, as others may expose the person anyway.
-    unseen = _matches(person, -1, starts, other, match, joined, needed).sum()
-    gain = benefit[person] * found + services[person] - harm[person] * unseen
-    if concern > 0.0:
-        for pair in range(starts[person], starts[person + 1]):
-            relative = other[pair]
+    unseen = _few_matches(game, person, -1, joined)
+    gain = game.benefit[person] * found + game.services[person] - game.harm[person] * unseen
+    if game.concern > 0.0:
+        for pair in range(game.starts[person], game.starts[person + 1]):
+            relative = game.other[pair]
             if not joined[relative]:
-                few = _matches(relative, person, starts, other, match, joined, needed)
-                change = -harm[relative] * match[pair] * few[needed - 1]
-            elif near[pair]:
-                none = _nobody_near(relative, person, starts, other, match, near, joined)
-                change = benefit[relative] * match[pair] * none
+                _few_matches(game, relative, person, joined)
+                change = -game.harm[relative] * game.match[pair] * game.few[game.needed - 1]
+            elif game.near[pair]:
+                change = game.benefit[relative] * game.match[pair] * _nobody_near(game, relative, person, joined)
             else:
                 change = 0.0
-            gain += concern * relatedness[pair] * change
-    return gain
+            gain += game.concern * game.relatedness[pair] * change
+    return float(gain)
 
 
 @njit(cache=True)
-def _gains(  # type: ignore[no-untyped-def]
-    starts, other, match, near, relatedness, benefit, services, harm, concern, needed, joined
-):
-    n = len(starts) - 1
-    gains = np.empty(n)
-    for person in range(n):
-        gains[person] = _gain(
-            person, starts, other, match, near, relatedness, benefit, services, harm, concern, needed, joined
-        )
-    return gains
+def _gains(game: _Joining, joined: Flags) -> Floats:
+    return np.array([_gain(game, person, joined) for person in range(len(joined))])
+
+
+@borrowing()
+def _wishes(game: _Joining, person: int, joined: Flags) -> bool:
+    """Tell whether a person would gain by changing."""
+    gain = _gain(game, person, joined)
+    return bool(gain < -game.tie if joined[person] else gain > game.tie)
 
 
 @njit(cache=True)
-def _replies(  # type: ignore[no-untyped-def]
-    starts, other, match, near, relatedness, benefit, services, harm, concern, needed, tie, joined, order
-):
+def _replies(game: _Joining, joined: Flags, order: Ints) -> tuple[Flags, bool]:
     for _ in range(_MOST_TURNS):
         changed = False
         for person in order:
-            gain = _gain(
-                person, starts, other, match, near, relatedness, benefit, services, harm, concern, needed, joined
-            )
-            if (joined[person] and gain < -tie) or (not joined[person] and gain > tie):
+            if _wishes(game, person, joined):
                 joined[person] = not joined[person]
                 changed = True
         if not changed:
@@ -224,25 +238,19 @@ def _replies(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _profiles(  # type: ignore[no-untyped-def]
-    starts, other, match, near, relatedness, benefit, services, harm, concern, needed, tie
-):
-    n = len(starts) - 1
+def _profiles(game: _Joining) -> tuple[Flags, Floats]:
+    n = len(game.starts) - 1
     equilibria, welfare = np.ones(2**n, dtype=np.bool_), np.zeros(2**n)
     joined = np.zeros(n, dtype=np.bool_)
     for number in range(2**n):
         for person in range(n):
             joined[person] = (number >> person) & 1
-        found, traced = _chances(starts, other, match, near, needed, joined)
+        found, traced = _chances(game, joined)
         for person in range(n):
             if joined[person]:
-                welfare[number] += benefit[person] * found[person] + services[person] - harm[person]
+                welfare[number] += game.benefit[person] * found[person] + game.services[person] - game.harm[person]
             else:
-                welfare[number] -= harm[person] * traced[person]
-            if equilibria[number]:
-                gain = _gain(
-                    person, starts, other, match, near, relatedness, benefit, services, harm, concern, needed, joined
-                )
-                if (joined[person] and gain < -tie) or (not joined[person] and gain > tie):
-                    equilibria[number] = False
+                welfare[number] -= game.harm[person] * traced[person]
+            if equilibria[number] and _wishes(game, person, joined):
+                equilibria[number] = False
     return equilibria, welfare

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people import Keys
 from reidsim.scenarios.study import Played, Progress
-from reidsim.validation import read_toml
 from reidsim.wording import Code, Sentence, codes, counted, number_text
 
 # Bytes, fitted to the peaks of whole runs of up to a million records; see `docs/limits.md`. Of a record, of a value
@@ -40,7 +38,6 @@ class AssessmentKind(Kind):
     schema = RiskScenario
     measures = MEASURES
     measures_of_people = MEASURES_OF_PEOPLE
-    captions = read_toml(Path(__file__).with_name("captions.toml"))
     drawn_by = "reidsim.kinds.assessment.figures.risks"
     decides = ""
 
@@ -98,13 +95,13 @@ class AssessmentKind(Kind):
         yield (
             "What the adversary knows: ",
             *codes([f"{name}" for name in knowledge]),
-            "; each is compared with the worst case, in which it knows every attribute of everybody.",
+            "; each is compared with the worst case, knowledge of every attribute of everybody.",
         )
         uniqueness = section(content, "uniqueness")
         if uniqueness:
             value = f" {number_text(uniqueness['value'])}" if "value" in uniqueness else ""
             method = str(uniqueness.get("method", "pitman"))
-            yield ("Whether who is unique among the records is unique in the population: ", Code(method), f"{value}.")
+            yield ("Whether sample uniques are population uniques: ", Code(method), f"{value}.")
 
 
 def _of_people(study: RiskStudy, number: int) -> RiskStudy:
@@ -122,7 +119,7 @@ def _of_people(study: RiskStudy, number: int) -> RiskStudy:
         update["figures"] = scenario.figures.model_copy(
             update={"settings": settings.model_copy(update={"records": records})}
         )
-    loaded = replace(study.loaded, scenario=scenario.model_copy(update=update))
+    loaded = study.loaded.with_sections(**update)
     part = None if file is None else _of_records(file, max(1, round(file.n_records * share)))
     return replace(study, loaded=loaded, file=part)
 

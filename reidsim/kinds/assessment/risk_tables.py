@@ -1,4 +1,4 @@
-"""Tables of a scenario of the kind ``risk``: persons, reductions against the worst case, settings, sources, sets."""
+"""Tables of a scenario of the kind ``risk``: persons, reductions against the worst case, settings, sources, cohorts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reidsim.adversaries.knowledge.assessment import Assessment, RiskName
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.network import Network
 from reidsim.kinds.assessment.release import Release
-from reidsim.kinds.assessment.schema import WORST_CASE, SettingsSection, ThresholdSection
+from reidsim.kinds.assessment.schema import RISK_NAMES, WORST_CASE, SettingsSection, ThresholdSection
 from reidsim.kinds.assessment.study import RiskStudy
 from reidsim.linkage.people import largest_in_groups
 from reidsim.random_counts import draw_binomial
@@ -21,7 +21,8 @@ from reidsim.scenarios.people import HOUSEHOLD, PERSON
 
 Floats = NDArray[np.float64]
 
-RISKS = ("journalist", "prosecutor", "marketer", "overall")
+# Risks of a person by any record, in the order of columns.
+_OF_RELEASES = ("prosecutor", "journalist", "journalist_low", "journalist_high", "marketer")
 _QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}
 
 
@@ -46,11 +47,7 @@ def record_table(study: RiskStudy, release: Release, found: Mapping[str, Assessm
                 **({} if release.person is None else {PERSON: release.person}),
                 "records": release.n_records,
                 "knowledge": pd.Categorical([name] * release.n_records, categories=list(found)),
-                "prosecutor": release.by_person(risks.prosecutor),
-                "journalist": release.by_person(risks.journalist),
-                "journalist_low": release.by_person(risks.journalist_low),
-                "journalist_high": release.by_person(risks.journalist_high),
-                "marketer": release.by_person(risks.marketer),
+                **{name: release.by_person(getattr(risks, name)) for name in _OF_RELEASES},
                 "overall": release.by_person(overall),
                 **({} if release.household is None else {HOUSEHOLD: largest_in_groups(overall, release.household)}),
                 **{f"{column}_standard_error": risks.standard_error(risk) for column, risk in asked.items()},
@@ -117,7 +114,7 @@ def reduction_table(records: pd.DataFrame) -> pd.DataFrame:
     worst = by_adversary.pop(WORST_CASE)
     rows = []
     for name, table in by_adversary.items():
-        for risk in RISKS:
+        for risk in RISK_NAMES:
             values = reduction(worst[risk].to_numpy(), table[risk].to_numpy())
             persons = int((~np.isnan(values)).sum())
             rows.append({"knowledge": name, "risk": risk, "persons": persons, **quartiles(values)})

@@ -8,25 +8,15 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
-from reidsim.scenarios.amounts import Count, Money, Share, Text
+from reidsim.scenarios.amounts import Count, Money, PopulationSeed, Share, Text
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 
 # Columns of the tables of a run, beside which the attributes stand.
+RISK_NAMES = ("journalist", "prosecutor", "marketer", "overall")
 RISK_COLUMNS = (
-    "record",
-    "records",
-    "knowledge",
-    "prosecutor",
-    "journalist",
-    "journalist_low",
-    "journalist_high",
-    "marketer",
-    "overall",
-    "prosecutor_standard_error",
-    "journalist_standard_error",
-    "marketer_standard_error",
-    "overall_standard_error",
+    *("record", "records", "knowledge", "journalist_low", "journalist_high", *RISK_NAMES),
+    *(f"{risk}_standard_error" for risk in RISK_NAMES),
 )
 WORST_CASE = "worst-case"
 
@@ -37,9 +27,7 @@ class RiskPopulationSection(Section):
     """The people from whom the records come."""
 
     recipe: str = Field(description="name of a bundled population, or path of a recipe")
-    seed: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="of the population; the recipe's own if not given"
-    )
+    seed: PopulationSeed = None
 
 
 class RiskReleaseSection(Section):
@@ -149,7 +137,7 @@ class NetworkSection(Section):
 
 
 class ExpectationSection(Section):
-    """How expectations over what is known are computed."""
+    """How expectations over knowledge sets are computed."""
 
     method: Literal["auto", "exact", "monte-carlo"] = Field(
         default="auto", description="exact where feasible, exact, or Monte Carlo"
@@ -184,7 +172,7 @@ class ThresholdSection(Section):
         description="who joins larger cohorts: members drawn again, or other people of the population",
     )
     like_members: tuple[str, ...] = Field(
-        default=(), description="attributes of which newcomers from the population have the members' shares"
+        default=(), description="attributes in which newcomers from the population have the members' shares"
     )
 
 
@@ -202,7 +190,7 @@ class SettingsSection(Section):
 
 
 class RiskFiguresSection(Section):
-    """What to work out besides the risks."""
+    """Further tables and figures of a run."""
 
     settings: SettingsSection | None = Field(default=None, description="all combinations of some capabilities")
 
@@ -218,7 +206,7 @@ class RiskScenario(ScenarioHead):
     game: Literal["risk"] = Field(description="nobody plays: how identifiable a given release is")
     population: RiskPopulationSection | None = Field(
         default=None,
-        description="who exists; needed for samples and uniqueness method `known`",
+        description="the population; needed for samples and uniqueness method `known`",
     )
     release: RiskReleaseSection = Field(description="the released records")
     trees: dict[str, TreeSection] = Field(
@@ -232,7 +220,7 @@ class RiskScenario(ScenarioHead):
     expectation: ExpectationSection = Field(default=ExpectationSection(), description="exact or Monte Carlo")
     attack: AttackSection | None = Field(default=None, description="what an attack is worth")
     threshold: ThresholdSection | None = Field(default=None, description="the risk that is accepted, by group")
-    figures: RiskFiguresSection = Field(default=RiskFiguresSection(), description="what to compute besides the risks")
+    figures: RiskFiguresSection = Field(default=RiskFiguresSection(), description="further tables and figures")
 
     @model_validator(mode="after")
     def _consistent(self) -> RiskScenario:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,16 +23,15 @@ from reidsim.kinds.dynamic.outcomes import (
 )
 from reidsim.kinds.dynamic.policies import FIXED, PK, POLICIES
 from reidsim.kinds.dynamic.schema import PERIOD, DynamicScenario
-from reidsim.kinds.dynamic.study import DynamicStudy, build_study
+from reidsim.kinds.dynamic.study import DynamicStudy, build_study, study_on
 from reidsim.linkage.group_sizes import most_kept
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan, section
-from reidsim.scenarios.faces import SharedColumns
+from reidsim.scenarios.faces import Portions, SharedColumns
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import PolicyOutcome, Progress, equilibria_of
-from reidsim.validation import read_toml
 from reidsim.wording import Code, Sentence, codes, counted, number_text
 
 # Bytes: of a case and policy, a value of a row, a level of a row, a value of a person in a cell; a value of a simulated
@@ -48,7 +47,6 @@ class DynamicKind(Kind):
     schema = DynamicScenario
     policies = POLICIES
     measures = MEASURES
-    captions = read_toml(Path(__file__).with_name("captions.toml"))
     drawn_by = "reidsim.kinds.dynamic.figures"
     amount_keys = MONEY_KEYS
 
@@ -77,6 +75,10 @@ class DynamicKind(Kind):
         if PK in publisher.policies:
             needed += int(lattice.sizes.max()) * publisher.simulations * (_OF_SIMULATED + 4 * attributes)
         return needed
+
+    def portions(self, study: DynamicStudy) -> Portions:
+        """Cut a study down to some cases of each period, which has one at least."""
+        return Portions(len(study.cases.codes), partial(_of_cases, study), len(study.cases.periods))
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what cases and people are made of."""
@@ -156,15 +158,24 @@ class DynamicKind(Kind):
         origin = (" of ", Code(str(release["path"]))) if "path" in release else (" drawn from the population",)
         cases, periods = run.manifest.get("cases"), run.manifest.get("periods")
         size = f"{number_text(cases)} cases" if cases else "Cases"
-        over = f" are released over {number_text(periods)} periods" if periods else " are released period after period"
+        over = f" are released over {number_text(periods)} periods" if periods else " are released period by period"
         held = "all cases so far" if release.get("table") == "cumulative" else "its own cases"
-        yield (size, *origin, over, f", the table of each, with {held}, in one generalization.")
+        yield (size, *origin, over, f"; each table, with {held}, has one generalization.")
         yield ("Quasi-identifiers: ", *names, ".")
         if "voters" in run.content:
             recipe = str(section(run.content, "voters").get("recipe"))
             yield ("The adversary looks records up in the list ", Code(recipe), ".")
         yield from adversaries(run, plan)
         yield from by_generalization(run, "publisher")
+
+
+def _of_cases(study: DynamicStudy, number: int) -> DynamicStudy:
+    cases, period = study.cases, study.cases.period
+    sizes = np.bincount(period)
+    place = np.empty(len(period), dtype=np.int64)
+    place[np.argsort(period, kind="stable")] = np.arange(len(period)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    some = place < np.maximum(1, np.round(sizes * number / len(period)))[period]
+    return study_on(study.loaded, replace(cases, codes=cases.codes[some], period=period[some]))
 
 
 DYNAMIC = DynamicKind()

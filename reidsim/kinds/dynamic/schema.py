@@ -78,7 +78,7 @@ class DynamicPublisherSection(PoliciesSection):
 
     policies: tuple[PolicyName, ...] = Field(
         default=("no-protection", "basic", "no-attack"),
-        description="what is played and compared, each once",
+        description="policies compared, each once",
         json_schema_extra={"minItems": 1},
     )
     fixed: dict[str, Annotated[int, Field(ge=0)]] = Field(
@@ -136,12 +136,6 @@ class DynamicScenario(PublisherScenario):
         for where, section in self.every_adversary.items():
             self.refuse(section, where)
         return self
-
-    @property
-    def every_adversary(self) -> dict[str, AdversarySection]:
-        """The sections of all adversaries, by key path."""
-        several: dict[str, AdversarySection] = {f"adversaries.{key}": each for key, each in self.adversaries.items()}
-        return several or {"adversary": self.adversary}
 
     def refuse(self, section: AdversarySection, where: str) -> None:
         """Refuse an adversary who knows other things than the values of all people of the list.

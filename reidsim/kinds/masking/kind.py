@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ import numpy as np
 from reidsim.adversaries.knowledge.sets import count_sets
 from reidsim.adversaries.multistage.stages import InferSurname
 from reidsim.adversaries.multistage.two_stage import places_kept
-from reidsim.adversaries.multistage.world import PersonTable
 from reidsim.agents.profile import Setting
 from reidsim.errors import InputError
 from reidsim.games.cross_play import MOST_FORMS
@@ -39,8 +37,6 @@ from reidsim.scenarios.kind import Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import LEFT_OUT, OpponentOptions, Opponents, ideas_of_several, types_of_setting
 from reidsim.scenarios.policy import k_of, with_each_k
-from reidsim.scenarios.study import PolicyOutcome
-from reidsim.validation import read_toml
 from reidsim.wording import Code, Inline, Sentence, codes, counted, number_text
 
 # Sections that only games are made from: what tables are drawn from is the same whatever they say.
@@ -62,7 +58,6 @@ class MaskingKind(SubjectsSharing, MaskingResults):
     words = "data subjects decide which attributes of their record are shared, generalized or masked"
     schema = MaskingScenario
     measures = MEASURES
-    captions = read_toml(Path(__file__).with_name("captions.toml"))
     drawn_by = "reidsim.kinds.masking.figures.runs"
     policies = POLICIES
     decides = "subject"
@@ -130,18 +125,9 @@ class MaskingKind(SubjectsSharing, MaskingResults):
             }
         return content
 
-    def play(
-        self,
-        study: MaskingStudy,
-        draw: int = 0,
-        policies: Sequence[str] | None = None,
-        *,
-        timed: bool = False,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Mapping[str, PolicyOutcome]:
-        """Play policies, having checked that they can be."""
+    def require_playable(self, study: MaskingStudy, draw: int) -> None:
+        """Refuse what policies cannot do with the subjects of a draw."""
         check_policies(study, study.games(draw)[0])
-        return super().play(study, draw, policies, timed=timed, progress=progress)
 
     def settings(self, study: MaskingStudy) -> Callable[[str, int, int], Setting]:
         """Return the world of each policy in each draw of the tables."""
@@ -149,7 +135,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
 
         def setting(policy: str, replication: int, draw: int) -> Setting:
             games = study.games_against_each(replication)
-            check_policies(study, study.games(replication)[0])
+            self.require_playable(study, replication)
             return setting_of(study, agents, games, policy, replication, draw)
 
         return setting
@@ -206,7 +192,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         if isinstance(recipe, str):
             yield (f"They are drawn from {number_text(people)} people of the population ", Code(recipe), ".")
         else:
-            yield ("They and what the adversary holds are read from files.",)
+            yield ("They and the adversary's resources are read from files.",)
         held = run.manifest.get("resources")
         if isinstance(held, Mapping) and held:
             parts: list[Inline] = ["The adversary holds "]
@@ -257,24 +243,15 @@ def _of_subjects(study: MaskingStudy, number: int) -> MaskingStudy:
     scenario, files = study.scenario, study.tables.files
     update: dict[str, object] = {"targets": scenario.targets.model_copy(update={"size": number})}
     if TARGETS in files:
-        update, files = {}, {**files, TARGETS: _first(files[TARGETS], number)}
+        update, files = {}, {**files, TARGETS: files[TARGETS].of_rows(slice(number))}
     path = scenario.figures.search_path
     if path is not None and path >= number:
         update["figures"] = scenario.figures.model_copy(update={"search_path": 0})
-    loaded = replace(study.loaded, scenario=scenario.model_copy(update=update))
+    loaded = study.loaded.with_sections(**update)
     tables = replace(study.tables, loaded=loaded, files=files)
     part = study.with_loaded(loaded)
     alone = {name: replace(each, tables=tables) for name, each in part.alone.items()}
     return replace(part, tables=tables, alone=alone)
-
-
-def _first(table: PersonTable, number: int) -> PersonTable:
-    return PersonTable(
-        table.name,
-        {name: values[:number] for name, values in table.columns.items()},
-        None if table.counts is None else table.counts[:number],
-        {name: missing[:number] for name, missing in table.missing.items()},
-    )
 
 
 MASKING = MaskingKind()

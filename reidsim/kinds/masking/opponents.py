@@ -12,7 +12,8 @@ from reidsim.errors import InputError
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import RecordGame
 from reidsim.kinds.masking.schema import MaskingAdversarySection, MaskingScenario
-from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, masking_game, presence_of
+from reidsim.kinds.masking.solving import masking_game
+from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, presence_of
 from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.adversary_schema import TOGETHER
@@ -118,8 +119,7 @@ def _unnamed(study: MaskingStudy, options: OpponentOptions, draw: int) -> Oppone
         return Opponents((), "", (f"adversaries that the scenario does not name cannot play: {reason}",))
     end = IdentifySection(stage="identify", resource=ends[0].resource, on=ends[0].on)
     section = MaskingAdversarySection(stages=(end,))
-    scenario = study.scenario.model_copy(update={"adversary": section, "adversaries": {}})
-    loaded = replace(study.loaded, scenario=scenario)
+    loaded = study.loaded.with_sections(adversary=section, adversaries={})
     plain = MaskingStudy(loaded, replace(study.tables, loaded=loaded), (ends[0],))
     found = opponents_of_subjects(plain, options, draw)
     # Who attacks in stages is named.

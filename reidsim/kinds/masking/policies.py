@@ -88,8 +88,8 @@ POLICIES: Policies[MaskingPolicy] = Policies(
             "masking", "Masking game", "the attributes that pay most", way="search", masks=True, look=Look(BLUE, "^")
         ),
         _policy(
-            "no-attack-masking", "No-attack masking game", "the attributes that pay most of those with which no attack "
-            "pays", forbids_attacks=True, way="search", masks=True, look=Look(SKY_BLUE, ">"),
+            "no-attack-masking", "No-attack masking game", "the attributes that pay most without an attack",
+            forbids_attacks=True, way="search", masks=True, look=Look(SKY_BLUE, ">"),
         ),
         _policy(
             "one-stage-masking", "One-stage masking game", "the masking game against an adversary who infers nothing",
@@ -105,8 +105,8 @@ POLICIES: Policies[MaskingPolicy] = Policies(
             search="greedy",
         ),
         _policy(
-            "anytime-masking", "Anytime masking", "the masking game within a number of strategies", by_agents=False,
-            way="search", search="anytime",
+            "anytime-masking", "Anytime masking", "the masking game with a limited number of strategies tried",
+            by_agents=False, way="search", search="anytime",
         ),
     ),
     lambda name: _defender(name, plans=False),

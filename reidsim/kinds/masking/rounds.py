@@ -145,7 +145,7 @@ def masking_profiles(
                 (economics, equip.adversary(game.attack, game, economics))
                 for economics, game in zip(economics_and_belief(against.scenario), (truth, believed), strict=True)
             ]
-            profile = profile_of(name, section, agents, equip, *both, prices)
+            profile = profile_of(name, section, agents, equip, both, prices)
         profiles.append(replace(profile, lists=equip.lists))
     return tuple(profiles)
 

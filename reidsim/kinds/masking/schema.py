@@ -89,7 +89,7 @@ class MaskingBeliefsSection(ListBeliefsSection):
 
 
 class MaskingFiguresSection(Section):
-    """What a run computes besides the policies."""
+    """Further tables and figures of a run."""
 
     search_path: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
@@ -105,7 +105,7 @@ class MaskingScenario(ScenarioHead):
     population: PeopleSection | None = Field(default=None, description="people to draw from; not needed with files")
     targets: TargetsSection = Field(description="the subjects")
     resources: dict[str, ResourceSection] = Field(min_length=1, description="tables that the adversary holds")
-    economics: EconomicsSection = Field(description="what is true")
+    economics: EconomicsSection = Field(description="the true payoff parameters")
     beliefs: MaskingBeliefsSection = Field(
         default=MaskingBeliefsSection(), description="what the subjects believe instead"
     )
@@ -118,13 +118,11 @@ class MaskingScenario(ScenarioHead):
         default={},
         description="several by name; an `adversary` beside them gives defaults",
     )
-    subjects: SubjectsSection = Field(description="what can be shared, what it is worth, how it is decided")
+    subjects: SubjectsSection = Field(description="what subjects may share, its value, and their policies")
     agents: AgentsSection | None = Field(
         default=None, description="several adversaries and rounds; one analytic game if not given"
     )
-    figures: MaskingFiguresSection = Field(
-        default=MaskingFiguresSection(), description="what is computed besides the policies"
-    )
+    figures: MaskingFiguresSection = Field(default=MaskingFiguresSection(), description="further tables and figures")
 
     @property
     def each(self) -> Mapping[str | None, MaskingScenario]:

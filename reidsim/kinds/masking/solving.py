@@ -6,6 +6,7 @@ One adversary who attacks in two stages is played by compiled searches, any othe
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from reidsim.games.backward_induction import backward_induction
 from reidsim.games.defenders.defender import Game, withholding
 from reidsim.games.defenders.fixed import OptIn
 from reidsim.games.defenders.same_form import SameForm
+from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
 from reidsim.games.masking.anytime import anytime
 from reidsim.games.masking.backward_induction import masking_backward_induction
 from reidsim.games.masking.best_first import best_first
@@ -26,12 +28,13 @@ from reidsim.games.masking.partial_knowledge import exhaustive
 from reidsim.games.masking.several_adversaries import best_against_several
 from reidsim.games.masking.whoever_comes import without_inference
 from reidsim.games.record_game import Choice, Constraint, RecordGame
-from reidsim.kinds.masking.policies import policy_named
-from reidsim.kinds.masking.study import MaskingStudy, masking_game
 from reidsim.random_streams import replication_stream
 from reidsim.releases.cell_suppression import k_anonymous_cells
 from reidsim.releases.masking import MaskingSpace
 from reidsim.scenarios.policy import k_of
+
+if TYPE_CHECKING:
+    from reidsim.kinds.masking.study import MaskingStudy
 
 # Solvers of games without compiled searches.
 GENERAL_SOLVERS = ("best-first", "backward-induction")
@@ -79,7 +82,7 @@ def choose(study: MaskingStudy, policy: str, game: Game, draw: int) -> Choice:
     InputError
         If the policy cannot be played in this game.
     """
-    way = policy_named(policy).way
+    way = study.policy(policy).way
     if way in ("rule", "k-anonymity"):
         return _rule(study, policy, draw)
     if isinstance(game, RecordGame):
@@ -95,13 +98,20 @@ def choose(study: MaskingStudy, policy: str, game: Game, draw: int) -> Choice:
     return _against_several(study, policy, played)
 
 
+def masking_game(space: MaskingSpace, *parts: Any, **more: Any) -> MaskingGame:
+    """Return the game on a space, which compiled searches tell apart by what cannot be masked; see `MaskingGame`."""
+    if isinstance(space, PartialMaskingSpace):
+        return PartialMaskingGame(space, *parts, **more)
+    return MaskingGame(space, *parts, **more)
+
+
 def game_of(study: MaskingStudy, policy: str, game: Game) -> Game:
     """Return the game in which a policy is played and paid: without inference for two of them."""
-    return without_inference(game) if policy_named(policy).without_inference else game
+    return without_inference(game) if study.policy(policy).without_inference else game
 
 
 def _searched(study: MaskingStudy, policy: str, game: MaskingGame) -> Choice:
-    section, rule = study.scenario.subjects, policy_named(policy)
+    section, rule = study.scenario.subjects, study.policy(policy)
     solver = section.solver if rule.search == "scenario" else rule.search
     no_attack = rule.forbids_attacks
     if not game.is_compiled and solver not in GENERAL_SOLVERS:
@@ -122,9 +132,9 @@ def _searched(study: MaskingStudy, policy: str, game: MaskingGame) -> Choice:
 def _rule(study: MaskingStudy, policy: str, draw: int) -> Choice:
     """Return what a rule prescribes, which does not depend on any adversary."""
     section, (game, _) = study.scenario.subjects, study.games(draw)
-    if policy_named(policy).way == "k-anonymity":
+    if study.policy(policy).way == "k-anonymity":
         values = game.world.targets.matrix(section.attributes)
-        k = k_of(policy_named(policy), section.k, "subjects.k")
+        k = k_of(study.policy(policy), section.k, "subjects.k")
         strategies = game.space.masking(k_anonymous_cells(values, k, study.weights(game.world)))
         return Choice(strategies, policy, np.zeros(len(strategies), dtype=np.int64), exact=False)
     rng = replication_stream(study.scenario.seed, "policies", draw)
@@ -145,7 +155,7 @@ def _as_masking_game(game: RecordGame) -> MaskingGame | None:
 
 
 def _against_several(study: MaskingStudy, policy: str, game: RecordGame) -> Choice:
-    rule = policy_named(policy)
+    rule = study.policy(policy)
     if rule.way == "search" and rule.search == "scenario":
         if study.scenario.subjects.solver == "backward-induction":
             constraint = Constraint(no_attack=rule.forbids_attacks)
@@ -165,10 +175,10 @@ def check_policies(study: MaskingStudy, game: MaskingGame) -> None:
     """Refuse what a policy cannot do before anything is played."""
     section, adversary = study.scenario.subjects, study.scenario.adversary
     if len(study.each) > 1:
-        heuristic = [name for name in section.policies if policy_named(name).search != "scenario"]
+        heuristic = [name for name in section.policies if study.policy(name).search != "scenario"]
         if heuristic:
             raise _not_against_several(heuristic[0]).located(study.loaded.path)
-    anonymous = [policy_named(name) for name in section.policies if policy_named(name).way == "k-anonymity"]
+    anonymous = [study.policy(name) for name in section.policies if study.policy(name).way == "k-anonymity"]
     most = max((k_of(policy, section.k, "subjects.k") for policy in anonymous), default=0)
     if most > game.n_records:
         raise InputError(

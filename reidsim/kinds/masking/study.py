@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +16,14 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
 from reidsim.errors import InputError, locating, nearest
 from reidsim.games.defenders.defender import Game
-from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
+from reidsim.games.masking.always_shared import PartialMaskingSpace
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.games.masking.whoever_comes import against_whoever_comes
 from reidsim.kinds.masking.knowledge import KnowledgeOfSubjects
+from reidsim.kinds.masking.policies import MaskingPolicy, policy_named
 from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
+from reidsim.kinds.masking.solving import masking_game
 from reidsim.kinds.masking.table_sources import linked_in_stages, masking_tables, named_loci
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables
 from reidsim.random_streams import replication_stream
@@ -67,6 +68,10 @@ class MaskingStudy(Study[MaskingScenario]):
     knowledge: KnowledgeOfSubjects | None = None
     alone: dict[str, MaskingStudy] = field(default_factory=dict)
     _drawn: dict[int, dict[str | None, Games]] = field(default_factory=dict, init=False, repr=False)
+
+    def policy(self, name: str) -> MaskingPolicy:
+        """Return a policy of this kind by its name."""
+        return policy_named(name)
 
     @property
     def draws(self) -> int:
@@ -302,13 +307,6 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario], before: Masking
                 used = dict.fromkeys(stage.resource for stage in each.stages)
                 check_buyer(own or OWN_ADVERSARY, where, used, tables.buyers)
         return study
-
-
-def masking_game(space: MaskingSpace, *parts: Any, **more: Any) -> MaskingGame:
-    """Return the game on a space, which compiled searches tell apart by what cannot be masked; see `MaskingGame`."""
-    if isinstance(space, PartialMaskingSpace):
-        return PartialMaskingGame(space, *parts, **more)
-    return MaskingGame(space, *parts, **more)
 
 
 def presence_of(world: MultistageWorld, resource: str) -> float:

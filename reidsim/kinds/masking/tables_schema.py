@@ -1,4 +1,4 @@
-"""The tables of a scenario of the masking game: who is in them, and what the adversary holds."""
+"""What a masking scenario may say of its tables and subjects: who is in them, what they mask, who looks for them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, nearest, require_distinct
 from reidsim.kinds.masking.policies import PolicyName, policy_named
-from reidsim.scenarios.amounts import Count, Share, Text
+from reidsim.scenarios.amounts import Count, PopulationSeed, Share, Text
 from reidsim.scenarios.policy import AnonymityK, with_each_k
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
 from reidsim.scenarios.schema import RECORD_COLUMNS
@@ -22,22 +22,15 @@ class PeopleSection(Section):
     """The people from whom targets and resources are drawn."""
 
     recipe: str = Field(description="name of a bundled population, or path of a recipe, that lists people")
-    seed: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="of the population; the recipe's own if not given"
-    )
+    seed: PopulationSeed = None
     generations: Years | None = Field(
-        default=None, description="of a genealogy: men of the last so many; everybody if not given"
+        default=None, description="of a genealogy: men of this many last generations; everybody if not given"
     )
     women: bool = Field(default=False, description="with `generations`: also the women, of whom no alleles are known")
     reference_year: int | None = Field(
         default=None, description="gives people an `age`, counted from their `birth_year`"
     )
-    together: Together = Field(
-        default=0.0,
-        description=(
-            "correlation of list memberships (Gaussian copula): one for all, or list = { list = correlation }"
-        ),
-    )
+    together: Together = 0.0
 
     @model_validator(mode="after")
     def _of_generations(self) -> PeopleSection:
@@ -191,10 +184,7 @@ class SubjectsSection(Section):
     most_evaluated: Count = Field(
         default=20_000, description="of solver `anytime`: most strategies evaluated per subject"
     )
-    k: AnonymityK = Field(
-        default=2,
-        description="of policy `k-anonymity`; a list makes several, such as `k-anonymity-5`",
-    )
+    k: AnonymityK = 2
     opt_in_rate: Share = Field(default=0.05, description="of policy `random-opt-in`: probability to share all")
     sharing_rate: Share = Field(
         default=0.15, description="of policy `random-masking`: probability to share each attribute"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,11 @@ from reidsim.kinds.participation.policies import POLICIES
 from reidsim.kinds.participation.schema import ParticipationScenario
 from reidsim.kinds.participation.study import ParticipationStudy, build_participation_study
 from reidsim.scenarios.asked import Stored, section
-from reidsim.scenarios.faces import Control, Slider, amount_slider
+from reidsim.scenarios.faces import Control, Portions, Slider, amount_slider
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import OpponentOptions
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, World, record_table
-from reidsim.validation import read_toml
 from reidsim.wording import Code, Sentence, counted, number_text
 
 # Bytes of a pair of relatives, with the tables that it is found by.
@@ -39,7 +38,6 @@ class ParticipationKind(Kind):
     words = "people decide whether to join a genomic database, in which relatives expose each other"
     schema = ParticipationScenario
     measures = MEASURES
-    captions = read_toml(Path(__file__).with_name("captions.toml"))
     drawn_by = "reidsim.kinds.participation.figures"
     policies = POLICIES
     decides = "subject"
@@ -61,6 +59,24 @@ class ParticipationKind(Kind):
         """Return the bytes of relatives."""
         pairs = 0 if study.relatives is None else len(study.relatives.other)
         return _PAIR * (pairs + study.n_people)
+
+    def portions(self, study: ParticipationStudy) -> Portions:
+        """Cut a study down to fewer types of people, or draws of drop-outs: fewer relatives decide otherwise."""
+        scenario, equilibria = study.scenario, study.scenario.figures.equilibria
+
+        def of_types(number: int) -> ParticipationStudy:
+            population = scenario.population.model_copy(update={"types": number})
+            return replace(study, loaded=study.loaded.with_sections(population=population))
+
+        def of_draws(number: int) -> ParticipationStudy:
+            figures = scenario.figures.model_copy(
+                update={"equilibria": equilibria.model_copy(update={"draws": number})}
+            )
+            return replace(study, loaded=study.loaded.with_sections(figures=figures))
+
+        if study.relatives is None:
+            return Portions(scenario.population.types, of_types)
+        return Portions(equilibria.draws, of_draws)
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what relatives are found by."""

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from reidsim.kinds.participation.study import ParticipationStudy
 
 _WORDS = {
-    "nobody": ("Nobody", "nobody joins, whatever it is worth", GREY, "s"),
-    "everybody": ("Everybody", "everybody joins, whatever it is worth", BLACK, "D"),
+    "nobody": ("Nobody", "nobody joins", GREY, "s"),
+    "everybody": ("Everybody", "everybody joins", BLACK, "D"),
     "from-nobody": (
         "From nobody",
         "best replies in turn, starting from nobody, until nobody wants to change",

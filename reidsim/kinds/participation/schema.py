@@ -73,10 +73,10 @@ class MatchingSection(Section):
         default=2, description="matches that identify a person who is not in the database (n_u)"
     )
     found_within: _Generations = Field(
-        default=3, description="relatives worth finding: common ancestors at most so many generations ago (g_maxc)"
+        default=3, description="relatives worth finding: common ancestors at most this many generations ago (g_maxc)"
     )
     traced_within: _Generations = Field(
-        default=5, description="relatives who identify: common ancestors at most so many generations ago (g_maxi)"
+        default=5, description="relatives who identify: common ancestors at most this many generations ago (g_maxi)"
     )
 
     @model_validator(mode="after")
@@ -130,7 +130,7 @@ class EquilibriaSection(Section):
 
 
 class ParticipationFiguresSection(Section):
-    """What to compute besides the policies."""
+    """Further tables and figures of a run."""
 
     equilibria: EquilibriaSection = Field(default=EquilibriaSection(), description="how equilibria are searched for")
 
@@ -143,5 +143,5 @@ class ParticipationScenario(ScenarioHead):
     matching: MatchingSection = Field(default=MatchingSection(), description="what a search of the database finds")
     subjects: JoiningSubjectsSection = Field(description="what joining is worth, and how people decide")
     figures: ParticipationFiguresSection = Field(
-        default=ParticipationFiguresSection(), description="what to compute besides the policies"
+        default=ParticipationFiguresSection(), description="further tables and figures"
     )

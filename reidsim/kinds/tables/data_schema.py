@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
-from reidsim.scenarios.amounts import Count, Text
+from reidsim.scenarios.amounts import Count, PopulationSeed, Text
 from reidsim.scenarios.hierarchy_schema import GeneralizedSection
 from reidsim.scenarios.reading_schema import ReadingSection
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
@@ -17,7 +17,7 @@ Estimator = Literal["benedetti-franconi", "log-linear"]
 
 
 class PopulationSection(Section):
-    """Who exists, for journalist risk."""
+    """The population, for journalist risk."""
 
     recipe: str | None = Field(default=None, description="name of a bundled population, or path of a recipe")
     path: Text | None = Field(
@@ -28,15 +28,8 @@ class PopulationSection(Section):
         default="sample",
         description="draw whole people, or keep expected counts",
     )
-    seed: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="of the population; the recipe's own if not given"
-    )
-    together: Together = Field(
-        default=0.0,
-        description=(
-            "correlation of list memberships (Gaussian copula): one for all, or list = { list = correlation }"
-        ),
-    )
+    seed: PopulationSeed = None
+    together: Together = 0.0
     holds_release: bool | None = Field(
         default=None,
         description="whether records must be people of the population; by default only where "

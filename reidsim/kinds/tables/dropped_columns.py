@@ -11,7 +11,7 @@ from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.record_game import WITHHELD
 from reidsim.kinds.tables.outcomes import outcome_of, play
-from reidsim.kinds.tables.policies import POLICIES, policy_named
+from reidsim.kinds.tables.policies import POLICIES
 from reidsim.kinds.tables.study import TablesStudy
 
 # Ways of picking generalizations that know no lowest level.
@@ -50,10 +50,7 @@ class DroppedColumns:
             )  # fmt: skip
         if publisher.unit == "record":
             # Of two exact solvers the one that looks at no more than is left.
-            scenario = study.scenario.model_copy(
-                update={"publisher": publisher.model_copy(update={"solver": "branch-and-bound"})}
-            )
-            study = replace(study, loaded=replace(study.loaded, scenario=scenario))
+            study = study.with_sections(publisher=publisher.model_copy(update={"solver": "branch-and-bound"}))
         self._study = study
 
     @property
@@ -78,8 +75,7 @@ class DroppedColumns:
             )
             for name, section in study.scenario.attributes.items()
         }
-        scenario = study.scenario.model_copy(update={"attributes": attributes})
-        limited = replace(study, loaded=replace(study.loaded, scenario=scenario))
+        limited = study.with_sections(attributes=attributes)
         lowest = np.full(study.space.n_records, study.lattice.index(limited.minimum), dtype=np.int64)
         found = {}
         for name, outcome in play(limited, self.policies).items():
@@ -96,6 +92,6 @@ class DroppedColumns:
 def _can_be_limited(study: TablesStudy, name: str) -> bool:
     if name not in POLICIES:
         return False
-    policy, publisher = policy_named(name), study.scenario.publisher
+    policy, publisher = study.policy(name), study.scenario.publisher
     greedy = policy.way == "unit" and publisher.unit == "record" and publisher.solver == "lattice-search"
     return policy.way not in _UNLIMITED and not greedy

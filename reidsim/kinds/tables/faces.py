@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 from reidsim.kinds.tables.policies import policy_named
@@ -11,14 +10,12 @@ from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan, section
 from reidsim.scenarios.faces import Choice, Control, Faces, amount_slider
-from reidsim.validation import read_toml
 from reidsim.wording import Code, Sentence, codes, number_text
 
 
 class TablesFaces(Faces):
     """What the kind of tables shows of itself; see `Faces`."""
 
-    captions = read_toml(Path(__file__).with_name("captions.toml"))
     drawn_by = "reidsim.kinds.tables.figures.sweeps"
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
@@ -73,7 +70,7 @@ def _shared(run: Stored, ways: str) -> Sentence:
     number = f"{run.n_records:,} records" if run.n_records else "Records"
     if run.units[0] == "person":
         number += f" of {number_text(run.n_counted)} people"
-    come = (" of ", Code(str(origin))) if origin else ()
+    come = (" from ", Code(str(origin))) if origin else ()
     names = codes(list(section(run.content, "attributes")))
     return (f"{number}", *come, " are to be shared", f", {ways}" if ways else "", ". Quasi-identifiers: ", *names, ".")
 
@@ -108,7 +105,7 @@ def _group(run: Stored, default: str = "journalist") -> Iterator[Sentence]:
             "and their sampling weights.",
         )
     elif risks == {"prosecutor"}:
-        yield ("The group of a record is the records that fit its release: the adversary knows who is in the file.",)
+        yield ("The adversary knows who is in the file: the group of a record is the records that fit its release.",)
     elif recipe:
         yield (
             "The group of a record is the people of the population ",

@@ -73,18 +73,19 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
             f"{counted(study.n_records, 'record')}{of_people} in {counted(cells, 'distinct cell')}, "
             f"{counted(study.lattice.size, 'strategy', 'strategies')}"
         )
-        size += "" if people is None else f", {counted(people.total, 'person', 'people')}"
+        if people is not None and study.scenario.population is not None:
+            size += f", a population of {people.total:,.0f}"
         if study.n_nodes > _MANY_NODES and walks_whole_lattice(study.scenario):
-            size += '; to walk them all may take long, publisher.search = "anytime" has a budget'
+            size += '; walking them all may take long, publisher.search = "anytime" has a budget'
         elif study.lattice.size > _MANY_NODES and lists_every_form(study.scenario):
-            size += '; to compute them all may take long, publisher.solver = "branch-and-bound" leaves out many'
+            size += '; computing them all may take long, publisher.solver = "branch-and-bound" skips many'
         return size
 
     def needed_memory(self, study: TablesStudy, use: Use = "run") -> int:
         """Return the bytes of records, cells and people, and of what is rolled up of them."""
         return needed_memory(study, use)
 
-    def portions(self, study: TablesStudy) -> Portions | None:
+    def portions(self, study: TablesStudy) -> Portions:
         """Return the study of fewer rows of the games."""
         return portions(study)
 
@@ -140,9 +141,7 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
         publisher = study.scenario.publisher
         if publisher.solver == "backward-induction":
             # Of two exact solvers, the one that does not walk the whole lattice against each adversary.
-            publisher = publisher.model_copy(update={"solver": "branch-and-bound"})
-            scenario = study.scenario.model_copy(update={"publisher": publisher})
-            study = replace(study, loaded=replace(study.loaded, scenario=scenario))
+            study = study.with_sections(publisher=publisher.model_copy(update={"solver": "branch-and-bound"}))
         if options.stages is not None:
             require_recipe(Path(options.stages), "stages")
         path = options.stages or study.scenario.adversary.stages

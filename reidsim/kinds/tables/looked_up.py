@@ -11,7 +11,6 @@ import numpy as np
 from reidsim.games.directions.best_replies import best_release
 from reidsim.games.directions.linker import DirectedLinker, by_record, without_attacked
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
-from reidsim.kinds.tables.policies import policy_named
 from reidsim.linkage.number_checks import most_within
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 def searches_each(study: TablesStudy, policy: str) -> bool:
     """Tell whether a policy looks at every form of every record."""
-    way = policy_named(policy).way
+    way = study.policy(policy).way
     return way in ("record-level", "opt-in") or (way == "unit" and study.scenario.publisher.unit == "record")
 
 
@@ -51,7 +50,7 @@ def choose_looked_up(
     alone : callable
         Picks the generalizations in a game that is played for each record on its own.
     """
-    chosen, way = policy_named(policy), policy_named(policy).way
+    chosen, way = study.policy(policy), study.policy(policy).way
     if way == "lattice-search":
         return alone(by_record(game))
     if way == "unit" and study.scenario.publisher.unit == "record":

@@ -292,7 +292,7 @@ class FullDomainPoints:
         study = self._studies[point]
         if search_is_of_nodes(study, policy):
             return outcome_of(study, policy, self._of_node(study, policy, point), study.truth)
-        if policy_named(policy).way == "record-level":
+        if study.policy(policy).way == "record-level":
             return outcome_of(study, policy, self._of_records(study, policy, point), study.truth)
         return play(study, (policy,))[policy]
 

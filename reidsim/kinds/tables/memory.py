@@ -1,4 +1,4 @@
-"""How much memory the run of a study of a table takes, from its size alone."""
+"""How much memory the run of a study of a table takes, from its size alone, and the study of fewer of its records."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from functools import partial, reduce
 import numpy as np
 
 from reidsim.kinds.tables.consistency import lists_every_form
-from reidsim.kinds.tables.policies import policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.group_sizes import most_kept
 from reidsim.scenarios.faces import Portions
@@ -77,7 +76,7 @@ def released_memory(shape: tuple[int, int]) -> int:
 def _rolled_up(study: TablesStudy, use: Use, cells: int) -> int:
     """Return the bytes of the tables that are kept of the nodes visited, each with as many groups as there can be."""
     lattice = study.lattice
-    policies = [policy_named(name) for name in study.scenario.publisher.policies]
+    policies = [study.policy(name) for name in study.scenario.publisher.policies]
     all_of_them = use == "stress" or lists_every_form(study.scenario)
     searched = len(policies) if all(policy.way in ("form", "opt-in") for policy in policies) else _SEARCHED
     visited = lattice.size if all_of_them else min(lattice.size, searched)
@@ -89,10 +88,8 @@ def _rolled_up(study: TablesStudy, use: Use, cells: int) -> int:
     return min(most_kept(of_base), visited * lattice.n_records * _OF_GROUPED + groups * _OF_GROUP)
 
 
-def portions(study: TablesStudy) -> Portions | None:
-    """Return how a study is cut down; see `Kind.portions`. An attack in stages is on all of its records."""
-    if any(own.staged is not None for own in (study.own, *study.owns.values())):
-        return None
+def portions(study: TablesStudy) -> Portions:
+    """Return how a study is cut down; see `Kind.portions`."""
     return Portions(study.space.n_records, partial(_of_rows, study), int(np.max(study.scenario.publisher.k)))
 
 

@@ -16,7 +16,6 @@ from reidsim.games.full_domain.nodes import NodeOutcomes
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.search import search
 from reidsim.games.record_game import WITHHELD, RecordGame
-from reidsim.kinds.tables.policies import policy_named
 from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.adversary_schema import Risk
@@ -54,8 +53,8 @@ def _replies_by_size(study: TablesStudy, game: RecordGame, risk: Risk) -> bool:
 
 def planned_game(study: TablesStudy, policy: str, risk: Risk, prices: Prices) -> FullDomainGame:
     """Return the game of one node for all records on which a policy plans against a one-shot adversary."""
-    minimum = study.safe_harbor_minimum if policy_named(policy).within_safe_harbor else None
-    return study.node_game(risk, prices, no_attack=policy_named(policy).forbids_attacks, minimum=minimum)
+    minimum = study.safe_harbor_minimum if study.policy(policy).within_safe_harbor else None
+    return study.node_game(risk, prices, no_attack=study.policy(policy).forbids_attacks, minimum=minimum)
 
 
 def _prices_against(study: TablesStudy, game: RecordGame, prices: Prices) -> Prices | None:
@@ -71,7 +70,7 @@ def _prices_against(study: TablesStudy, game: RecordGame, prices: Prices) -> Pri
 
 def search_is_of_nodes(study: TablesStudy, policy: str) -> bool:
     """Tell whether a policy of a study picks one node for all records by a search of the lattice."""
-    way = policy_named(policy).way
+    way = study.policy(policy).way
     return way == "node" or (way == "unit" and study.scenario.publisher.unit == "table")
 
 

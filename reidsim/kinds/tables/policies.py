@@ -111,24 +111,24 @@ def _at_random(study: TablesStudy) -> Strategies:
 POLICIES: Policies[TablesPolicy] = Policies(
     (
         _policy(
-            "safe-harbor", "Safe Harbor", "the least generalization that the HIPAA Safe Harbor rule accepts",
+            "safe-harbor", "Safe Harbor", "the least generalization that HIPAA Safe Harbor accepts",
             is_rule=True, needs_safe_harbor=True, form=lambda study: study.safe_harbor_strategies,
         ),
         _policy(
-            "basic", "Basic game", "the generalization that pays most, of each record or of the table", walk="search",
-            way="unit",
+            "basic", "Basic game", "for each record or the table, the generalization that pays most, attacked or not",
+            walk="search", way="unit",
         ),
         _policy(
-            "no-attack", "No-Attack game", "the generalization that pays most of those in which no attack pays",
+            "no-attack", "No-Attack game", "the generalization that pays most among those that are not attacked",
             forbids_attacks=True, walk="search", way="unit",
         ),
         _policy(
             "sh-friendly", "SH-Friendly game",
-            "the generalization that pays most of those that Safe Harbor accepts, too", needs_safe_harbor=True,
+            "the generalization that pays most among those that Safe Harbor accepts", needs_safe_harbor=True,
             walk="search", way="unit",
         ),
         _policy(
-            "no-protection", "No protection", "every record as it is", is_rule=True,
+            "no-protection", "No protection", "every record unchanged", is_rule=True,
             form=lambda study: _everywhere(study, study.lattice.most_specific),
         ),
         _policy(
@@ -136,32 +136,33 @@ POLICIES: Policies[TablesPolicy] = Policies(
             form=lambda study: _everywhere(study, study.lattice.size - 1),
         ),
         _policy(
-            "record-level", "Record-level", "each record in its best generalization; what pays nothing is suppressed",
+            "record-level", "Record-level",
+            "each record in its best generalization; records that pay nothing are suppressed",
             walk="always", way="record-level",
         ),
         _policy(
             "record-level-no-attack", "Record-level No-Attack",
-            "each record in its best generalization in which no attack pays; what pays nothing is suppressed",
+            "each record in its best generalization without an attack; records that pay nothing are suppressed",
             forbids_attacks=True, walk="always", way="record-level",
         ),
         _policy(
             "full-domain", "Full-domain",
-            "all records in the one generalization that pays most; what pays nothing there is suppressed",
+            "all records in the one generalization that pays most; records that pay nothing are suppressed",
             walk="search", way="node",
         ),
         _policy(
             "full-domain-no-attack", "Full-domain No-Attack",
-            "all records in the one generalization that pays most if what is attacked is suppressed",
+            "all records in the one generalization that pays most with attacked records suppressed",
             forbids_attacks=True, walk="search", way="node",
         ),
         _policy(
             "local-recoding", "Local recoding",
-            "full-domain generalization, then again for the records suppressed, until that pays nothing more",
+            "full-domain generalization, repeated for the suppressed records until that pays nothing more",
             by_agents=False, walk="search", way="rounds",
         ),
         _policy(
             "local-recoding-no-attack", "Local recoding No-Attack",
-            "local recoding that suppresses what is attacked in each round", forbids_attacks=True, by_agents=False,
+            "local recoding that suppresses attacked records in each round", forbids_attacks=True, by_agents=False,
             walk="search", way="rounds",
         ),
         _policy(
@@ -171,7 +172,7 @@ POLICIES: Policies[TablesPolicy] = Policies(
         ),
         _policy(
             "multi-dimensional-no-attack", "Multi-dimensional No-Attack",
-            "multi-dimensional recoding that suppresses what is attacked", forbids_attacks=True, by_agents=False,
+            "multi-dimensional recoding that suppresses attacked records", forbids_attacks=True, by_agents=False,
             walk="always", way="splits",
         ),
         _policy(
@@ -182,22 +183,22 @@ POLICIES: Policies[TablesPolicy] = Policies(
             "anytime", "Anytime", "all records in the best generalization found within a number of nodes",
             way="anytime",
         ),
-        _policy("opt-in", "Opt-in game", "each record as it is if that pays, else not at all", way="opt-in"),
+        _policy("opt-in", "Opt-in game", "each record unchanged if that pays, else withheld", way="opt-in"),
         _policy(
             K_ANONYMITY, "k-anonymity", "the one generalization that keeps most utility with k records in each class",
             is_rule=True, way="k-anonymity",
         ),
         _policy(
-            "independent", "Independent replies", "of several releases, each as if it were the only one: the "
-            "generalization that pays most", walk="search", way="unit", replies="alone",
+            "independent", "Independent replies", "with several releases, the generalization that pays most if "
+            "each were the only one", walk="search", way="unit", replies="alone",
         ),
         _policy(
-            "hold-first", "First release held", "of several releases, the generalization that pays most when a record "
-            "is first released, and the same ever after", walk="search", way="unit", replies="hold",
+            "hold-first", "First release held", "with several releases, the generalization that pays most when a "
+            "record is first released, kept ever after", walk="search", way="unit", replies="hold",
         ),
         _policy(
-            "m-invariance", "m-invariance", "of several releases, groups of m sensitive values or more that stay the "
-            "same around each record (Xiao and Tao 2007)", is_rule=True, way="m-invariance", replies="planned",
+            "m-invariance", "m-invariance", "with several releases, groups of m or more sensitive values that stay "
+            "the same around each record (Xiao and Tao 2007)", is_rule=True, way="m-invariance", replies="planned",
         ),
         _policy("random", "Random", "each record in a generalization drawn at random", is_rule=True, form=_at_random),
     ),

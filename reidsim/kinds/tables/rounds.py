@@ -230,8 +230,8 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
             check_has_resource(section, where)
             _check_of_one_sort(study, section, where)
             check_accuracy(section, equip.adversary(economics), where)
-            truth, belief = ((each, equip.adversary(each)) for each in (economics, own.scenario.beliefs.of(economics)))
-            profiles.append(profile_of(name, section, agents, equip, truth, belief, prices))
+            both = [(each, equip.adversary(each)) for each in (economics, own.scenario.beliefs.of(economics))]
+            profiles.append(profile_of(name, section, agents, equip, both, prices))
     return tuple(profiles)
 
 

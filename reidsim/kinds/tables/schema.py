@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -65,7 +64,7 @@ class PublisherSection(PoliciesSection):
     )
     policies: tuple[PolicyName, ...] = Field(
         default=("basic", "no-attack"),
-        description="what is played and compared, each once",
+        description="policies compared, each once",
         json_schema_extra={"minItems": 1},
     )
     safe_class: Literal["at-least", "above"] = Field(
@@ -95,10 +94,7 @@ class PublisherSection(PoliciesSection):
         description="most seconds of the anytime search, per round of local recoding",
     )
     rounds: Count = Field(default=100, description="the most rounds of local recoding")
-    k: AnonymityK = Field(
-        default=2,
-        description="of policy `k-anonymity`; a list makes several, such as `k-anonymity-5`",
-    )
+    k: AnonymityK = 2
 
     @model_validator(mode="after")
     def _consistent(self) -> PublisherSection:
@@ -138,7 +134,7 @@ class NodesSection(Section):
 
 
 class TablesFiguresSection(FiguresSection):
-    """What a run computes and draws besides the policies."""
+    """Further tables and figures of a run."""
 
     nodes: NodesSection | None = Field(
         default=None,
@@ -151,14 +147,14 @@ class TablesScenario(ScenarioHead):
 
     game: Literal["tables"] = Field(default="tables", description="a publisher decides about a table of records")
     population: PopulationSection | None = Field(
-        default=None, description="who exists; needed under journalist risk, and wherever something is drawn"
+        default=None, description="the population; needed under journalist risk, and wherever something is drawn"
     )
     release: ReleaseSection = Field(description="which records are shared")
     attributes: dict[str, AttributeSection] = Field(
         description="the quasi-identifiers, in the order of the lattice", json_schema_extra={"minProperties": 1}
     )
     resources: dict[str, TablesResourceSection] = Field(default={}, description="what adversaries hold or buy, by name")
-    economics: TablesEconomicsSection = Field(description="what is true")
+    economics: TablesEconomicsSection = Field(description="the true payoff parameters")
     beliefs: TablesBeliefsSection = Field(
         default=TablesBeliefsSection(), description="what the publisher believes instead"
     )
@@ -173,15 +169,7 @@ class TablesScenario(ScenarioHead):
     )
     releases: ReleasesSection | None = Field(default=None, description="several releases over time")
     agents: AgentsSection | None = Field(default=None, description="several adversaries, data subjects and rounds")
-    figures: TablesFiguresSection = Field(
-        default=TablesFiguresSection(), description="what is drawn besides the policies"
-    )
-
-    @property
-    def every_adversary(self) -> Mapping[str, AdversarySection]:
-        """The sections of all adversaries, by key path."""
-        several = {f"adversaries.{name}": section for name, section in self.adversaries.items()}
-        return several or {"adversary": self.adversary}
+    figures: TablesFiguresSection = Field(default=TablesFiguresSection(), description="further tables and figures")
 
     @property
     def plain_adversary(self) -> AdversarySection | None:

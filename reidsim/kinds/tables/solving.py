@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,10 +21,10 @@ from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.defenders.fixed import FixedForms, OptIn
 from reidsim.games.defenders.k_anonymity import KAnonymity
 from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
-from reidsim.games.defenders.same_form import AnytimeForm
 from reidsim.games.directions.linker import DirectedLinker, directed_linker
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame, eager
+from reidsim.games.full_domain.anytime import anytime_search
 from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
 from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
@@ -35,7 +36,6 @@ from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.kinds.tables.looked_up import choose_looked_up
 from reidsim.kinds.tables.node_games import node_strategies, search_is_of_nodes, search_nodes, whole_game
-from reidsim.kinds.tables.policies import policy_named
 from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.adversary_schema import Risk
@@ -133,15 +133,16 @@ def choose_all(
     if (linker := directed_linker(game)) is not None:
         return {name: _looked_up(study, name, game, linker) for name in policies}
     by_record = study.scenario.publisher.unit == "record"
-    per_record = [name for name in policies if by_record and policy_named(name).way == "unit"]
+    per_record = [name for name in policies if by_record and study.policy(name).way == "unit"]
     together: dict[str, Choice] = {}
     if len(per_record) > 0 and study.scenario.publisher.solver == "backward-induction":
         together = _by_backward_induction(study, per_record, game, progress)
     choices: dict[str, Choice] = {}
     for number, name in enumerate(policies):
-        if progress is not None and not together:
-            progress(number, len(policies))
-        choices[name] = together[name] if name in together else _choose(study, name, game)
+        report = partial(progress or (lambda done, total: None), number, len(policies))
+        if not together:
+            report()
+        choices[name] = together[name] if name in together else _choose(study, name, game, report)
     return choices
 
 
@@ -153,7 +154,7 @@ def truth_of(study: TablesStudy, policy: str, choice: Choice, game: RecordGame) 
     InputError
         If that cannot be told of the adversary's linkage.
     """
-    if not policy_named(policy).in_rounds or directed_linker(game) is not None:
+    if not study.policy(policy).in_rounds or directed_linker(game) is not None:
         return game
     risks = {section.risk for section in study.scenario.every_adversary.values()}
     if "prosecutor" not in risks:
@@ -174,10 +175,10 @@ def _looked_up(study: TablesStudy, policy: str, game: RecordGame, linker: Direct
     return choose_looked_up(study, policy, planned, linker, constraint, lambda each: _choose(study, policy, each))
 
 
-def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
-    lattice, section, way = study.lattice, study.scenario.publisher, policy_named(policy).way
+def _choose(study: TablesStudy, policy: str, game: RecordGame, report: Callable[[], object] = lambda: None) -> Choice:
+    section, way = study.scenario.publisher, study.policy(policy).way
     if way == "unit" and section.unit == "record":
-        return _best_of_each(study, policy, game)
+        return _best_of_each(study, policy, game, report)
     if way == "record-level":
         return _record_level(whole_game(study, policy, game))
     if way == "rounds":
@@ -189,11 +190,10 @@ def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     if search_is_of_nodes(study, policy):
         return _one_node(study, whole_game(study, policy, game))
     if way == "anytime":
-        few, lowest = section.nodes or FEW_NODES, lattice.index(study.minimum)
-        form = AnytimeForm(
-            policy, study.weights, suppresses=True, limit=section.suppression_limit, minimum=lowest, most_evaluated=few
-        )
-        return form.choose(game)
+        played = whole_game(study, policy, game)
+        solution = anytime_search(played, nodes=section.nodes or FEW_NODES)
+        evaluated = np.full(study.space.n_records, solution.evaluated, dtype=np.int64)
+        return Choice(node_strategies(played, int(solution.nodes[0])), "anytime", evaluated, solution.exact)
     if way == "lattice-search":
         return lattice_search(game)
     if way == "opt-in":
@@ -208,7 +208,7 @@ def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
 def _anonymous(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     """Play k-anonymity; the node of a table is told, with the classes in which records are decided on."""
     section, n = study.scenario.publisher, study.space.n_records
-    k, of_table = k_of(policy_named(policy), section.k, "publisher.k"), section.unit == "table"
+    k, of_table = k_of(study.policy(policy), section.k, "publisher.k"), section.unit == "table"
     limit = section.suppression_limit if of_table else 0.0
     choice = KAnonymity(k, study.weights, limit, study.lattice.index(study.minimum), policy).choose(game)
     node = int(choice.strategies.max(initial=WITHHELD))
@@ -222,7 +222,7 @@ def _anonymous(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
 
 def rule_of(study: TablesStudy, policy: str) -> Strategies:
     """Return the node that a rule prescribes for each cell, shape (n_cells,)."""
-    form = policy_named(policy).form
+    form = study.policy(policy).form
     if form is None:
         raise ValueError(f"{policy} prescribes no release")
     return form(study)
@@ -230,18 +230,18 @@ def rule_of(study: TablesStudy, policy: str) -> Strategies:
 
 def constraint_of(study: TablesStudy, policy: str) -> Constraint:
     """Return what the publisher restricts itself to when it picks the best generalization of each record."""
-    minimum = study.safe_harbor_strategies if policy_named(policy).within_safe_harbor else None
+    minimum = study.safe_harbor_strategies if study.policy(policy).within_safe_harbor else None
     lowest = study.lattice.index(study.minimum)
     if lowest:
         everywhere = np.full(study.space.n_records, lowest, dtype=np.int64)
         minimum = everywhere if minimum is None else study.lattice.join(minimum, everywhere)
-    return Constraint(no_attack=policy_named(policy).forbids_attacks, minimum=minimum)
+    return Constraint(no_attack=study.policy(policy).forbids_attacks, minimum=minimum)
 
 
 def _planned(study: TablesStudy, policy: str, game: RecordGame) -> RecordGame:
     """Return the game on which a policy that forbids attacks plans: if only larger classes are safe, an eager one."""
     strict = study.scenario.publisher.safe_class == "above"
-    return eager(game) if strict and policy_named(policy).forbids_attacks else game
+    return eager(game) if strict and study.policy(policy).forbids_attacks else game
 
 
 def _by_backward_induction(
@@ -273,11 +273,11 @@ def _contenders(study: TablesStudy, policy: str, game: RecordGame, constraint: C
     return kept if kept.pairs is not None else None
 
 
-def _best_of_each(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
+def _best_of_each(study: TablesStudy, policy: str, game: RecordGame, report: Callable[[], object]) -> Choice:
     planned = _planned(study, policy, game)
     if study.scenario.publisher.solver == "lattice-search":
         return lattice_search(planned)
-    return branch_and_bound(planned, constraint_of(study, policy))
+    return branch_and_bound(planned, constraint_of(study, policy), report)
 
 
 def _one_node(study: TablesStudy, game: FullDomainGame) -> TablesChoice:
@@ -324,7 +324,7 @@ def _local(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
                 "linkage of this adversary does not give", where=policy,
             )  # fmt: skip
         rule = LocalRecoding(
-            policy, study.weights, section.suppression_limit, policy_named(policy).forbids_attacks,
+            policy, study.weights, section.suppression_limit, study.policy(policy).forbids_attacks,
             study.lattice.index(study.minimum), section.rounds,
         )  # fmt: skip
         return rule.choose(played.record_game)
@@ -351,7 +351,7 @@ def _split(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     section = study.scenario.publisher
     if isinstance(played, AnyAdversaryGame):
         rule = MultiDimensional(
-            policy, study.weights, section.suppression_limit, policy_named(policy).forbids_attacks,
+            policy, study.weights, section.suppression_limit, study.policy(policy).forbids_attacks,
             study.lattice.index(study.minimum),
         )  # fmt: skip
         return rule.choose(played.record_game)

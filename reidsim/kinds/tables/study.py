@@ -21,6 +21,7 @@ from reidsim.games.full_domain.prices import Prices
 from reidsim.games.people import adversary_of_people
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
 from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, planner_of, sequential_attack_of
+from reidsim.kinds.tables.policies import TablesPolicy, policy_named
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.table_data import PRICES, TableData
 from reidsim.linkage.group_sizes import GroupSizes
@@ -59,6 +60,10 @@ class TablesStudy(TableData):
     owns: dict[str, OwnAdversary] = field(default_factory=dict)
     linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
     contenders: dict[str, Contenders] = field(default_factory=dict, repr=False)
+
+    def policy(self, name: str) -> TablesPolicy:
+        """Return a policy of this kind by its name."""
+        return policy_named(name)
 
     # Adversaries
 
@@ -219,7 +224,7 @@ class TablesStudy(TableData):
         of = self.cell_of_record
         return self.of_rows(of, lattice=self.lattice_of(self.lattice.codes[of]), cell_of_record=np.arange(len(of)))
 
-    def of_rows(self, rows: Rows, **changes: Any) -> TablesStudy:
+    def of_rows(self, rows: NDArray[np.integer[Any]], **changes: Any) -> TablesStudy:
         """Return a study on some rows of the games, each perhaps several times, with changes that belong to it."""
         harbor = None if self.safe_harbor is None else self.safe_harbor[rows]
         return replace(self, kind=self.kind[rows], safe_harbor=harbor, linkers={}, **changes)
@@ -242,8 +247,7 @@ class TablesStudy(TableData):
         if section.planner in self.loaded.given:
             checked["planner"] = "one-shot"
         section = AdversarySection(**checked).model_copy(update={"planner": section.planner})
-        scenario = self.scenario.model_copy(update={"adversary": section, "adversaries": {}})
-        study = replace(self, loaded=replace(self.loaded, scenario=scenario))
+        study = self.with_sections(adversary=section, adversaries={})
         study = study.by_row() if section.looks_up else study
         if _links(section) == _links(before) and not self.owns:
             return study
@@ -288,6 +292,8 @@ class TablesStudy(TableData):
             self.linker(risk)
         kept = {key: linker for key, linker in self.linkers.items() if key[1] in same}
         if self.persons is None:
+            for risk in self.scenario.risks.difference(same):
+                kept[None, risk] = PopulationLinker(self.linker(risk).group_sizes.among(participants))
             persons, cells = None, np.repeat(np.arange(lattice.n_records), participants)
             dataset = Population.from_records(lattice.domain, lattice.codes, participants, name=self.dataset.name)
         else:

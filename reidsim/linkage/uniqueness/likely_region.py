@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -11,6 +12,16 @@ import scipy
 _POINTS = 24
 # Of a refined extreme, relative to the width of the region; a quantity is flat there.
 _TOLERANCE = 1e-6
+
+
+def peaks(slope: Callable[[float], float], grid: Sequence[float], **tolerances: float) -> list[float]:
+    """Return where a slope falls through 0 between two points of a rising grid."""
+    rises = [slope(at) > 0 for at in grid]
+    return [
+        scipy.optimize.brentq(slope, *between, **tolerances)
+        for between, (rising, still_rising) in zip(itertools.pairwise(grid), itertools.pairwise(rises), strict=True)
+        if rising and not still_rising
+    ]
 
 
 class LikelyRegion:

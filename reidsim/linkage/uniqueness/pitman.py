@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ import scipy
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.estimate import UniquenessEstimate, require_usable, sample_is_population
-from reidsim.linkage.uniqueness.likely_region import LikelyRegion
+from reidsim.linkage.uniqueness.likely_region import LikelyRegion, peaks
 from reidsim.linkage.uniqueness.pitman_likelihood import (
     PitmanLikelihood,
     probability_of_staying_unique,
@@ -124,14 +123,8 @@ def fit_pitman(frequencies: GroupFrequencies) -> PitmanFit:
     likelihood = PitmanLikelihood(frequencies)
     candidates = [1.0]
     if 1 < frequencies.groups < frequencies.records:
-        grid = _grid()
         # The slope is in a, which falls as b ascends.
-        rises = [likelihood.profile_slope(b) < 0 for b in grid]
-        candidates += [
-            scipy.optimize.brentq(likelihood.profile_slope, *between, xtol=1e-15, rtol=1e-14)
-            for between, (rising, still_rising) in zip(itertools.pairwise(grid), itertools.pairwise(rises), strict=True)
-            if rising and not still_rising
-        ]
+        candidates += peaks(lambda b: -likelihood.profile_slope(b), _grid(), xtol=1e-15, rtol=1e-14)
     b = max(candidates, key=likelihood.profile)
     tau = likelihood.best_tau(b)
     return PitmanFit(theta=tau - (1 - b), a=1 - b, log_likelihood=likelihood.at(tau, b), on_boundary=b == 1)

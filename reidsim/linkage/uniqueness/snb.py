@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -13,7 +12,7 @@ from scipy.special import digamma
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.estimate import UniquenessEstimate, require_usable, sample_is_population
-from reidsim.linkage.uniqueness.likely_region import LikelyRegion
+from reidsim.linkage.uniqueness.likely_region import LikelyRegion, peaks
 from reidsim.linkage.uniqueness.sums import log_gamma_ratio
 
 Floats = NDArray[np.float64]
@@ -180,12 +179,7 @@ def snb_uniqueness(frequencies: GroupFrequencies, population_size: int, *, level
         raise _no_fit("all groups have the same size")
     model = SlideNegativeBinomial(frequencies, frequencies.records / population_size)
     grid = np.arange(model.lowest, _FARTHEST + 1).tolist()
-    rises = [model.profile_slope(log_shape) > 0 for log_shape in grid]
-    tops = [
-        scipy.optimize.brentq(model.profile_slope, *between, xtol=1e-12)
-        for between, (rising, still_rising) in zip(itertools.pairwise(grid), itertools.pairwise(rises), strict=True)
-        if rising and not still_rising
-    ]
+    tops = peaks(model.profile_slope, grid, xtol=1e-12)
     best = max([grid[0], *tops, grid[-1]], key=model.profile)
     if best not in tops:
         raise _no_fit("the likelihood has no maximum")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import NamedTuple
 
 import numpy as np
@@ -74,12 +75,9 @@ def joined(mutations: list[Mutations]) -> Mutations:
     if not mutations:
         nothing = np.empty(0, dtype=np.uint8)
         return Mutations(nothing.astype(np.int32), nothing.astype(np.int16), nothing, nothing)
-    individual = np.concatenate([part.individual for part in mutations])
-    locus = np.concatenate([part.locus for part in mutations])
-    before = np.concatenate([part.before for part in mutations])
-    after = np.concatenate([part.after for part in mutations])
-    order = np.lexsort((locus, individual))
-    return Mutations(individual[order], locus[order], before[order], after[order])
+    columns = [np.concatenate([getattr(part, item.name) for part in mutations]) for item in fields(Mutations)]
+    order = np.lexsort((columns[1], columns[0]))
+    return Mutations(*(column[order] for column in columns))
 
 
 def no_couple(subpopulation: int, generation: int) -> InputError:

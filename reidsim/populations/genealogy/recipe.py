@@ -38,7 +38,7 @@ class Labels(Section):
     """Table of labels and how many people bear each."""
 
     file: str = Field(description="CSV file with a row per label")
-    label: str = Field(description="its column of labels, each of which occurs once")
+    label: str = Field(description="its column of labels, all different")
     people: str = Field(description="its column of people")
     largest: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="number of most frequent labels kept; all if not given"

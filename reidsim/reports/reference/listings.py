@@ -39,8 +39,8 @@ def measures_page() -> str:
     ):
         parts.append((heading, words, [measure for measure in measures if measure not in shown]))
     text = (
-        "What tables, figures and reports call each measure, and what it means. A run has the measures that its "
-        "scenario asks for. With agents, those of `runs.parquet` are means over rounds."
+        "Names and definitions of the measures in tables, figures and reports. A run has those that its scenario asks "
+        "for. With agents, those of `runs.parquet` are means over rounds."
     )
     sections = (_section(heading, words, map(_measure, measures)) for heading, words, measures in parts)
     return "\n".join([head("Measures", text), *sections])
@@ -49,9 +49,8 @@ def measures_page() -> str:
 def policies_page() -> str:
     """Return the page on policies: what each game's scenarios may name in `policies`."""
     text = (
-        "How releases are chosen: what scenarios name in `policies`, and figures call by the names in parentheses. A "
-        "*rule* chooses the same whoever attacks; the others reply to the adversary whom the decision-maker believes "
-        "in."
+        "How releases are chosen. Scenarios name these in `policies`; figures use the names in parentheses. A *rule* "
+        "ignores the adversary; the others reply to the adversary whom the decision-maker believes in."
     )
     kinds = {name: kind_named(name) for name in kind_names()}
     sections = (

@@ -249,7 +249,7 @@ def records_of_policy(
     warnings = (
         *(() if len(table) else ("no record is shared: the policy withholds all of them, or nobody takes part",)),
         *_stars(frame, columns),
-        *(f"column {name!r} is kept as asked, and most people could be named by it: {why}"
+        *(f"column {name!r}, kept as asked, could identify most people: {why}"
           for name, why in identifying.items()),
         *_free_text([name for name in kept if name not in identifying], frame),
         *_formulas(table),
@@ -276,7 +276,7 @@ def identifying_columns(
     refused = next((name for name in identifying if name not in keep_identifier), None)
     if refused is not None:
         raise InputError(
-            f"most people could be named by the column: {identifying[refused]}",
+            f"the column could identify most people: {identifying[refused]}",
             source=source, where="--keep", found=refused, expected="a column that names nobody",
             hint=f"--keep-identifier {refused} copies it all the same",
         )  # fmt: skip
