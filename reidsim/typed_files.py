@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, time
 from pathlib import Path
 from types import ModuleType
@@ -133,19 +133,16 @@ def _workbook(path: Path) -> pd.DataFrame:
     try:
         # A sheet is as wide as the last cell that somebody once touched: without the empty ones, rows stay small.
         cells = (list(map(_cell, row)) for row in book.worksheets[0].iter_rows(values_only=True))
-        rows = [row[:width] for row in cells if (width := _width(row))]
+        filled = ((row, [at for at, cell in enumerate(row, start=1) if cell.strip()]) for row in cells)
+        rows = [row[: places[-1]] for row, places in filled if places]
     finally:
         book.close()
     if not rows:
         raise InputError("the first sheet is empty", source=path)
     width = max(map(len, rows))
     require_memory(len(rows) * width * _CELL_BYTES, "too large for memory", source=path)
-    filled = [row + [""] * (width - len(row)) for row in rows]
-    return pd.DataFrame(filled[1:], columns=filled[0], dtype="str")
-
-
-def _width(row: Iterable[str]) -> int:
-    return max((at for at, cell in enumerate(row, start=1) if cell.strip()), default=0)
+    whole = [row + [""] * (width - len(row)) for row in rows]
+    return pd.DataFrame(whole[1:], columns=whole[0], dtype="str")
 
 
 def _cell(value: Any) -> str:

@@ -163,7 +163,8 @@ def draft_scenario(
         choice,
         {column: path for column, (path, _) in hierarchy_files.items()},
         prices,
-        None if population is None or recipe is None else _recipe_from(folder, population, recipe),
+        # By name, or by the path of its recipe from there.
+        population if recipe is None or population in bundled_names("populations") else _path_from(folder, recipe),
         encoding,
         keys.keys,
     )
@@ -242,11 +243,6 @@ def _path_from(folder: Path, data: Path) -> str:
     except ValueError:
         # On another drive there is no relative path.
         return data.resolve().as_posix()
-
-
-def _recipe_from(folder: Path, population: str, recipe: Path) -> str:
-    """Return a population as the scenario says it: by name, or by the path of its recipe from there."""
-    return population if population in bundled_names("populations") else _path_from(folder, recipe)
 
 
 def _columns_table(profiles: Sequence[ColumnProfile], choice: Choice) -> str:

@@ -87,7 +87,8 @@ def read_day(text: str, order: DayOrder = "day-month", two_digit_years_from: int
     if found := _MONTH_NAMED.fullmatch(text) or _MONTH_FIRST.fullmatch(text):
         named, day = (found[2], found[1]) if found[1].isdecimal() else (found[1], found[2])
         year = _full_year(found[3], two_digit_years_from)
-        month = next((at for at, names in enumerate(_MONTHS, 1) if _begins_one(named.lower(), names)), None)
+        begins = (any(name.startswith(named.lower()) for name in names) for names in _MONTHS)
+        month = next((at for at, is_it in enumerate(begins, 1) if is_it), None)
         return None if month is None or year is None else _day(year, month, int(day), short_year=len(found[3]) == 2)
     if found := _COMPACT.fullmatch(text):
         return _day(int(found[1]), int(found[2]), int(found[3]), way="compact")
@@ -118,10 +119,6 @@ def _year_last(found: re.Match[str], order: DayOrder, two_digit_years_from: int 
     if first == second:
         only = None
     return (ways.get(order) or next(iter(ways.values())))._replace(order=only)
-
-
-def _begins_one(word: str, names: Sequence[str]) -> bool:
-    return any(name.startswith(word) for name in names)
 
 
 def _full_year(digits: str, two_digit_years_from: int | None) -> int | None:

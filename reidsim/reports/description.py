@@ -161,7 +161,8 @@ def describe_file(
             "weights say how many people each record stands for", source=path, where="--weight", found=weight,
             expected="neither --count, --population-size nor --person besides",
         )  # fmt: skip
-    columns = None if columns is None else _with(columns, person)
+    if columns is not None and person is not None and person not in columns:
+        columns = [*columns, person]
     file = read_coded_file(Path(path), columns=columns, count=count, weight=weight)
     if person is None:
         frequencies = GroupFrequencies.from_group_sizes(group_sizes(file.columns, file.counts))
@@ -212,10 +213,6 @@ def group_sizes(columns: Sequence[CodedColumn], counts: NDArray[np.int64] | None
 
 def _keys(columns: Sequence[CodedColumn]) -> NDArray[np.int64]:
     return row_keys([column.codes for column in columns], len(columns[0].codes))
-
-
-def _with(columns: Sequence[str], person: str | None) -> list[str]:
-    return [*columns, *([] if person is None or person in columns else [person])]
 
 
 def _people(file: CodedFile, person: str) -> tuple[CodedFile, NDArray[np.intp]]:

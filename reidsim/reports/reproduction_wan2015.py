@@ -12,7 +12,6 @@ from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.parameter_grid import (
-    Options,
     ParameterPoints,
     average_outcomes,
     fixed_options,
@@ -127,8 +126,8 @@ def _sensitivity(study: TablesStudy) -> dict[str, Computed]:
     harbor = fixed_options(study.lattice, study.truth.linker, study.safe_harbor_strategies)
 
     def attacked_less(points: ParameterPoints) -> NDArray[np.bool_]:
-        mine, rule = (_adversary_payoff(study, options, points) for options in (basic, harbor))
-        return mine <= rule + 1e-9
+        mine, rule = (average_outcomes(options, study.released, points) for options in (basic, harbor))
+        return mine.adversary_payoff <= rule.adversary_payoff + 1e-9
 
     benefit_limit = _end_of_run(attacked_less(_points(study, benefit=benefit)), benefit)
     cost_limit = _end_of_run(~attacked_less(_points(study, cost=cost)), cost)
@@ -168,10 +167,6 @@ def _points(study: TablesStudy, **changes: NDArray[np.float64]) -> ParameterPoin
     base = study.scenario.economics
     loss = changes.get("loss", base.loss)
     return ParameterPoints.broadcast(changes.get("benefit", base.benefit), loss, loss, changes.get("cost", base.cost))
-
-
-def _adversary_payoff(study: TablesStudy, options: Options, points: ParameterPoints) -> NDArray[np.float64]:
-    return average_outcomes(options, study.released, points).adversary_payoff
 
 
 def _end_of_run(holds: NDArray[np.bool_], values: NDArray[np.float64]) -> float:

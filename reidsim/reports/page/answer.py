@@ -120,7 +120,8 @@ def _exposes(run: StoredRun, attacked: float, risk: float, exposure: Exposure) -
     if attacked == 0:
         return "exposes nobody, because no attack pays this adversary,"
     each = " in a round" if run.rounds > 1 else ""
-    told = f"exposes {_percent(attacked)} of the {run.units[1]}{each} to an attack"
+    share = f"{attacked:.2%}" if attacked >= 0.0001 else "less than 0.01%"
+    told = f"exposes {share} of the {run.units[1]}{each} to an attack"
     if exposure.expected is None:
         return f"{told}, at a re-identification risk of {risk:.4f}"
     people = f"about {people_text(exposure.expected)} of {run.n_counted:,} are expected to be re-identified"
@@ -290,7 +291,3 @@ def _difference(larger: float, smaller: float) -> str:
 def _amount(value: float) -> str:
     """Write an amount with cents; a smaller one with three digits."""
     return f"{value:,.2f}" if abs(value) >= 0.005 or value == 0 else f"{value:.3g}"
-
-
-def _percent(share: float) -> str:
-    return f"{share:.2%}" if share >= 0.0001 else "less than 0.01%"

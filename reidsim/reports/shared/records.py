@@ -247,7 +247,7 @@ def records_of_policy(
     )
     table = table[forms.shared].reset_index(drop=True)
     warnings = (
-        *_none_shared(table),
+        *(() if len(table) else ("no record is shared: the policy withholds all of them, or nobody takes part",)),
         *_stars(frame, columns),
         *(f"column {name!r}, kept as asked, could identify most people: {why}"
           for name, why in identifying.items()),
@@ -323,10 +323,6 @@ def _source(run: StoredRun, data: Path | None) -> Path:
         raise InputError("no such file", source=path, expected="the records of the run", hint=hint)
     require_hash(path, told["sha256"], "the file is not the one of the run", hint="run the scenario again")
     return path
-
-
-def _none_shared(table: pd.DataFrame) -> tuple[str, ...]:
-    return () if len(table) else ("no record is shared: the policy withholds all of them, or nobody takes part",)
 
 
 def _stars(frame: pd.DataFrame, columns: SharedColumns) -> tuple[str, ...]:
