@@ -207,7 +207,7 @@ def expected_steps(
         Processes that share the steps.
     """
     portions = kind_of(study.scenario).portions(study.with_loaded(study.loaded.with_sections(replications=1)))
-    if portions is None or portions.units == 1:
+    if portions is None:
         return None
     try:
         # A run can be given up on its way, the steps of a batch cannot.
