@@ -139,7 +139,7 @@ def _attempts(
     attacks: NDArray[np.bool_],
 ) -> Response:
     """Return the reply of whoever attempts each record once where `attacks` (n,) says so."""
-    if isinstance(linkage, PlanLinkage) and linkage.plan_success is not None and linkage.plan_believed is not None:
+    if isinstance(linkage, PlanLinkage):
         # The first plan infers nothing; it also knows who is not in the registry.
         success, believed = linkage.plan_success[0], linkage.plan_believed[0]
     else:

@@ -165,6 +165,6 @@ def adversary_of_people(adversary: Adversary) -> Adversary:
 
 def _sizes(linkage: Linkage) -> tuple[Counts, Counts]:
     """Return true and believed group sizes; in an attack in stages, of the plan that infers nothing."""
-    if isinstance(linkage, PlanLinkage) and linkage.plan_success is not None and linkage.plan_believed is not None:
+    if isinstance(linkage, PlanLinkage):
         return one_over(linkage.plan_success[0]), one_over(linkage.plan_believed[0])
     return linkage.group_sizes, linkage.believed_group_sizes

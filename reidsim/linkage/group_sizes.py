@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from reidsim.errors import InputError
 from reidsim.linkage.equivalence import distinct_rows
 from reidsim.linkage.people import distinct_people
+from reidsim.populations.domain import added_up
 from reidsim.populations.population import Counts, Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Rows
@@ -163,8 +164,7 @@ class GroupSizes:
             inverse = positions.astype(np.int32)
         group_of_cell = inverse[below.group_of_cell]
         if self._row_sets is None:
-            counts = np.zeros(len(merged), dtype=below.counts.dtype)
-            np.add.at(counts, inverse, below.counts)
+            counts = added_up(below.counts, inverse, len(merged))
         else:
             counts = self._row_sets.in_classes(group_of_cell, len(merged))
         return NodeTable(merged, counts, inverse[below.group_of], group_of_cell)
@@ -216,8 +216,7 @@ def _base_table(population: Population, lattice: GeneralizationLattice) -> NodeT
     codes = np.concatenate([marginal.cells, lattice.codes])
     counts = np.concatenate([marginal.counts, np.zeros(lattice.n_records, dtype=marginal.counts.dtype)])
     first, inverse = distinct_rows(list(codes.T), len(codes))
-    totals = np.zeros(len(first), dtype=counts.dtype)
-    np.add.at(totals, inverse, counts)
+    totals = added_up(counts, inverse, len(first))
     group_of = inverse[len(marginal.cells) :].astype(np.int32)
     several = distinct_people(population) is not None
     group_of_cell = inverse[: len(marginal.cells) if several else 0].astype(np.int32)

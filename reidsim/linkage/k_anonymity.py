@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.risk import UniformGuess
+from reidsim.populations.domain import added_up
 
 # Customary: 3, 5, 10, 11 and 20 are thresholds of data holders and regulators.
 THRESHOLDS = (2, 3, 5, 10, 11, 20)
@@ -125,8 +126,7 @@ class KAnonymityProfile:
         if not starts or starts[0] != 1 or any(a >= b for a, b in itertools.pairwise(starts)):
             raise InputError("bands must start at 1 and ascend", where="starts", found=list(starts))
         band_of = np.searchsorted(starts, self.sizes, side="right") - 1
-        records = np.zeros(len(starts), dtype=np.int64)
-        np.add.at(records, band_of, self.records)
+        records = added_up(self.records, band_of, len(starts))
         largest = [*(start - 1 for start in starts[1:]), None]
         return tuple(
             SizeBand(start, end, count, count / self.total)

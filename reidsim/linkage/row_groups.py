@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.linkage.equivalence import distinct_rows
+from reidsim.populations.domain import added_up
 from reidsim.releases.lattice import GeneralizationLattice
 
 Integers = NDArray[np.int64]
@@ -120,9 +121,7 @@ def _sums(group: Integers, counts: Integers | None, minlength: int = 0) -> Integ
     """Return the people of each group."""
     if counts is None:
         return np.bincount(group, minlength=minlength)
-    sums = np.zeros(max(int(group.max(initial=-1)) + 1, minlength), dtype=np.int64)
-    np.add.at(sums, group, counts)
-    return sums
+    return added_up(counts, group, max(int(group.max(initial=-1)) + 1, minlength))
 
 
 def _place(ordered: Integers, wanted: Integers) -> tuple[Integers, NDArray[np.bool_]]:

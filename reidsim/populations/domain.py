@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from reidsim.errors import InputError, listed, nearest, not_among
 from reidsim.wording import whole_number
 
 Codes = NDArray[np.int32]
+Amount = TypeVar("Amount", bound=np.number[Any])
 
 
 @dataclass(frozen=True)
@@ -194,6 +196,13 @@ def mixed_radix_keys(
         keys *= radix
         keys += codes[:, column]
     return keys
+
+
+def added_up(amounts: NDArray[Amount], group: NDArray[np.integer[Any]], n_groups: int) -> NDArray[Amount]:
+    """Add up amounts (n,) by group, numbers from 0 on, shape (n_groups,); whole amounts stay whole."""
+    sums = np.zeros(n_groups, dtype=amounts.dtype)
+    np.add.at(sums, group, amounts)
+    return sums
 
 
 def natural_categories(values: pd.Series[str]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError, refuse_rows
-from reidsim.populations.domain import Attribute, Codes, Domain, natural_categories
+from reidsim.populations.domain import Attribute, Codes, Domain, added_up, natural_categories
 from reidsim.tables import numbers, require_columns, text_table
 
 # int64 when people were counted, float64 when they are expected
@@ -65,11 +65,9 @@ class Population:
         keys, first, inverse = np.unique(domain.keys(codes), return_index=True, return_inverse=True)
         if counts is not None and (counts < 0).any():
             raise InputError("negative count", where=name, found=counts.min().item(), expected="0 or more")
-        if counts is None:
-            totals: Counts = np.bincount(inverse, minlength=len(keys)).astype(np.int64)
-        else:
-            totals = np.zeros(len(keys), dtype=counts.dtype)
-            np.add.at(totals, inverse, counts)
+        totals: Counts = (
+            np.bincount(inverse, minlength=len(keys)) if counts is None else added_up(counts, inverse, len(keys))
+        )
         occupied = totals > 0
         return cls(domain, codes[first[occupied]], totals[occupied], name=name, source=source)
 

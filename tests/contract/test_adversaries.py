@@ -149,8 +149,6 @@ def test_decisions_rest_on_what_is_declared_and_never_on_the_truth(name):
         linkage = player.linker.link(strategy)
         expected = adversary.respond(linkage).attacks
         for item in fields(linkage):
-            if item.name in ("plan_success", "plan_believed") and linkage.plan_believed is None:
-                continue
             decided = adversary.respond(changed(linkage, item.name)).attacks
             if item.name in declared:
                 changes[item.name] += int((decided != expected).sum())
@@ -179,7 +177,7 @@ class OneShot:
 
 def at_truth(linkage):
     """The linkage of an adversary who believes what is true."""
-    if isinstance(linkage, PlanLinkage) and linkage.plan_success is not None:
+    if isinstance(linkage, PlanLinkage):
         return replace(linkage, believed_group_sizes=linkage.group_sizes, plan_believed=linkage.plan_success)
     return replace(linkage, believed_group_sizes=linkage.group_sizes)
 
@@ -220,7 +218,7 @@ def test_always_is_never_better_for_the_adversary_than_reason(space):
 def groups_and_prices(linkage):
     """The people among whom each record is looked for, and what looking costs: by the plan that pays most at once."""
     n = len(linkage.group_sizes)
-    if not isinstance(linkage, PlanLinkage) or linkage.plan_believed is None:
+    if not isinstance(linkage, PlanLinkage):
         return linkage.group_sizes.tolist(), [0.0] * n
     hoped = np.maximum(GAIN * linkage.plan_believed - linkage.prices[:, None], 0)
     # The first of equals.

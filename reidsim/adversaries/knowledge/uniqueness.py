@@ -19,7 +19,7 @@ from reidsim.linkage.uniqueness.estimators import UniquenessMethod, estimate_uni
 from reidsim.linkage.uniqueness.log_linear import fitting_model
 from reidsim.linkage.uniqueness.sample_cells import SampleCells
 from reidsim.linkage.uniqueness.sample_uniques import benedetti_franconi_uniqueness
-from reidsim.populations.domain import Codes
+from reidsim.populations.domain import Codes, added_up
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -163,6 +163,4 @@ def _frequencies(columns: Sequence[Codes], counts: Integers, row_sets: RowSets |
     _, group = distinct_rows(columns, len(counts))
     if row_sets is not None:
         return GroupFrequencies.from_group_sizes(row_sets.in_classes(group, int(group.max()) + 1))
-    sizes = np.zeros(int(group.max()) + 1, dtype=np.int64)
-    np.add.at(sizes, group, counts)
-    return GroupFrequencies.from_group_sizes(sizes)
+    return GroupFrequencies.from_group_sizes(added_up(counts, group, int(group.max()) + 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -34,10 +34,10 @@ class PlanLinkage(Linkage):
     prices : ndarray of float64, shape (n_plans,)
     """
 
-    plans: tuple[tuple[int, ...], ...] = ((),)
-    plan_believed: Floats | None = None
-    plan_success: Floats | None = None
-    prices: Floats | None = None
+    plans: tuple[tuple[int, ...], ...] = field(kw_only=True)
+    plan_believed: Floats = field(kw_only=True)
+    plan_success: Floats = field(kw_only=True)
+    prices: Floats = field(kw_only=True)
 
     def inaccurate(self, accuracy: float, expected: float) -> PlanLinkage:
         """Return the same with the chances of every plan, which ends in the resource that is not all right."""
@@ -46,8 +46,8 @@ class PlanLinkage(Linkage):
             self,
             group_sizes=sizes.group_sizes,
             believed_group_sizes=sizes.believed_group_sizes,
-            plan_believed=None if self.plan_believed is None else self.plan_believed * expected,
-            plan_success=None if self.plan_success is None else self.plan_success * accuracy,
+            plan_believed=self.plan_believed * expected,
+            plan_success=self.plan_success * accuracy,
             by_chance=True,
         )
 
@@ -185,14 +185,14 @@ class MultistageAttack:
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> StagedAttempt:
         """Return what an attempt by the best plan would be worth; see `Weighing` and `respond`."""
         gain, cost = of_rows(self.gain, rows), of_rows(self.cost, rows)
-        if isinstance(linkage, PlanLinkage) and linkage.plan_believed is not None:
-            believed_by_plan, success_by_plan, prices = linkage.plan_believed, linkage.plan_success, linkage.prices
+        plans: tuple[tuple[int, ...], ...] = ((),)
+        if isinstance(linkage, PlanLinkage):
+            plans, prices = linkage.plans, linkage.prices
+            believed_by_plan, success_by_plan = linkage.plan_believed, linkage.plan_success
         else:
             believed_by_plan = chance_of_guess(linkage.believed_group_sizes)[None]
             success_by_plan = chance_of_guess(linkage.group_sizes)[None]
             prices = np.zeros(1)
-        plans = linkage.plans if isinstance(linkage, PlanLinkage) else ((),)
-        assert success_by_plan is not None and prices is not None  # noqa: S101, PT018 # they come together
         plan = best_plan(gain, believed_by_plan, prices)
         each = np.arange(len(plan))
         used = np.array([sum(1 << stage for stage in stages) for stages in plans], dtype=np.int64)[plan]

@@ -73,7 +73,7 @@ class SequentialAdversary:
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> PlannedAttempt:
         """Return what accessing the registry for each record is worth; see `Weighing`."""
-        if isinstance(linkage, PlanLinkage) and linkage.plan_believed is not None:
+        if isinstance(linkage, PlanLinkage):
             return self._of_best_plan(linkage)
         if linkage.candidates is None and linkage.by_chance:
             known = linkage.believed_group_sizes is linkage.group_sizes
@@ -130,7 +130,6 @@ class SequentialAdversary:
     def _of_best_plan(self, linkage: PlanLinkage) -> PlannedAttempt:
         """Return what follows in an attack in stages from the plan of each record that pays most in one attempt."""
         believed, success, prices = linkage.plan_believed, linkage.plan_success, linkage.prices
-        assert believed is not None and success is not None and prices is not None  # noqa: S101, PT018 # they come together
         if self.registry_size is not None:
             raise InputError("a planner of unknown groups needs the share of people who match")
         plan = best_plan(self.attack.gain, believed, prices)

@@ -68,9 +68,7 @@ class DirectedLinker:
         if self._last is None or self._last[0] != key:
             fitting = self.rows.of_records(strategies)
             sizes: Floats = np.maximum(fitting, 1).astype(np.float64)
-            if self.direction == "both":
-                for strategy, rows in shared_rows(strategies):
-                    sizes[rows] = np.minimum(sizes[rows], self.by_record.link(strategy, rows).group_sizes)
+            self._limit(sizes, strategies)
             whole = np.array_equal(sizes, np.rint(sizes))
             self._last = key, GivenSizes(sizes.astype(np.int64) if whole else sizes)
         return self._last[1]
@@ -86,10 +84,14 @@ class DirectedLinker:
             people[rows] = self._released.at(strategy, rows)
         shared = strategies != WITHHELD
         sizes[shared] = (self.rows.weight_of_records(strategies, 1 / people) * people)[shared]
+        self._limit(sizes, strategies)
+        return sizes
+
+    def _limit(self, sizes: Floats, strategies: Strategies) -> None:
+        """Lower sizes to the people who fit each record's row, in direction "both"."""
         if self.direction == "both":
             for strategy, rows in shared_rows(strategies):
                 sizes[rows] = np.minimum(sizes[rows], self.by_record.link(strategy, rows).group_sizes)
-        return sizes
 
     def _worse(self, fitting: Counts, strategy: int, rows: Rows | None) -> Linkage:
         if self.direction == "person":

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
-from reidsim.populations.domain import Codes
+from reidsim.populations.domain import Codes, added_up
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats
 
@@ -130,11 +130,9 @@ class RollUp:
         """
         keys = self.keys_at(codes, [0] * len(self.n_seen))
         distinct, inverse = np.unique(keys, return_inverse=True)
-        counts = np.zeros(len(distinct), dtype=np.int64)
-        np.add.at(counts, inverse, released)
-        sizes = np.zeros(len(distinct))
-        np.add.at(sizes, inverse, people)
-        return ClassTable(distinct, counts, sizes, np.zeros(len(distinct))), inverse.astype(np.int32)
+        n = len(distinct)
+        table = ClassTable(distinct, added_up(released, inverse, n), added_up(people, inverse, n), np.zeros(n))
+        return table, inverse.astype(np.int32)
 
     def up(self, table: ClassTable, position: int, level: int, *, follow: bool) -> tuple[ClassTable, NDArray[np.int32]]:
         """Merge classes as the attribute at `position` goes up from `level`.

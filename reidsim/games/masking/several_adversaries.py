@@ -47,28 +47,18 @@ _SHARE = 8
 _MOST_PASTS = 256
 
 
-class _Inferred:
-    """What adversaries who infer and link in the same way have computed."""
+class _Inferred(NamedTuple):
+    """What adversaries who infer and link in the same way have computed, and what they are known by."""
 
-    def __init__(self, attack: MultistageAttack, world: MultistageWorld, space: MaskingSpace) -> None:
-        self.arrays = compile_two_stage(attack, world, space)
-        self._way = (attack.stages, attack.confidence_threshold, space)
-        self.memory = memory_for(self.arrays)
-
-    def serves(self, attack: MultistageAttack, space: MaskingSpace) -> bool:
-        """Tell whether an attack on the same people infers and links in this way, whatever it makes of that."""
-        stages, threshold, own = self._way
-        return (
-            own is space
-            and threshold == attack.confidence_threshold
-            and len(stages) == len(attack.stages)
-            # Mutation rates are arrays, which do not compare as a whole.
-            and all(a is b or (isinstance(a, Identify) and a == b) for a, b in zip(stages, attack.stages, strict=True))
-        )
+    arrays: TwoStageArrays
+    memory: Memory
+    attack: MultistageAttack
+    space: MaskingSpace
 
 
-# By the people attacked: the same adversaries come back under every policy, round after round.
-_inferred: WeakKeyDictionary[MultistageWorld, list[_Inferred]] = WeakKeyDictionary()
+# By the people attacked and the way of inferring and linking: the same adversaries come back under every policy, round
+# after round.
+_inferred: WeakKeyDictionary[MultistageWorld, dict[tuple[object, ...], _Inferred]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,11 +249,14 @@ def _compiled(each: AdversaryType) -> _Compiled | None:
     counted = any(table.counts is not None for table in linker.world.resources.values())
     if counted or not is_two_stage(linker.attack, linker.space):
         return None
-    known = _inferred.setdefault(linker.world, [])
-    inferred = next((one for one in known if one.serves(linker.attack, linker.space)), None)
-    if inferred is None:
-        inferred = _Inferred(linker.attack, linker.world, linker.space)
-        known.append(inferred)
+    known, threshold = _inferred.setdefault(linker.world, {}), linker.attack.confidence_threshold
+    # Mutation rates are arrays, which do not compare as a whole.
+    stages = (stage if isinstance(stage, Identify) else id(stage) for stage in linker.attack.stages)
+    way = (id(linker.space), threshold, *stages)
+    if way not in known:
+        arrays = compile_two_stage(linker.attack, linker.world, linker.space)
+        known[way] = _Inferred(arrays, memory_for(arrays), linker.attack, linker.space)
+    inferred = known[way]
     gain, cost = (
         np.broadcast_to(np.asarray(amount, dtype=np.float64), (linker.space.n_records,)).copy()
         for amount in (attack.gain, attack.cost)

@@ -44,12 +44,9 @@ def estimate_uniqueness(
     InputError
         If there is no such method, Zayatz's lacks a generator, or the sample does not fit the population or the model.
     """
-    if method == "pitman":
-        return pitman_uniqueness(frequencies, population_size, level=level)
-    if method == "ewens":
-        return ewens_uniqueness(frequencies, population_size, level=level)
-    if method == "snb":
-        return snb_uniqueness(frequencies, population_size, level=level)
+    without_draws = {"pitman": pitman_uniqueness, "ewens": ewens_uniqueness, "snb": snb_uniqueness}
+    if method in without_draws:
+        return without_draws[method](frequencies, population_size, level=level)
     if method == "zayatz":
         if rng is None:
             raise InputError("the bootstrap needs a random generator", where="rng", expected="numpy.random.Generator")

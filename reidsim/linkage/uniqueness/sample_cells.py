@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from reidsim.errors import InputError, locating
 from reidsim.linkage.equivalence import distinct_rows
 from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.populations.domain import added_up
 from reidsim.tables import numbers, require_columns
 
 Floats = NDArray[np.float64]
@@ -66,8 +67,7 @@ class SampleCells:
         weights, counts = weights[there], counts[there]
         numbered = [np.unique(column[there], return_inverse=True)[1].ravel() for column in columns]
         first, cell = distinct_rows(numbered, len(counts))
-        records = np.zeros(len(first), dtype=np.int64)
-        np.add.at(records, cell, counts)
+        records = added_up(counts, cell, len(first))
         people = np.bincount(cell, weights=weights * counts, minlength=len(first))
         codes = np.column_stack([column[first] for column in numbered]).astype(np.int64)
         return cls(codes, records, np.maximum(people, records), bool(np.ptp(weights) <= 1e-9 * weights.max()))
