@@ -10,8 +10,8 @@ from reidsim.scenarios.registry import kind_named, kind_names
 
 POLICIES = "policies.md"
 _TEXT = (
-    "How releases are chosen. Scenarios name these in `policies`; figures use the names in parentheses. A *rule* ignores "
-    "the adversary; the others reply to the adversary whom the decision-maker believes in."
+    "How releases are chosen. Scenarios name these in `policies`; figures use the names in parentheses. A *rule* "
+    "ignores the adversary; the others reply to the adversary whom the decision-maker believes in."
 )
 
 
