@@ -148,7 +148,7 @@ def test_five_lines_are_printed_and_again_by_verify(survey, share):
     assert lines[3].startswith("read back: every row fits ")
     assert lines[4].startswith("people by the number of people whose rows fit them: ")
     assert lines[5].startswith("most revealing class: income 1 value (entropy 1.00), t-closeness ")
-    assert "people are easier to find than the success probability of their own records, at most " in err
+    assert "people are easier to find than the success probability of their own records says (at most " in err
     assert share("--verify", "shared.csv")[1].splitlines()[1:] == lines[:6]
 
 
