@@ -211,6 +211,7 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
     remembering = replace(setting_of(study, AgentsSection(rounds=ROUNDS)), participation=RULE)
     play(remembering)
     each = best_time(lambda: play(remembering), repeats) / ROUNDS
+    figure(f"{name}: each round of people who come and go", each, "plain mesa", chosen, 100.0)
     print(f"  which release to choose: plain mesa {chosen:.1f} s (extrapolated), a whole round {ours:.3f} s: "
           f"{chosen / ours:.0f} times (to reach: 100)")  # fmt: skip
     print(

@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 import numba
@@ -22,6 +23,7 @@ from figures import figure
 from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.games import backward_induction as induction
+from reidsim.games import contenders, equilibrium
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.greedy import greedy
@@ -41,39 +43,43 @@ SOLVERS = {"best-first": best_first, "greedy": greedy}
 
 
 class BusySeconds:
-    """Counts seconds of the processor by thread beside the one it is made in, in the place of `done_in_threads`.
+    """Counts seconds of the processor of the busiest thread of each call, in the place of `done_in_threads`.
 
-    Where there are no more parts than threads they count by their place, as each call starts threads anew.
+    Where there are no more parts than threads, each counts as a thread: on a busy machine one may do two of them.
     """
 
-    def __init__(self) -> None:
-        self.by_thread: Counter[int] = Counter()
+    def __init__(self, *modules: ModuleType) -> None:
+        self.busiest = 0.0
         self._own = threading.get_ident()
+        for module in modules:
+            vars(module)["done_in_threads"] = self
 
     def __call__(self, work: Callable[[Any], Any], parts: Sequence[Any], threads: int) -> Iterator[Any]:
         """Do the parts of some work."""
+        by_thread: Counter[int] = Counter()
 
         def timed(place: int) -> Any:
             begun, thread = time.thread_time(), threading.get_ident()
             done = work(parts[place])
             if thread != self._own:
-                self.by_thread[place if len(parts) <= threads else thread] += time.thread_time() - begun
+                by_thread[place if len(parts) <= threads else thread] += time.thread_time() - begun
             return done
 
-        return done_in_threads(timed, range(len(parts)), threads)
+        yield from done_in_threads(timed, range(len(parts)), threads)
+        self.busiest += max(by_thread.values(), default=0.0)
 
     def critical(self, work: Callable[[], Any]) -> tuple[float, float, Any]:
-        """Do some work; return seconds of the wall, those of its longest thread and what it came to."""
+        """Do some work; return seconds of the wall, those of its longest threads and what it came to."""
         begun, own = time.perf_counter(), time.thread_time()
         done = work()
         wall, own = time.perf_counter() - begun, time.thread_time() - own
-        return wall, own + max(self.by_thread.values(), default=0.0), done
+        return wall, own + self.busiest, done
 
 
 def masked(study: MaskingStudy, name: str, threads: int) -> tuple[float, float, bytes]:
     """Solve a masking game anew; return seconds of the wall, those of the longest thread, and the strategies."""
     numba.config.NUMBA_NUM_THREADS = threads
-    busy = masking_game.done_in_threads = BusySeconds()
+    busy = BusySeconds(masking_game)
     forget_inferences()
     study._drawn.clear()
     game, _ = study.games(0)
@@ -105,16 +111,19 @@ def large_file(records: int) -> tuple[Population, GeneralizationLattice]:
 
 
 def induced(people: Population, lattice: GeneralizationLattice, threads: int) -> tuple[float, float, bytes]:
-    """Solve the record-level game anew; see `masked`."""
+    """Solve the record-level game anew, as a run does, and evaluate the choices; see `masked`."""
     numba.config.NUMBA_NUM_THREADS = threads
-    busy = induction.done_in_threads = BusySeconds()
+    busy = BusySeconds(contenders, equilibrium, induction)
     amounts = (np.full(lattice.n_records, amount) for amount in (1200.0, 300.0))
     game = RecordGame(lattice, PopulationLinker(GroupSizes(people, lattice)), OneShotAdversary(300.0, 4.0), *amounts)
-    constraints = {"basic": Constraint(), "no-attack": Constraint(no_attack=True)}
     _ = lattice.record_losses
 
     def solve() -> bytes:
-        found = induction.backward_induction(game, constraints)
+        may_win = contenders.Contenders.of(game, Constraint())
+        found = induction.backward_induction(game, {"basic": Constraint()}, contenders=may_win)
+        found |= induction.backward_induction(game, {"no-attack": Constraint(no_attack=True)})
+        for choice in found.values():
+            equilibrium.evaluate(game, choice)
         return b"".join(choice.strategies.tobytes() for choice in found.values())
 
     return busy.critical(solve)
@@ -130,7 +139,7 @@ def compared(work: str, solve: Callable[[int], tuple[float, float, bytes]], thre
     work = f"{work}, {threads} threads"
     row = figure(work, several, "one thread", one, 1.7)
     print(f"{work}: {several:.2f} s, one thread {one:.2f} s: {row['ratio']:.2f} times as fast")
-    print(f"  longest thread {busiest:.2f} s of the processor, alone {alone:.2f} s: {alone / busiest:.2f} times")
+    print(f"  longest threads {busiest:.2f} s of the processor, alone {alone:.2f} s: {alone / busiest:.2f} times")
 
 
 def main() -> None:

@@ -13,23 +13,15 @@ import typer
 from typer.core import TyperGroup
 
 from reidsim import __version__, interrupts
-from reidsim.commands.apply import apply
-from reidsim.commands.attributes import attributes
 from reidsim.commands.batch import rerun
 from reidsim.commands.catalogue import list_, reproduce, schema, show
 from reidsim.commands.cross_play import cross_play
-from reidsim.commands.explain import explain
 from reidsim.commands.new import new
 from reidsim.commands.populations import describe, populate
-from reidsim.commands.reference import reference
-from reidsim.commands.report import gallery, report
-from reidsim.commands.run import check, run
-from reidsim.commands.score import score
-from reidsim.commands.serve import serve
-from reidsim.commands.share import share
-from reidsim.commands.stress import stress
-from reidsim.commands.switch import switch
-from reidsim.commands.upgrade import upgrade
+from reidsim.commands.report import gallery, reference, report
+from reidsim.commands.run import check, explain, run, serve, upgrade
+from reidsim.commands.share import apply, share
+from reidsim.commands.studies import attributes, score, stress, switch
 from reidsim.errors import InputError
 
 

@@ -26,7 +26,7 @@ sys.path.insert(0, str(REPOSITORY / "tests"))
 from pages import DOCS, NUMBER, OUTPUT, Block, as_shown, blocks_of, lines_of, play, run_commands  # noqa: E402 - found there only
 
 import reidsim  # noqa: E402
-from reidsim.figures.saving import save_figure  # noqa: E402
+from reidsim.figures.style import save_figure  # noqa: E402
 from reidsim.reports.illustration import figures_of, plot  # noqa: E402
 
 README = "README.md"

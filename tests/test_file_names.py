@@ -66,7 +66,7 @@ def test_tables_of_a_game_are_beside_its_scenario_whatever_columns_are_called(tm
     assert all(each.parent == path.parent for each in written)
     for number, name in enumerate(names):
         [levels_of] = [
-            each for each in written if each.name.endswith("-levels.csv") and f",{number}\n" in each.read_text()
+            each for each in written if each.name.endswith("-levels.csv") and f',"{number}"\n' in each.read_text()
         ]
         assert levels_of.name.startswith("mine-"), name
     pd.testing.assert_frame_equal(reidsim.run(path).summary, game.play().summary)

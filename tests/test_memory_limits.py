@@ -26,6 +26,8 @@ from reidsim.engine.run import describe
 from reidsim.engine.score import score_loaded
 from reidsim.engine.switch.run import switch_loaded
 from reidsim.errors import InputError
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.record_game import Constraint
 from reidsim.kinds.tables import released_rows
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.stored_run import open_results
@@ -278,9 +280,21 @@ def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
     path = write_many_levels(tmp_path, 5, 4)
     costs = {"economics.cost": 10, "economics.loss": 1000}
     assert reidsim.run(path, overrides=costs).summary.loc["no-attack", "share_attacked"] == 0
-    monkeypatch.setattr(sys.modules["reidsim.games.branch_and_bound"], "_MOST_OPEN", 20)
-    with pytest.raises(InputError, match="too many strategies that may be best, for branch and bound; found 20;"):
-        reidsim.run(path, overrides=costs)
+    solver = sys.modules["reidsim.games.branch_and_bound"]
+    with monkeypatch.context() as few:
+        few.setattr(solver, "_MOST_OPEN", 20)
+        with pytest.raises(InputError, match="too many strategies that may be best, for branch and bound; found 20;"):
+            reidsim.run(path, overrides=costs)
+    # Or before memory runs out, of which they take more and more.
+    study = TABLES.build(load_scenario(path, costs))
+    monkeypatch.setattr(solver, "_ASKED", 20_000)
+    no_attack = Constraint(no_attack=True)
+    found = branch_and_bound(study.truth, no_attack)
+    monkeypatch.setattr(memory, "free_memory", lambda: 20_000)
+    with pytest.raises(InputError, match=r"too many strategies.*: about 20 kB are needed; expected at most the 20 kB"):
+        branch_and_bound(study.truth, no_attack)
+    monkeypatch.setattr(solver, "_ASKED", 2**26)
+    assert (branch_and_bound(study.truth, no_attack).strategies == found.strategies).all()
 
 
 def write_values(folder, rows, values, columns):

@@ -19,7 +19,7 @@ from tiers import examples
 from reidsim.adversaries.knowledge.recipe import KnowledgeRecipe
 from reidsim.bundled import bundled_names
 from reidsim.cli import app, main
-from reidsim.commands.exit_codes import EXIT_CODES
+from reidsim.commands.report import EXIT_CODES
 from reidsim.populations.catalogue import Recipe
 from reidsim.populations.social_media import SocialMediaRecipe
 from reidsim.reports.reference.commands_page import commands_page

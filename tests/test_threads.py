@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,12 +13,15 @@ import pytest
 from reidsim import threads
 from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import arrays_of
 from reidsim.games.backward_induction import backward_induction
+from reidsim.games.contenders import Contenders
+from reidsim.games.equilibrium import evaluate
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.backward_induction import masking_backward_induction
 from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.greedy import greedy
-from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
+from reidsim.games.record_game import WITHHELD, Constraint, PopulationLinker, RecordGame
 from reidsim.kinds.tables.build import build_study
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.scenarios.load import load_scenario
@@ -58,12 +62,19 @@ def test_masking_solvers_in_threads_give_the_same_bytes(monkeypatch, solver, kep
 def test_records_in_threads_give_the_same_bytes(monkeypatch, memory):
     study = build_study(load_scenario("wan2015"))
     lattice, n = study.lattice_of(study.lattice.codes[:600]), 600
-    monkeypatch.setattr("reidsim.games.record_game._WORTH_THREADS", 1)
+    monkeypatch.setattr("reidsim.games.record_game.WORTH_THREADS", 1)
     # Amounts that differ, so that each thread must take those of its own records.
     benefit, loss, gain = np.random.default_rng(1).uniform(1, 1500, (3, n))
     minimum = np.where(np.arange(n) % 3, 0, lattice.size - 1)
     constraints = {"basic": Constraint(), "both": Constraint(no_attack=True, minimum=minimum)}
-    found, busy = [], set()
+    found, busy, made = [], set(), []
+    roll_up = GroupSizes._roll_up
+
+    def rolled_up(sizes, *nodes):
+        made[-1] += 1
+        return roll_up(sizes, *nodes)
+
+    monkeypatch.setattr(GroupSizes, "_roll_up", rolled_up)
 
     def done_noted(work, parts, number):
         def noted(part):
@@ -72,17 +83,38 @@ def test_records_in_threads_give_the_same_bytes(monkeypatch, memory):
 
         return done_in_threads(noted, parts, number)
 
-    monkeypatch.setattr("reidsim.games.backward_induction.done_in_threads", done_noted)
+    for module in ("backward_induction", "contenders", "equilibrium"):
+        monkeypatch.setattr(f"reidsim.games.{module}.done_in_threads", done_noted)
     for number in (1, 3):
         monkeypatch.setattr("reidsim.games.record_game.available_threads", lambda number=number: number)
+        made.append(0)
         sizes = GroupSizes(study.linked_population, lattice, memory_limit=memory)
         game = RecordGame(lattice, PopulationLinker(sizes), OneShotAdversary(gain, 4.0), benefit, loss)
-        found.append({name: each.strategies for name, each in backward_induction(game, constraints).items()})
-    assert all(found[0][name].tobytes() == found[1][name].tobytes() for name in constraints)
+        choices = backward_induction(game, constraints)
+        lowest = Constraint(minimum=minimum)
+        contenders = Contenders.of(game, lowest)
+        choices |= backward_induction(game, {"lowest": lowest}, contenders=contenders)
+        arrays = {name: each.strategies for name, each in choices.items()}
+        # Pairs of a part stand together.
+        pairs = contenders.pairs
+        order = np.lexsort((pairs.rows, pairs.strategies))
+        each = (pairs.strategies, pairs.rows, pairs.most, pairs.linked[0].group_sizes)
+        arrays |= {f"contenders {number}": values[order] for number, values in enumerate(each)}
+        paid = evaluate(
+            game,
+            replace(choices["basic"], strategies=np.where(np.arange(n) % 5, choices["basic"].strategies, WITHHELD)),
+        )
+        arrays |= arrays_of(paid) | {f"attempted {name}": each for name, each in arrays_of(paid.attempts).items()}
+        found.append(arrays)
+    assert found[0].keys() == found[1].keys()
+    assert all(found[0][name].tobytes() == found[1][name].tobytes() for name in found[0])
     assert (found[0]["both"] >= minimum).sum() > n / 3
+    assert made[0] == made[1]
+    assert (paid.attempts.risk[:, paid.attacked] > 0).any()
+    assert n < len(pairs.rows) < n * lattice.size
     assert {thread for number, thread in busy if number == 3}.isdisjoint({threading.get_ident()})
     rows = np.array([7, 3, 150])
-    for records, part in game.parts(game.space.size)[1:]:
+    for records, part in game.parts()[1:]:
         whole, alone = game.outcome(5, rows + records.start), part.outcome(5, rows)
         assert (alone.publisher_payoff == whole.publisher_payoff).all()
         assert (alone.response.success == whole.response.success).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,54 +25,22 @@ from reidsim.games.measures import (
     UTILITY,
 )
 from reidsim.games.record_game import WITHHELD, Choice, shared_rows
-from reidsim.measures import Measure
+from reidsim.measures import measures_worded
 from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Strategies
+from reidsim.validation import read_toml
 
 Floats = NDArray[np.float64]
 
-PARTICIPATION = Measure("participation", "Participation", "{:.2%}", "share of data subjects who take part")
+# Of a round, besides those of every game, in the order of columns.
+_OWN = measures_worded(read_toml(Path(__file__).with_suffix(".toml")))
+PARTICIPATION, BREACHES = _OWN["participation"], _OWN["breaches"]
 # Quantiles of the risk of records shared, by column.
 RISK_QUANTILES = {"risk_median": 0.5, "risk_90": 0.9, "risk_99": 0.99}
-_COUNT = "{:,.1f}"
-BREACHES = Measure("breaches", "Re-identifications", _COUNT, "successful re-identifications in a round")
-_QUANTILES = tuple(
-    Measure(
-        column,
-        f"Risk, {level:.0%} quantile",
-        "{:.4f}",
-        f"probability of re-identification that {level:.0%} of the records shared do not exceed",
-    )
-    for column, level in RISK_QUANTILES.items()
-)
 # What tables of runs may hold, whatever the kind of scenario; those from participation on, with agents.
-RUN_MEASURES = (
-    *MEASURES,
-    *REIDENTIFIED,
-    PARTICIPATION,
-    BREACHES,
-    *(measure for measure in _QUANTILES if measure.column != "risk_median"),
-)
+RUN_MEASURES = (*MEASURES, *REIDENTIFIED, PARTICIPATION, BREACHES, _OWN["risk_90"], _OWN["risk_99"])
 # Measures of a round, in the order of columns.
-ROUND_MEASURES = (
-    *MEASURES,
-    PARTICIPATION,
-    Measure("joined", "Joined", "{:.2%}", "share of data subjects who take part and did not in the round before"),
-    Measure("left", "Left", "{:.2%}", "share of data subjects who took part in the round before and no longer do"),
-    Measure("changed", "Releases changed", "{:.2%}", "share of records whose release differs from the round before"),
-    Measure("attacks", "Attacks", _COUNT, "records attacked; one attacked by two adversaries counts once"),
-    Measure("exploits", "Exploits", _COUNT, "exploits, of all adversaries"),
-    Measure("detections", "Detections", _COUNT, "detected exploits; records with one where outcomes are drawn"),
-    BREACHES,
-    Measure(
-        "newly_exposed",
-        "Newly exposed",
-        "{:.2%}",
-        "share of data subjects whose record may be attacked, for the first time",
-    ),
-    *_QUANTILES,
-    *REIDENTIFIED,
-)
+ROUND_MEASURES = (*MEASURES, *_OWN.values(), *REIDENTIFIED)
 
 
 def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats]:

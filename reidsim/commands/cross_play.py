@@ -71,8 +71,7 @@ def cross_play(
         from reidsim.engine.cross_play.result import CrossPlayOptions
         from reidsim.engine.cross_play.run import cross_play_loaded, has_several_plays
         from reidsim.games.cross_play import require_measure
-        from reidsim.reports.cross_play_table import cross_play_tables
-        from reidsim.reports.equilibrium_table import double_oracle_tables, equilibrium_tables
+        from reidsim.reports.cross_play_tables import cross_play_tables, double_oracle_tables, equilibrium_tables
         from reidsim.reports.illustration import illustrate
 
         stop_if_interrupted()

@@ -1,4 +1,4 @@
-"""Commands that hand results over: the report of a results folder, and the gallery of bundled scenarios."""
+"""Commands that write pages: the report of a results folder, the gallery, and the reference of the documentation."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ import typer
 
 from reidsim.commands.arguments import STANDARD_OUTPUT, waiting
 from reidsim.interrupts import stop_if_interrupted
+
+# What the command line tells by the code with which it ends.
+EXIT_CODES = {
+    0: "done; there may be warnings on standard error",
+    2: "the command, an option, the scenario or a file is wrong, or the output cannot be written",
+    130: "interrupted (Ctrl-C); no results folder is left behind, except that of a batch",
+    141: "the reader of a pipe closed it, as in `reidsim list | head -1`; files are written all the same",
+    143: "ended by SIGTERM (`kill`, a job scheduler, a container that is stopped); otherwise as 130",
+}
 
 
 def report(
@@ -76,3 +85,23 @@ def gallery(
         require_no_standard_output(output)
         page = make_gallery(output, scenarios or [], progress=progress)
     typer.echo(f"Gallery in {page}")
+
+
+def reference(
+    context: typer.Context,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder of the documentation; pages in reference/ are replaced.")
+    ] = Path("docs"),
+) -> None:
+    """Write the reference of scenario keys, recipe keys and commands, from the code (Markdown).
+
+    Example: reidsim reference -o docs
+
+    Example: reidsim reference -o docs-again
+    """
+    from reidsim.engine.results import require_no_standard_output
+    from reidsim.reports.reference.write import write_reference
+
+    require_no_standard_output(output)
+    pages = write_reference(output, context.find_root().command, EXIT_CODES)
+    typer.echo(f"Reference in {pages}")

@@ -1,10 +1,11 @@
-"""Commands that run or check a scenario."""
+"""Commands of one scenario: running it, checking it, who acts in it, the page that shows it, its former form."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -103,3 +104,73 @@ def check(
     arguments.tell(f"{loaded.name} is ready: {told}")
     for what, seconds in expected.items():
         typer.echo(f"Expected {what}: {seconds}")
+
+
+def explain(
+    scenario: arguments.ScenarioArgument,
+    set_: arguments.SetOption = None,
+    allow_code: arguments.AllowCodeOption = False,
+) -> None:
+    """Print the agents of a scenario, and who acts in each phase of a round.
+
+    Example: reidsim explain market
+
+    Example: reidsim explain mine.toml
+    """
+    from reidsim.reports.explanation import explanation
+
+    loaded = arguments.load(scenario, set_, allow_code=allow_code)
+    typer.echo(explanation(loaded), nl=False)
+
+
+def serve(
+    scenario: Annotated[
+        str,
+        typer.Argument(help="Scenario in which somebody decides: a bundled name or a TOML file.", metavar="SCENARIO"),
+    ] = "wan2015",
+    set_: arguments.SetOption = None,
+    port: Annotated[int, typer.Option(help="Port on this machine; 0 for any that is free.", min=0, max=65_535)] = 8765,
+    allow_code: arguments.AllowCodeOption = False,
+) -> None:
+    """Show a scenario as a page in the browser, on this machine only; needs the extra web.
+
+    Example: reidsim serve wan2015 --port 8765
+
+    Example: reidsim serve mine.toml
+    """
+    loaded = arguments.load(scenario, set_, allow_code=allow_code)
+    with ExitStack() as starting:
+        starting.enter_context(arguments.waiting(f"opening {scenario}"))
+        from reidsim.web.server import serve as run_server
+
+        def tell(address: str) -> None:
+            starting.close()
+            typer.echo(f"{loaded.name} at {address} (Ctrl-C to stop)")
+
+        run_server(loaded, port, tell)
+
+
+def upgrade(
+    file: Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="FILE")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="New file (default: FILE itself), or - to print it.")
+    ] = None,
+) -> None:
+    """Rewrite a scenario of an earlier version, in place or to a new file; comments and order stay.
+
+    Example: reidsim upgrade mine.toml
+
+    Example: reidsim upgrade former.toml -o mine.toml
+    """
+    from reidsim.scenarios.upgrade import require_upgrades, write_upgraded
+
+    if output == arguments.STANDARD_OUTPUT:
+        typer.echo(require_upgrades(file).text, nl=False)
+        return
+    result = write_upgraded(file, output)
+    for change in result.changes:
+        typer.echo(change)
+    if not result.changes:
+        typer.echo(f"{file} is of the present form" + ("; left as it is" if output is None else ""))
+    if result.changes or output is not None:
+        typer.echo(f"Written: {output or file}")

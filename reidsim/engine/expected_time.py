@@ -34,6 +34,8 @@ _FIRST_UNITS, _SECONDS = 32, 1.8
 _LEAST_GROWTH, _GROWTH = 4, 16
 # A first trial that takes more seconds is given up: of few units, too, generalizations can be many.
 _PATIENCE = 5.0
+# If it is in many steps, those left take at least so much of the time that they would take like those before.
+_MANY_STEPS, _LEAST_OF_REST = 100, 0.5
 # By which share the seconds of a trial differ from time to time.
 _NOISE = 0.1
 # Below it no estimate is better than that it is little.
@@ -55,7 +57,7 @@ class Expected:
     share : float
         Of the units of work of a run, that of the largest trial.
     tried : float
-        Seconds of that trial.
+        Seconds of that trial, or those after which it was given up.
     workers : int
         Processes that share the work.
     """
@@ -75,14 +77,26 @@ class Expected:
         if self.high < _LITTLE:
             return f"less than {counted(_LITTLE, 'second')}"
         if self.high == np.inf:
-            return f"more than {duration(self.low, self.low).removeprefix('about ')}"
+            least = duration(self.low, self.low).removeprefix("about ")
+            return (
+                f"more than {least}, as a trial of {100 * self.share:.2g} % of a run did not end in {self.tried:.2g} s"
+            )
         part = "a run" if self.share == 1 else f"{100 * self.share:.2g} % of a run"
         on = "" if self.workers == 1 else f" in {self.workers} processes"
         return f"{duration(self.low, self.high)}{on}, from a trial of {part} in {self.tried:.2g} s"
 
 
 class _TooLongError(Exception):
-    """A trial takes longer than it may."""
+    """A trial takes longer than it may.
+
+    Parameters
+    ----------
+    seconds : float
+        That it takes at least.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
 
 
 class _Patience:
@@ -90,10 +104,16 @@ class _Patience:
 
     def __init__(self) -> None:
         self._clock = Stopwatch()
+        self._task, self._begun = "", (0.0, 0)
 
-    def __call__(self, *done: object) -> None:
-        if self._clock.seconds > _PATIENCE:
-            raise _TooLongError
+    def __call__(self, task: str, done: int, total: int) -> None:
+        seconds = self._clock.seconds
+        if task != self._task:
+            self._task, self._begun = task, (seconds, done)
+        if seconds > _PATIENCE:
+            before, first = self._begun
+            each = (seconds - before) / (done - first) if total >= _MANY_STEPS and done > first else 0.0
+            raise _TooLongError(seconds + _LEAST_OF_REST * each * (total - done))
 
 
 def duration(low: float, high: float) -> str:
@@ -207,11 +227,12 @@ def expected_steps(
         Processes that share the steps.
     """
     portions = kind_of(study.scenario).portions(study.with_loaded(study.loaded.with_sections(replications=1)))
-    if portions is None or portions.units == 1:
+    if portions is None:
         return None
+    least = min(portions.least, portions.units)
     try:
         # A run can be given up on its way, the steps of a batch cannot.
-        few, clock = portions.study_of(min(portions.least, portions.units)), Stopwatch()
+        few, clock = portions.study_of(least), Stopwatch()
         run_once(few.loaded, study=few, progress=_Patience())
         if play is not None:
             play(few)
@@ -225,8 +246,8 @@ def expected_steps(
     except InputError:
         # A part can be refused that is too small for what a scenario asks of all.
         return None
-    except _TooLongError:
-        return Expected(built + _PATIENCE, np.inf, 0.0, _PATIENCE)
+    except _TooLongError as given_up:
+        return Expected(built + given_up.seconds, np.inf, least / portions.units, _PATIENCE)
     low, high = expected(sizes, found)
     share, tried = sizes[-1] / portions.units, float(found[-1].sum())
     if workers == 1 or high < WORTH_SECONDS:

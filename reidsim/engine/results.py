@@ -1,4 +1,4 @@
-"""The results folder of a run: written whole or not at all, and read back."""
+"""The results folder of a run: written whole or not at all, timed, and read back; figures may be added."""
 
 from __future__ import annotations
 

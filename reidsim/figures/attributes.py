@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from reidsim.figures import style
 from reidsim.figures.inputs import checked
@@ -52,7 +51,5 @@ def attribute_shares(table: pd.DataFrame, measures: Sequence[Measure]) -> Figure
         axes.invert_yaxis()
         style.number_ticks(axes.xaxis)
         style.label_axes(axes, title=f"({'abc'[number]}) {measure.label}", x="Shapley share of the column")
-    style.legend_below(
-        figure, [Patch(color=look[policy].colour, label=style.policy_name(policy)) for policy in policies]
-    )
+    style.legend_below(figure, style.patches(look))
     return figure

@@ -15,7 +15,7 @@ from matplotlib.patheffects import withStroke
 from reidsim.errors import InputError
 from reidsim.figures import style
 from reidsim.figures.inputs import checked, only_value, refuse_repeated
-from reidsim.figures.spacing import cell_edges, scale_axis
+from reidsim.figures.spacing import cell_edges, draw_cells
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
 from reidsim.measures import columns_of
 from reidsim.releases.strategy_space import Floats
@@ -127,9 +127,7 @@ def _draw_panel(
     figure: Figure, axes: Axes, panel: _Panel, upwards: Floats, rightwards: Floats, surface: Floats
 ) -> None:
     low, high = panel.limits or (float(surface.min()), float(surface.max()))
-    mesh = axes.pcolormesh(
-        cell_edges(rightwards), cell_edges(upwards), surface, cmap=panel.colours, vmin=low, vmax=high, rasterized=True
-    )
+    mesh = draw_cells(axes, rightwards, upwards, surface, panel.colours, (low, high))
     bar = figure.colorbar(mesh, ax=axes, ticks=[0.25, 0.75] if panel.ticks else None)
     bar.ax.tick_params(labelsize=9)
     if panel.ticks:
@@ -137,8 +135,6 @@ def _draw_panel(
     else:
         style.number_ticks(bar.ax.yaxis)
     style.label_axes(bar.ax, y=panel.unit)
-    scale_axis(axes, "x", rightwards)
-    scale_axis(axes, "y", upwards)
     axes.set_xlim(*cell_edges(rightwards)[[0, -1]])
     axes.set_ylim(*cell_edges(upwards)[[0, -1]])
     style.label_axes(axes, title=panel.title)

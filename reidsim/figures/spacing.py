@@ -7,6 +7,8 @@ from typing import Literal
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import Colormap
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from reidsim.figures.style import number_ticks, write_out
@@ -37,6 +39,17 @@ def cell_edges(values: Floats) -> Floats:
         first = max(first, 0.0)
     edges = np.concatenate([[first], middle, [last]])
     return np.exp(edges) if geometric else edges
+
+
+def draw_cells(
+    axes: Axes, x: Floats, y: Floats, surface: Floats, colours: str | Colormap, limits: tuple[float, float]
+) -> QuadMesh:
+    """Draw values (n_y, n_x) over two increasing parameters, on axes that suit them, in colours between two limits."""
+    edges, (low, high) = (cell_edges(x), cell_edges(y)), limits
+    mesh = axes.pcolormesh(*edges, surface, cmap=colours, vmin=low, vmax=high, rasterized=True)
+    scale_axis(axes, "x", x)
+    scale_axis(axes, "y", y)
+    return mesh
 
 
 def scale_axis(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:

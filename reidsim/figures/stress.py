@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from reidsim.figures import style
 from reidsim.figures.inputs import checked, refuse_repeated
-from reidsim.figures.spacing import cell_edges, scale_axis
+from reidsim.figures.spacing import draw_cells
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure
 from reidsim.palette import GREY
@@ -63,8 +62,7 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
         axes.set_xticks(range(len(parameters)), [style.key_words(name) for name in parameters], fontsize=9)
         style.number_ticks(axes.yaxis)
         style.label_axes(axes, title=measures[output].label)
-    patches = [Patch(color=own.colour, alpha=0.6, label=style.policy_name(name)) for name, own in look.items()]
-    style.legend_below(figure, patches, columns=2 if len(outputs) == 1 else 4)
+    style.legend_below(figure, style.patches(look, alpha=0.6), columns=2 if len(outputs) == 1 else 4)
     return figure
 
 
@@ -195,18 +193,12 @@ def policy_map(chart: pd.DataFrame, x: str, y: str) -> Figure:
         best = values is position
         colours = ListedColormap([look[policy].colour for policy in policies]) if best else "cividis"
         limits = (-0.5, len(policies) - 0.5) if best else (0.0, float(max(np.nanmax(surface), 1e-9)))
-        mesh = axes.pcolormesh(
-            cell_edges(xs), cell_edges(ys), surface, cmap=colours, vmin=limits[0], vmax=limits[1], rasterized=True
-        )
+        mesh = draw_cells(axes, xs, ys, surface, colours, limits)
         if not best:
             bar = figure.colorbar(mesh, ax=axes).ax
             bar.tick_params(labelsize=9)
             style.number_ticks(bar.yaxis)
-        scale_axis(axes, "x", xs)
-        scale_axis(axes, "y", ys)
         style.label_axes(axes, title=title, x=style.parameter_label(x), y=style.parameter_label(y))
     if len(drawn) > 1:
-        style.legend_below(
-            figure, [Patch(color=look[policy].colour, label=style.policy_name(policy)) for policy in policies]
-        )
+        style.legend_below(figure, style.patches(look))
     return figure

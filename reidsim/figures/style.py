@@ -5,8 +5,9 @@ Everything is set on the figure itself and never through matplotlib's global set
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -18,8 +19,10 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from reidsim.errors import writing
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.registry import DEFAULT_KIND, kind_named, kinds_at_hand
@@ -244,6 +247,11 @@ def money_text(value: float) -> str:
     return f"{value:,.2f}".replace("-", "\N{MINUS SIGN}")
 
 
+def patches(look: Mapping[str, Look], **more: Any) -> list[Patch]:
+    """Return what stands in the legend for the colour of each policy."""
+    return [Patch(color=own.colour, label=policy_name(policy), **more) for policy, own in look.items()]
+
+
 def zero_line(axes: Axes) -> None:
     """Draw a thin line where the payoff, or the difference between two, is nothing."""
     axes.axhline(0, color=GREY, linewidth=0.8, zorder=0.5)
@@ -289,3 +297,24 @@ def _legend(figure: Figure, handles: Sequence[Artist], columns: int) -> Legend:
     for text in legend.get_texts():
         text.set_parse_math(False)
     return legend
+
+
+def save_figure(figure: Figure, path: str | Path, *, dots_per_inch: int = 160) -> None:
+    """Write a figure as PNG, the same bytes every time.
+
+    Parameters
+    ----------
+    figure : Figure
+    path : str or Path
+        In a folder that exists; a file that is there is replaced.
+    dots_per_inch : int
+        160 for print.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    with writing(path):
+        # The version of matplotlib is all that would tell two files of the same pixels apart.
+        figure.savefig(path, format="png", dpi=dots_per_inch, metadata={"Software": None})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from threading import Lock
 
 import numpy as np
 
@@ -138,7 +139,7 @@ class Attempts:
 
 @dataclass
 class AttemptsSoFar:
-    """Attempts that are put together from replies to some rows after the others.
+    """Attempts that are put together from replies to some rows after the others, in several threads or one.
 
     Parameters
     ----------
@@ -149,13 +150,15 @@ class AttemptsSoFar:
     _presence: Presence = field(default_factory=Presence)
     _arrays: list[Floats] = field(default_factory=list)
     _knows_gain: bool = True
+    _making: Lock = field(default_factory=Lock)
 
     def add(self, response: Response, rows: Rows) -> None:
         """Take the reply to some rows."""
         replies = response.by_type
-        if not self._arrays:
-            self._presence = response.presence
-            self._arrays = [np.zeros((len(replies), len(self.loss))) for _ in range(3)]
+        with self._making:
+            if not self._arrays:
+                self._presence = response.presence
+                self._arrays = [np.zeros((len(replies), len(self.loss))) for _ in range(3)]
         risk, payoff, gain = self._arrays
         for number, reply in enumerate(replies):
             risk[number, rows] = reply.reidentified

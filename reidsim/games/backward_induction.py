@@ -8,11 +8,8 @@ from threading import Lock
 import numpy as np
 
 from reidsim.games.contenders import Contenders
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.games.record_game import WITHHELD, WORTH_THREADS, Choice, Constraint, PopulationLinker, RecordGame
 from reidsim.threads import done_in_threads
-
-# Strategies computed before threads wait for each other: whoever is interrupted waits for no more.
-_STRATEGIES_AT_ONCE = 16
 
 
 class _Held:
@@ -79,9 +76,12 @@ def _of_all_strategies(
 ) -> list[_Held]:
     """Return the best of all strategies, in parts of the records that are played in threads."""
     size = game.space.size
-    parts = game.parts(size)
+    parts = game.parts(in_step=True)
     held = [_Held(part, {name: each.of(rows) for name, each in constraints.items()}) for rows, part in parts]
-    at_once = _STRATEGIES_AT_ONCE if len(held) > 1 else 1
+    at_once = 1
+    if len(held) > 1 and isinstance(game.linker, PopulationLinker):
+        # Until threads wait for each other, so long waits whoever is interrupted.
+        at_once = max(1, min(WORTH_THREADS // game.n_records, game.linker.tables_kept))
     for begin in range(0, size, at_once):
         several = range(begin, min(begin + at_once, size))
         # Of two threads one links ahead while the other plays, so that neither waits for what both need.

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.memory import require_memory
 from reidsim.releases.strategy_space import Floats, Rows
 
-# What is kept of each takes half a kilobyte.
 _MOST_OPEN = 4_000_000
+# Bytes of an open node besides its records, and after how many more of both it is asked whether as many are free.
+_OF_OPEN, _ASKED = 512, 2**26
+_TOO_MANY = "too many strategies that may be best, for branch and bound"
+_FEWER = "fewer attributes or levels have fewer"
 
 
-def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> Choice:
+def branch_and_bound(
+    game: RecordGame, constraint: Constraint | None = None, progress: Callable[[], object] = lambda: None
+) -> Choice:
     """Find the best strategy of every record while working out few of them.
 
     Nodes are visited from the most specific on, those with the highest average utility first; a record visits a
@@ -43,6 +50,8 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
     ----------
     game : RecordGame
     constraint : Constraint, optional
+    progress : callable, optional
+        Called at each strategy; how many there will be is not known.
 
     Returns
     -------
@@ -52,7 +61,7 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
     Raises
     ------
     InputError
-        If so many strategies may be best that memory does not hold them.
+        If so many strategies may be best that they would not fit into the memory that is free.
     """
     constraint = constraint or Constraint()
     space, n = game.space, game.n_records
@@ -65,15 +74,22 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
     # Parents never follow their children in this order: utility does not rise downwards, numbers do.
     queue: list[tuple[float, int]] = []
 
+    taken = 0
+
+    def take(size: int) -> None:
+        nonlocal taken
+        taken += size
+        if taken >= _ASKED:
+            require_memory(taken, _TOO_MANY, hint=_FEWER)
+            taken = 0
+
     def leave_open(node: int, rows: Rows) -> None:
         if not len(rows):
             return
         if node not in open_rows:
             if len(queue) >= _MOST_OPEN:
-                raise InputError(
-                    "too many strategies that may be best, for branch and bound", found=len(queue),
-                    expected=f"fewer than {_MOST_OPEN:,}", hint="fewer attributes or levels have fewer",
-                )  # fmt: skip
+                raise InputError(_TOO_MANY, found=len(queue), expected=f"fewer than {_MOST_OPEN:,}", hint=_FEWER)
+            take(_OF_OPEN)
             open_rows[node] = []
             heapq.heappush(queue, (-space.average_utility(node), node))
         open_rows[node].append(rows)
@@ -89,6 +105,7 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
             leave_open(start, np.flatnonzero(constraint.minimum == start))
 
     while queue:
+        progress()
         _, node = heapq.heappop(queue)
         # The same as sorting them without repeats, at a tenth of the time.
         for rows in open_rows.pop(node):
@@ -107,6 +124,7 @@ def branch_and_bound(game: RecordGame, constraint: Constraint | None = None) -> 
         best[rows[better]] = payoff[better]
         strategies[rows[better]] = node
         attacked = rows[response.attacks]
+        take(attacked.nbytes)
         for child in space.successors(node):
             leave_open(child, attacked)
     return Choice(strategies, "branch-and-bound", evaluated, exact=True)

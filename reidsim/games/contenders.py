@@ -23,6 +23,7 @@ from reidsim.games.memory import RememberingAdversary, RememberingLinker
 from reidsim.games.record_game import WITHHELD, Constraint, Linker, RecordGame
 from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
+from reidsim.threads import done_in_threads
 
 # Per record, on average; where more may win, working out all of them needs less memory.
 _MOST_KEPT = 16
@@ -65,6 +66,9 @@ class Contenders:
     those that are. A strategy that the minimum forbids is never that g. Utility does not rise downwards: all below a
     strategy that is left out are left out.
 
+    Without a minimum those, too, that do not tell all that is known of a record by all types that may attack: what both
+    tell is one strategy, met before, and adversaries do the same about it, while its utility is as high or higher.
+
     Parameters
     ----------
     space : StrategySpace
@@ -89,7 +93,7 @@ class Contenders:
         linkers = _linkers(game)
         if linkers is None or constraint.no_attack:
             return None
-        found = _contenders(game, linkers, constraint)
+        found = _in_parts(game, constraint)
         return cls(game.space, linkers, game.benefit, game.loss, constraint.minimum, found)
 
     def are_of(self, game: RecordGame, constraint: Constraint) -> bool:
@@ -191,17 +195,40 @@ def _linkers(game: RecordGame) -> tuple[Linker, ...] | None:
     return tuple(linkers)
 
 
-def _contenders(game: RecordGame, linkers: tuple[Linker, ...], constraint: Constraint) -> Pairs | None:
-    space, tie = game.space, game.tie()
+def _in_parts(game: RecordGame, constraint: Constraint) -> Pairs | None:
+    parts = game.parts()
+
+    def find(number: int) -> tuple[int, Pairs | None]:
+        records, part = parts[number]
+        return number, _contenders(part, constraint.of(records))
+
+    found = dict(done_in_threads(find, range(len(parts)), len(parts)))
+    pairs = [each for number in range(len(parts)) if (each := found[number]) is not None]
+    if len(pairs) < len(parts):
+        return None
+    if len(pairs) == 1:
+        return pairs[0]
+    return Pairs(
+        np.concatenate([each.strategies for each in pairs]),
+        np.concatenate([each.rows + records.start for each, (records, _) in zip(pairs, parts, strict=True)]),
+        np.concatenate([each.most for each in pairs]),
+        tuple(_joined(linked) for linked in zip(*(each.linked for each in pairs), strict=True)),
+    )
+
+
+def _contenders(game: RecordGame, constraint: Constraint) -> Pairs | None:
+    space, tie, linkers = game.space, game.tie(), _linkers(game) or ()
     # What the best of the strategies met pays at least; those above come first.
     sure = np.full(game.n_records, -np.inf)
     alive: dict[int, Rows] = {space.most_specific: np.arange(game.n_records)}
     found: list[tuple[int, Rows, Floats, list[Linkage]]] = []
-    kept = 0
+    kept, remembering = 0, _remembering(linkers) if constraint.minimum is None else None
     for strategy in range(space.size):
         if strategy not in alive:
             continue
         rows = alive.pop(strategy)
+        if remembering is not None:
+            rows = rows[remembering.tells_all(strategy, rows)]
         most = game.benefit_of(strategy, rows)
         may_win = most >= sure[rows] - tie[rows]
         rows, most = rows[may_win], most[may_win]
@@ -230,6 +257,14 @@ def _contenders(game: RecordGame, linkers: tuple[Linker, ...], constraint: Const
         np.concatenate([most for _, _, most, _ in found]),
         tuple(_joined([linked[number] for *_, linked in found]) for number in range(len(linkers))),
     )
+
+
+def _remembering(linkers: tuple[Linker, ...]) -> RememberingLinker | None:
+    """Return a linker that tells what is known of each record by all types that may attack; None if some do not."""
+    first = linkers[0] if linkers else None
+    if not isinstance(first, RememberingLinker):
+        return None
+    return first if all(isinstance(each, RememberingLinker) and each.past is first.past for each in linkers) else None
 
 
 def _joined(linked: Sequence[Linkage]) -> Linkage:

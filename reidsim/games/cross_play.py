@@ -15,17 +15,11 @@ from reidsim.errors import InputError, not_among, require_among, require_distinc
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import Defender, Game, outcome_of, paid_in, record_game_of
-from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.games.record_game import Choice, RecordGame
-from reidsim.measures import Measure, columns_of
+from reidsim.measures import columns_of
 from reidsim.releases.focused import space_of_all
 
-REGRET = Measure(
-    "regret",
-    "Regret",
-    "{:,.2f}",
-    "per record: payoff of the best reply to the adversary faced, less that of the defender",
-)
 CROSS_PLAY_MEASURES = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF, UTILITY, SHARE_ATTACKED, RISK, REGRET)
 CROSS_PLAY_COLUMNS = ("defender", "plans_against", "adversary", *columns_of(CROSS_PLAY_MEASURES))
 # Beyond so many forms nobody plans against several adversaries at once: compiled solvers are for one.

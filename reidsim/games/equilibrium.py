@@ -12,6 +12,7 @@ from reidsim.adversaries.response import arrays_of
 from reidsim.games.attempts import Attempts, AttemptsSoFar
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame, shared_rows
 from reidsim.releases.strategy_space import Floats, Rows
+from reidsim.threads import done_in_threads
 
 
 @dataclass(frozen=True)
@@ -108,17 +109,24 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
     attacked = np.zeros(n, dtype=np.bool_)
     frequency: Floats | None = None
     attempts = AttemptsSoFar(game.loss)
-    for strategy, rows in shared_rows(strategies):
-        outcome = game.outcome(strategy, rows)
-        publisher[rows] = outcome.publisher_payoff
-        adversary[rows] = outcome.response.adversary_payoff
-        attacked[rows] = outcome.response.attacks
-        success[rows] = outcome.response.success_of_attacks
-        utility[rows] = outcome.utility
-        attempts.add(outcome.response, rows)
-        if outcome.response.often is not None:
-            frequency = np.ones(n) if frequency is None else frequency
-            frequency[rows] = outcome.response.often
+
+    def play(part: tuple[slice, RecordGame]) -> None:
+        nonlocal frequency
+        records, alone = part
+        for strategy, shared in shared_rows(strategies[records]):
+            outcome, rows = alone.outcome(strategy, shared), shared + records.start
+            publisher[rows] = outcome.publisher_payoff
+            adversary[rows] = outcome.response.adversary_payoff
+            attacked[rows] = outcome.response.attacks
+            success[rows] = outcome.response.success_of_attacks
+            utility[rows] = outcome.utility
+            attempts.add(outcome.response, rows)
+            if outcome.response.often is not None:
+                frequency = np.ones(n) if frequency is None else frequency
+                frequency[rows] = outcome.response.often
+
+    parts = game.parts()
+    list(done_in_threads(play, parts, len(parts)))
     intensity = game.space.generalization_intensity(np.maximum(strategies, 0))
     return Equilibrium(
         strategies=strategies,

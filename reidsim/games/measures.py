@@ -2,115 +2,35 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.measures import Measure
+from reidsim.measures import measures_worded
+from reidsim.validation import read_toml
 
-PUBLISHER_PAYOFF = Measure(
-    "publisher_payoff",
-    "Publisher's payoff",
-    "{:,.2f}",
-    "per record: benefit of the release, less the expected loss where the adversary attacks",
-)
-ADVERSARY_PAYOFF = Measure(
-    "adversary_payoff",
-    "Adversary's payoff",
-    "{:,.2f}",
-    "per record: expected gain less cost where the adversary attacks, 0 elsewhere",
-)
-UTILITY = Measure("utility", "Utility", "{:.4f}", "share of the full benefit that the release keeps; 1 is unchanged")
-GENERALIZATION_INTENSITY = Measure(
-    "generalization_intensity",
-    "Generalization intensity",
-    "{:.4f}",
-    "levels applied, as a fraction of the maximum; 0 is unchanged, 1 fully suppressed",
-)
-SHARE_ATTACKED = Measure("share_attacked", "Records attacked", "{:.2%}", "share of records that the adversary attacks")
-RISK = Measure(
-    "risk",
-    "Re-identification risk",
-    "{:.4f}",
-    "mean over all records of the probability that the record is attacked and its person re-identified",
-)
-RISK_IF_ATTACKED = Measure(
-    "risk_if_attacked",
-    "Risk of attacked records",
-    "{:.4f}",
-    "mean over attacked records of the probability of re-identification; none without attack",
-)
-SHARE_UNCHANGED = Measure(
-    "share_unchanged", "Records shared unchanged", "{:.2%}", "share of records with generalization intensity 0"
-)
-SHARE_SUPPRESSED = Measure(
-    "share_suppressed",
-    "Records suppressed",
-    "{:.2%}",
-    "share of records with generalization intensity 1, or withheld",
-)
+_WORDS = {part: measures_worded(words) for part, words in read_toml(Path(__file__).with_suffix(".toml")).items()}
+PUBLISHER_PAYOFF = _WORDS["game"]["publisher_payoff"]
+ADVERSARY_PAYOFF = _WORDS["game"]["adversary_payoff"]
+UTILITY = _WORDS["game"]["utility"]
+GENERALIZATION_INTENSITY = _WORDS["game"]["generalization_intensity"]
+SHARE_ATTACKED = _WORDS["game"]["share_attacked"]
+RISK = _WORDS["game"]["risk"]
+RISK_IF_ATTACKED = _WORDS["game"]["risk_if_attacked"]
+SHARE_UNCHANGED = _WORDS["game"]["share_unchanged"]
+SHARE_SUPPRESSED = _WORDS["game"]["share_suppressed"]
 # The nine measures of a game, in the order in which tables print them (Wan et al. 2015, Table 7, and utility).
-MEASURES = (
-    PUBLISHER_PAYOFF,
-    ADVERSARY_PAYOFF,
-    UTILITY,
-    GENERALIZATION_INTENSITY,
-    SHARE_ATTACKED,
-    RISK,
-    RISK_IF_ATTACKED,
-    SHARE_UNCHANGED,
-    SHARE_SUPPRESSED,
-)
-_OF_NUMBER = "number of people re-identified, not exceeded {}"
-ANY_REIDENTIFIED = Measure(
-    "reidentified_any",
-    "Anybody re-identified",
-    "{:.2%}",
-    "probability that at least one person is re-identified",
-)
-_QUANTILES = (
-    Measure("reidentified_median", "Re-identified, median", "{:,.1f}", _OF_NUMBER.format("in 50 of 100 cases")),
-    Measure("reidentified_95", "Re-identified, 95%", "{:,.1f}", _OF_NUMBER.format("in 95 of 100 cases")),
-    Measure("reidentified_99", "Re-identified, 99%", "{:,.1f}", _OF_NUMBER.format("in 99 of 100 cases")),
-)
-PUBLISHER_CVAR = Measure(
-    "publisher_payoff_cvar",
-    "Publisher's worst 5%",
-    "{:,.2f}",
-    "per record: mean over the 5% of cases with the lowest payoff (conditional value at risk)",
-)
-ADVERSARY_CVAR = Measure(
-    "adversary_payoff_cvar",
-    "Adversary's worst 5%",
-    "{:,.2f}",
-    "per record: mean over the 5% of cases with the lowest payoff (conditional value at risk)",
-)
+MEASURES = tuple(_WORDS["game"].values())
 # How many people are re-identified, and what that means for payoffs.
-REIDENTIFIED = (ANY_REIDENTIFIED, *_QUANTILES, PUBLISHER_CVAR, ADVERSARY_CVAR)
-# Of a stress test, whose section `stress` gives the share.
-RISK_QUANTILE = Measure(
-    "risk_quantile",
-    "Quantile of risk",
-    "{:.4f}",
-    "probability of re-identification that the share `risk_level` of the records does not exceed",
-)
-# Where records name the household of their person.
-HOUSEHOLD_RISK = Measure(
-    "household_risk",
-    "Household risk",
-    "{:.4f}",
-    "mean over all people of the largest risk in the person's household",
-)
-# Of single records.
-SUCCESS_PROBABILITY = Measure(
-    "success_probability",
-    "Success probability",
-    "{:.4f}",
-    "probability that an attack on the record, if made, re-identifies the person",
-)
-RECORD_RISK = Measure(
-    "risk", "Risk of a record", "{:.4f}", "the success probability where the record is attacked, 0 where it is not"
-)
+REIDENTIFIED = tuple(_WORDS["reidentified"].values())
+ANY_REIDENTIFIED, *_, PUBLISHER_CVAR, ADVERSARY_CVAR = REIDENTIFIED
+RISK_QUANTILE = _WORDS["some"]["risk_quantile"]
+HOUSEHOLD_RISK = _WORDS["some"]["household_risk"]
+REGRET = _WORDS["some"]["regret"]
+SUCCESS_PROBABILITY = _WORDS["record"]["success_probability"]
+RECORD_RISK = _WORDS["record"]["risk"]
 
 
 def averages(equilibrium: Equilibrium, weights: NDArray[np.int64]) -> dict[str, float]:

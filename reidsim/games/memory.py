@@ -102,6 +102,12 @@ class RememberingLinker:
             true[places], believed[places] = linked.group_sizes, linked.believed_group_sizes
         return RememberedLinkage(true, believed, by_chance=any(part[2].by_chance for part in parts), parts=parts)
 
+    def tells_all(self, strategy: int, rows: Rows) -> NDArray[np.bool_]:
+        """Tell of which of some records nothing is known that `strategy` does not tell, once they are released so."""
+        distinct, code = self._pasts
+        known = known_of(np.full(len(distinct), strategy, dtype=np.int64), distinct, self.meet)
+        return np.asarray((known == strategy)[code[rows]])
+
     def _parts(self, strategy: int, rows: Rows) -> Iterator[tuple[Rows, Rows, Linkage]]:
         past = self.past[rows]
         if len(self.linkers) == 1 and ((past == strategy) | (past == WITHHELD)).all():

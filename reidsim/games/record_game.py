@@ -20,7 +20,9 @@ from reidsim.threads import available_threads
 
 WITHHELD = -1
 # Payoffs, of a record shared as a strategy, that take about half a second.
-_WORTH_THREADS = 10_000_000
+WORTH_THREADS = 10_000_000
+# Strategies that threads which do not wait for each other may be apart.
+_APART = 16
 
 
 class Linker(Protocol):
@@ -57,6 +59,12 @@ class PopulationLinker:
     group_sizes: GroupSizes
     believed_group_sizes: GroupSizes | None = None
     population: GroupSizes | None = None
+
+    @property
+    def tables_kept(self) -> int:
+        """How many strategies threads that link one after the other may be apart without making a table twice."""
+        each = (self.group_sizes, self.believed_group_sizes, self.population)
+        return min(sizes.tables_kept for sizes in each if sizes is not None)
 
     def link(self, strategy: int, rows: Rows | slice | None = None) -> Linkage:
         """Return group sizes; see `Linker`."""
@@ -146,10 +154,11 @@ class RecordGame:
         linker = self.linker
         return replace(self, linker=linker.given(strategies)) if isinstance(linker, JointLinker) else self
 
-    def parts(self, strategies: int) -> list[tuple[slice, RecordGame]]:
-        """Return the games of neighbouring records, to be played in a thread each when so many strategies are computed.
+    def parts(self, *, in_step: bool = False) -> list[tuple[slice, RecordGame]]:
+        """Return the games of neighbouring records, to be played in a thread each, all of them in lattice order.
 
-        The game as it is where that takes less than about a second, or linkage or adversary cannot be asked by several.
+        The game as it is where all strategies take less than half a second, linkage or adversary cannot be asked by
+        several, or too few tables are kept for threads that are not `in_step`, a few strategies at a time.
         """
         linker, adversary, space, n, threads = (
             self.linker, self.adversary, self.space, self.n_records, available_threads(),
@@ -158,10 +167,11 @@ class RecordGame:
             type(linker) is PopulationLinker
             and type(adversary) is OneShotAdversary
             and type(space) is GeneralizationLattice
-            and n * strategies >= _WORTH_THREADS
+            and n * space.size >= WORTH_THREADS
+            and (in_step or linker.tables_kept >= _APART)
             and threads > 1
         ):
-            return [(slice(None), self)]
+            return [(slice(0, n), self)]
         ends = np.linspace(0, n, threads + 1).astype(np.int64).tolist()
         return [
             (rows, RecordGame(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import RLock
 from typing import ClassVar
 
@@ -103,11 +103,23 @@ class GroupSizes:
         """Records whose cell holds nobody in the population, shape (n_records,)."""
         return np.asarray(self._base.counts[self._base.group_of] <= 0)
 
+    @property
+    def tables_kept(self) -> int:
+        """How many tables as large as that of the population can be kept: threads no further apart make none twice."""
+        return self._memory_limit // max(self._base.nbytes, 1)
+
     def at(self, strategy: int, rows: Rows | slice | None = None) -> Counts:
         """Return the group size of each record (or of `rows`) when shared as `strategy`, shape (n,)."""
         table = self.table(strategy)
         group_of = table.group_of if rows is None else table.group_of[rows]
-        return np.maximum(table.counts[group_of], self._smallest)
+        return np.maximum(table.counts.take(group_of), self._smallest)
+
+    def among(self, people: Counts) -> GroupSizes:
+        """Return the sizes of groups among other people on the same records, so many on each (n_records,).
+
+        Who is in one group stays; people are counted anew in the groups of each node that is asked for.
+        """
+        return _SizesAmong(self, people)
 
     def table(self, strategy: int) -> NodeTable:
         """Return the population table at a node, rolled up from the smallest one at hand."""
@@ -163,6 +175,28 @@ class GroupSizes:
         while self._kept_bytes > self._memory_limit and len(self._kept) > 1:
             _, dropped = self._kept.popitem(last=False)
             self._kept_bytes -= dropped.nbytes
+
+
+class _SizesAmong(GroupSizes):
+    """Group sizes of the records of a lattice among so many people on each, (n_records,), in groups made before."""
+
+    def __init__(self, groups: GroupSizes, people: Counts) -> None:
+        self._groups, self._people, self._smallest = groups, people, groups._smallest
+        self._kept, self._kept_bytes = OrderedDict(), 0
+        self._base = self._counted(0)
+        self._memory_limit = most_kept(self._base.nbytes)
+        self.total = people.sum()
+
+    def _counted(self, strategy: int) -> NodeTable:
+        table = self._groups.table(strategy)
+        # Whole numbers, which floats hold exactly.
+        counts = np.bincount(table.group_of, self._people, len(table.keys)).astype(np.int64)
+        return replace(table, counts=counts)
+
+    def _made(self, strategy: int) -> NodeTable:
+        table = self._counted(strategy)
+        self._keep(strategy, table)
+        return table
 
 
 def most_kept(base: int) -> int:

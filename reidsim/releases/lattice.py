@@ -165,7 +165,10 @@ class GeneralizationLattice:
             if level > 0:
                 loss += losses[level] if rows is None else losses[level][rows]
         # Rounding must not leave a suppressed record with a benefit of 1e-16.
-        return np.where(loss > 1.0 - 1e-12, 0.0, 1.0 - loss)
+        nothing = loss > 1.0 - 1e-12
+        utility = np.subtract(1.0, loss, out=loss)
+        utility[nothing] = 0.0
+        return utility
 
     @cached_property
     def _average_losses(self) -> tuple[Floats, ...]:

@@ -18,19 +18,17 @@ from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.run import StressResult
 from reidsim.engine.switch.run import SwitchResult
 from reidsim.errors import InputError
-from reidsim.figures.agents import beliefs_by_round, rounds_by_policy, waves_by_policy
+from reidsim.figures.agents import beliefs_by_round, found_through_resources, rounds_by_policy, waves_by_policy
 from reidsim.figures.attributes import attribute_shares
-from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy
+from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy, reidentified_by_policy
 from reidsim.figures.cross_play import cross_play_maps
-from reidsim.figures.found_through import found_through_resources
-from reidsim.figures.reidentified import reidentified_by_policy
-from reidsim.figures.saving import save_figure
 from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sensitivity_bars
+from reidsim.figures.style import save_figure
 from reidsim.figures.sweep import sweep_figures
 from reidsim.figures.switch import switch_lines
 from reidsim.file_names import plain_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
-from reidsim.reports.attributes_table import SHOWN
+from reidsim.reports.study_tables import SHOWN
 from reidsim.scenarios.registry import kind_of_content
 
 

@@ -233,7 +233,7 @@ def told_by(result: Result, name: Callable[[str], str] = str) -> str:
     # What plays and tests others is not waited for by a run.
     from reidsim.engine.cross_play import CrossPlayResult
     from reidsim.engine.stress.run import StressResult
-    from reidsim.reports.cross_play_table import cross_play_verdict
+    from reidsim.reports.cross_play_tables import cross_play_verdict
 
     if isinstance(result, CrossPlayResult):
         return "\n".join(cross_play_verdict(result))

@@ -1,4 +1,4 @@
-"""What a kind shows of itself: figures, values that the page in the browser changes, and words of `reidsim explain`."""
+"""What a kind shows of itself and can be asked for: figures, sliders, words of `reidsim explain`, points, files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a scenario's name or file, and overrides, to a validated scenario."""
+"""From a scenario's name or file, and overrides, to a validated scenario, and the parts of one's own that it names."""
 
 from __future__ import annotations
 

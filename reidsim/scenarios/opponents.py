@@ -1,4 +1,4 @@
-"""Every adversary that can play in a scenario, with the scenario's amounts, and why the others cannot."""
+"""Every adversary that can play in a scenario, with its amounts, why the others cannot, and types that records meet."""
 
 from __future__ import annotations
 

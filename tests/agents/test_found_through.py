@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import reidsim
-from reidsim.figures.found_through import found_through_resources
+from reidsim.figures.agents import found_through_resources
 from reidsim.scenarios.load import load_scenario
 from reidsim.web.exploration import Explorer
 

@@ -19,7 +19,7 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.kinds.masking.opponents import opponents_of_subjects
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.reports.cross_play_table import cross_play_tables
+from reidsim.reports.cross_play_tables import cross_play_tables
 from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.opponents import ADVERSARIES, OpponentOptions

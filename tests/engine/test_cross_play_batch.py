@@ -21,7 +21,7 @@ from reidsim.engine.cross_play.equilibria import worst_cases_table
 from reidsim.errors import InputError
 from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
 from reidsim.random_streams import replication_seed
-from reidsim.reports.cross_play_table import cross_play_verdict
+from reidsim.reports.cross_play_tables import cross_play_verdict
 from reidsim.reports.illustration import figures_of
 from reidsim.scenarios.load import load_scenario
 

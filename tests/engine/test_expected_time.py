@@ -1,5 +1,6 @@
 """How long a scenario is expected to take, against how long it takes; and that a study cut down is a part of it."""
 
+import json
 from functools import partial
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reidsim.commands.run import check
 from reidsim.engine import expected_time
 from reidsim.engine.batch.design import design_of
 from reidsim.engine.expected_time import duration, expected_batch, expected_run, extrapolated, trials
@@ -15,7 +17,7 @@ from reidsim.engine.results import Stopwatch
 from reidsim.engine.run import describe_with_time, run_loaded
 from reidsim.engine.single_run import run_once
 from reidsim.engine.stress.expected_time import expected_stress
-from reidsim.scenarios.faces import Portions
+from reidsim.scenarios.faces import CutDown, Portions
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of
 
@@ -23,6 +25,9 @@ SMALL_MASKING = {
     "population.recipe": "ystr-genealogy-small", "targets.size": 40, "resources.registry.size": 1000,
     "resources.genealogy.size": 1000, "replications": 1,
 }  # fmt: skip
+SMALL_CASES = {"epidemic.cases": 600, "epidemic.periods": 12, "publisher.simulations": 40}
+FEW_TYPES = {"population.types": 40}
+FAMILIES = {"population.people": 60, "figures.equilibria.starts": 1, "figures.equilibria.draws": 2}
 SMALL_RELEASES = {"release.sizes": [60, 90], "release.samples": 2, "figures.settings.records": 60}
 
 
@@ -133,6 +138,9 @@ def test_times_are_told_in_units_that_suit_them(low, high, text):
         ("wan2015", {"publisher.policies": ["basic", "safe-harbor"]}),
         ("wan2021", SMALL_MASKING),
         ("xia2021", SMALL_RELEASES),
+        ("dynamic-release", SMALL_CASES),
+        ("guo2023", FEW_TYPES),
+        ("guo2023-families", FAMILIES),
     ],
 )
 def test_a_study_cut_down_to_all_of_it_has_the_same_results(name, changes):
@@ -193,8 +201,58 @@ def test_the_time_of_a_stress_test_is_that_of_its_points(monkeypatch):
     assert found.high == 10 + 3 + (5 * 2 + 7 - 1) * 0.5
 
 
-def test_what_cannot_be_cut_down_is_not_tried():
-    assert expected_run(study_of("guo2023", {}), 0.0) is None
+@pytest.mark.parametrize("table", ["period", "cumulative"])
+def test_cases_cut_down_are_of_every_period_in_proportion(table):
+    study = study_of("dynamic-release", {**SMALL_CASES, "release.table": table})
+    portions = kind_of(study.scenario).portions(study)
+    periods = len(study.cases.periods)
+    for number in (periods, 300):
+        part = portions.study_of(number)
+        sizes = np.bincount(part.cases.period, minlength=periods)
+        np.testing.assert_array_equal(
+            sizes, np.maximum(1, np.round(np.bincount(study.cases.period) * number / portions.units))
+        )
+        assert len(part.row_of_case) == len(part.cases.codes) == sizes.sum()
+        # Cases keep their values, period by period.
+        first = [part.cases.codes[part.cases.period == period][0] for period in range(periods)]
+        np.testing.assert_array_equal(first, study.cases.codes[np.unique(study.cases.period, return_index=True)[1]])
+    assert portions.least == periods
+
+
+def test_people_cut_down_are_fewer_types_or_lose_members_fewer_times():
+    for name, changes, units in (("guo2023", FEW_TYPES, 40), ("guo2023-families", FAMILIES, 2)):
+        study = study_of(name, changes)
+        portions = kind_of(study.scenario).portions(study)
+        assert portions.units == units
+        part = portions.study_of(1)
+        assert part.n_people == (1 if name == "guo2023" else study.n_people)
+        assert part.scenario.figures.equilibria.draws == (10 if name == "guo2023" else 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("dynamic-release", SMALL_CASES),
+        ("guo2023", FEW_TYPES),
+        ("guo2023-families", FAMILIES),
+        ("wan2021", {**SMALL_MASKING, "targets.size": 1, "subjects.policies": ["masking"]}),
+    ],
+)
+def test_check_tells_the_time_of(monkeypatch, capsys, name, changes):
+    told = []
+    monkeypatch.setattr(
+        "reidsim.engine.run.describe_with_time", lambda loaded: told.append(describe_with_time(loaded)) or told[-1]
+    )
+    check(name, [f"{key}={json.dumps(value)}" for key, value in changes.items()])
+    expected = told[0][1]["time"]
+    assert 0 < expected.low <= expected.high
+    assert f"\nExpected time: {expected}\n" in capsys.readouterr().out
+
+
+def test_what_cannot_be_cut_down_is_not_tried(monkeypatch):
+    study = study_of("guo2023", {})
+    monkeypatch.setattr(type(kind_of(study.scenario)), "portions", CutDown.portions)
+    assert expected_run(study, 0.0) is None
 
 
 @pytest.mark.deep

@@ -18,7 +18,7 @@ from reidsim.engine.batch import one_run
 from reidsim.engine.batch.design import Design, content_of_run, design_of
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.runner import tasks_of
-from reidsim.kinds.tables import full_domain_points
+from reidsim.kinds.tables import many_points
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.scenarios.load import load_scenario
 
@@ -186,9 +186,9 @@ def test_points_at_dataset_level_are_what_each_is_on_its_own(ward, points, limit
 def test_walks_are_shared_by_blocks_of_neighbours(ward, monkeypatch):
     """Seven points in blocks of three, the last alone: who asks first solves for the block."""
     solved = []
-    search = full_domain_points.search
-    monkeypatch.setattr("reidsim.kinds.tables.kind.MOST_POINTS", 3)
-    monkeypatch.setattr(full_domain_points, "search", lambda game, **how: solved.append(game) or search(game, **how))
+    search = many_points.search
+    monkeypatch.setattr("reidsim.kinds.tables.many_points.MOST_POINTS", 3)
+    monkeypatch.setattr(many_points, "search", lambda game, **how: solved.append(game) or search(game, **how))
     loaded = load_scenario(ward, {"publisher.policies": ["basic"]})
     found = outcomes(loaded, pd.DataFrame({"economics.loss": [float(50 * step) for step in range(7)]}))
     assert [game.prices.loss[:, 0].tolist() for game in solved] == [[0, 50, 100], [150, 200, 250]]

@@ -17,7 +17,7 @@ from reidsim.engine.batch.design import at_point
 from reidsim.engine.switch import run as switch_run
 from reidsim.engine.switch.run import INTERVAL_COLUMNS, SWITCH_COLUMNS, switch_loaded
 from reidsim.errors import InputError
-from reidsim.reports.switch_table import switch_text
+from reidsim.reports.study_tables import switch_text
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of
 

@@ -18,7 +18,9 @@ from reidsim.games.defenders import defender, recoding
 from reidsim.games.defenders.defender import outcome_of
 from reidsim.games.defenders.k_anonymity import KAnonymity
 from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
-from reidsim.games.defenders.same_form import AnytimeForm, SameForm
+from reidsim.games.defenders.same_form import SameForm
+from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
+from reidsim.games.full_domain.anytime import anytime_search
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
 from reidsim.games.record_game import WITHHELD, PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
@@ -137,9 +139,10 @@ def test_a_budget_finds_no_more_than_there_is_and_a_large_one_all(small, budget)
     game, lowest = record_game(small)
     rule = {"suppresses": True, "limit": small.limit, "minimum": lowest}
     exact = payoff(game, SameForm(**rule).choose(game))
-    found = [AnytimeForm(most_evaluated=most, **rule).choose(game) for most in (budget, budget + 3, 10_000)]
-    paid = [payoff(game, choice) for choice in found]
-    assert (found[0].evaluated <= budget).all()
+    whole = AnyAdversaryGame.of(game_of(small), game)
+    found = [anytime_search(whole, nodes=most) for most in (budget, budget + 3, 10_000)]
+    paid = [solution.payout[0] for solution in found]
+    assert found[0].evaluated <= budget
     assert paid[0] <= paid[1] + 1e-7
     assert all(pays <= exact + 1e-7 for pays in paid)
     assert all(pays == pytest.approx(exact, abs=1e-7) for pays, choice in zip(paid, found, strict=True) if choice.exact)

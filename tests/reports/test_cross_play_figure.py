@@ -6,7 +6,7 @@ import pytest
 from layout import misplaced
 
 from reidsim.figures.cross_play import cross_play_maps
-from reidsim.figures.saving import save_figure
+from reidsim.figures.style import save_figure
 
 
 def table(values):

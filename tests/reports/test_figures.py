@@ -21,12 +21,11 @@ from PIL import Image
 from reidsim.errors import InputError
 from reidsim.figures.agents import rounds_by_policy
 from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
-from reidsim.figures.lines import sensitivity_lines
 from reidsim.figures.maps import parameter_maps
-from reidsim.figures.saving import save_figure
 from reidsim.figures.spacing import cell_edges, is_geometric
 from reidsim.figures.stress import regret_curves
-from reidsim.figures.style import legend_below, looks, money_text, number_text
+from reidsim.figures.style import legend_below, looks, money_text, number_text, save_figure
+from reidsim.figures.sweep import sensitivity_lines
 from reidsim.figures.switch import switch_lines
 from reidsim.kinds.masking.figures.subjects import masking_look
 from reidsim.kinds.tables.figures.differences import payoff_difference_curves, payoff_difference_scatter
@@ -320,7 +319,7 @@ def test_no_figure_touches_pyplot_or_the_settings_of_the_user(tmp_path: Path) ->
     program = (
         "import sys, matplotlib, pandas\n"
         "before = matplotlib.rcParams.copy()\n"
-        "from reidsim.figures.saving import save_figure\n"
+        "from reidsim.figures.style import save_figure\n"
         "from reidsim.kinds.tables.figures.sweeps import search_deviation\n"
         "row = {'parameter': 'loss', 'value': 1.0, 'publisher_payoff_difference': 0.0, 'share_optimal': 1.0}\n"
         f"save_figure(search_deviation(pandas.DataFrame([row])), {str(tmp_path / 'figure.png')!r})\n"

@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, plan_baseline, plan_known, plan_unknown
 from reidsim.errors import InputError
-from reidsim.figures.saving import save_figure
+from reidsim.figures.style import save_figure
 from reidsim.kinds.tables.figures.sequential import (
     attack_thresholds,
     belief_risks,

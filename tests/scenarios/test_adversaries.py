@@ -455,7 +455,7 @@ def test_a_report_says_who_may_come(tmp_path):
     text = write_report(folder, tmp_path / "report.md", file_format="markdown").read_text(encoding="utf-8")
     assert "A record meets one of several adversaries" in text
     assert "With probability 0.3 it is `broker`" in text
-    assert "A hit gains 400, an exploit costs 60" in text
+    assert "Success gains 400, an exploit costs 60" in text
 
 
 def test_explain_lists_them_as_those_who_come():

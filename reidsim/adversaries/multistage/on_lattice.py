@@ -38,6 +38,10 @@ class LatticeAttackLinker:
         self._lattice = lattice
         self._linker = MultistageLinker(attack, world, masking_space_of(lattice))
 
+    def of_records(self, lattice: GeneralizationLattice, rows: Rows) -> LatticeAttackLinker:
+        """Return what links some of the records, given their lattice."""
+        return LatticeAttackLinker(self._linker.attack, self._linker.world.of_targets(rows), lattice)
+
     def link(self, strategy: int, rows: Rows | None = None) -> PlanLinkage:
         """Link all records, or those of `rows`, shared as `strategy`, under every plan."""
         return self._linker.link(int(self._linker.space.number(self._levels[strategy])), rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from reidsim.errors import InputError, listed, locating, nearest, require_among
 from reidsim.linkage.number_checks import check_whole
+from reidsim.releases.strategy_space import Rows
 
 Integers = NDArray[np.int64]
 
@@ -76,6 +77,12 @@ class PersonTable:
             expected = f"one column for each of {len(attributes)} attributes"
             raise InputError("array has another shape", source=name, found=np.shape(values), expected=expected)
         return cls(name, dict(zip(attributes, np.asarray(values).T, strict=True)))
+
+    def of_rows(self, rows: Rows | slice) -> PersonTable:
+        """Return the table of some of the rows."""
+        columns = {name: values[rows] for name, values in self.columns.items()}
+        missing = {name: where[rows] for name, where in self.missing.items()}
+        return PersonTable(self.name, columns, None if self.counts is None else self.counts[rows], missing)
 
     @property
     def n_rows(self) -> int:
@@ -182,6 +189,12 @@ class MultistageWorld:
     def n_targets(self) -> int:
         """Number of targets."""
         return self.targets.n_rows
+
+    def of_targets(self, rows: Rows) -> MultistageWorld:
+        """Return the world of some of the targets."""
+        registered = None if self.registered is None else self.registered[rows]
+        lists = {name: replace(each, row=each.row[rows]) for name, each in self.lists.items()}
+        return replace(self, targets=self.targets.of_rows(rows), registered=registered, lists=lists)
 
     def resource(self, name: str) -> PersonTable:
         """Return a resource.

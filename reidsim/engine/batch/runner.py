@@ -1,4 +1,4 @@
-"""Doing the runs of a batch that are not yet done, and writing each down as it ends."""
+"""Doing the runs of a batch: those of a folder that are missing, each written down as it ends, or points in memory."""
 
 from __future__ import annotations
 

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from reidsim.engine.batch.design import Design, scenario_columns
 from reidsim.engine.batch.statistics import LEVEL, Measured, mean_interval, measured
 from reidsim.errors import InputError
-from reidsim.games.cross_play import REGRET
 from reidsim.games.matrix_games import Floats, Mixtures, equilibrium, exploitability, pure_exploitability, zero_sum
-from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET
 
 MAXIMIN, MINIMAX_REGRET, BEST, WORST = "maximin", "minimax-regret", "nash-best", "nash-worst"
 CONCEPTS = (MAXIMIN, MINIMAX_REGRET, BEST, WORST)

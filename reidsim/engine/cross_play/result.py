@@ -1,4 +1,4 @@
-"""What cross-play found."""
+"""What cross-play is asked, and what it found."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from reidsim.engine.batch.tasks import COMPLETE
 from reidsim.engine.cross_play.equilibria import equilibrium_tables, worst_cases_table
 from reidsim.engine.results import Result, measures_told
 from reidsim.errors import InputError, require_among
-from reidsim.games.cross_play import REGRET, matrix_of
+from reidsim.games.cross_play import matrix_of
 from reidsim.games.double_oracle import Sum
+from reidsim.games.measures import REGRET
 from reidsim.linkage.number_checks import check_share
 from reidsim.measures import Measure, measures_among
 from reidsim.scenarios.opponents import OpponentOptions

@@ -153,18 +153,21 @@ class _Search:
                 inside.append(_Inside(-self.incumbents.promise(outcomes, branch.points), step, outcomes, table))
         # What promises most comes first: good nodes close the rest.
         inside.sort(key=lambda each: each[:2])
-        raised = [branch.marginals]
+        raised = [branch.marginals.whole]
         if not depth:
             # A bound by the first attribute alone says little of what a branch holds, so each has a dive, once the
             # first dive has closed what is far behind.
             self._dives = [partial(self._open, depth, branch, raised, each, dive=True) for each in inside[1:]]
         for each in inside[: 1 if dive else None]:
             self._open(depth, branch, raised, each, dive=dive)
-        while self._dives and depth + 1 == len(self._roll_up.order):
-            self._dives.pop(0)()
+        if depth + 1 == len(self._roll_up.order):
+            # Taken off at once, as one within the other would hold the tables of all.
+            dives, self._dives = self._dives, []
+            for look in dives:
+                look()
 
-    def _open(self, depth: int, branch: _Branch, raised: list[_Marginals], inside: _Inside, *, dive: bool) -> None:
-        """Look for better nodes in a branch within another; `raised` are marginals at its levels, from the lowest."""
+    def _open(self, depth: int, branch: _Branch, raised: list[ClassTable], inside: _Inside, *, dive: bool) -> None:
+        """Look for better nodes in a branch within another; `raised` are the classes at its levels, from the lowest."""
         position, step = self._roll_up.order[depth], inside.step
         node, height = branch.node + step * self._game.lattice.strides[position], branch.height + step
         points = self.incumbents.beaten_at(inside.most, node, height, branch.points)
@@ -172,9 +175,10 @@ class _Search:
             return
         while len(raised) <= step:
             level = self._game.lowest[position] + len(raised) - 1
-            table, _ = self._roll_up.up(raised[-1].whole, position, level, follow=False)
-            raised.append(_Marginals(self._roll_up, [table]))
-        within = _Branch(node, height, raised[step], branch.dropped, points)
+            raised.append(self._roll_up.up(raised[-1], position, level, follow=False)[0])
+        # Those in the first attributes are let go with the branch.
+        marginals = _Marginals(self._roll_up, [raised[step]]) if step else branch.marginals
+        within = _Branch(node, height, marginals, branch.dropped, points)
         self.explore(depth + 1, self._narrowed(within, depth + 1, inside.table), dive=dive)
 
     def _narrowed(self, branch: _Branch, number: int, table: ClassTable) -> _Branch:

@@ -8,7 +8,7 @@ from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.measures import in_words, measures_worded
 from reidsim.validation import read_toml
 
-_WORDS = read_toml(Path(__file__).with_name("measures.toml"))
+_WORDS = read_toml(Path(__file__).with_suffix(".toml"))
 *_RISKS, JOURNALIST_LOW, JOURNALIST_HIGH = measures_worded(_WORDS["own"]).values()
 RISKS = tuple(_RISKS)
 # By the column of each person in tables of records.

@@ -1,4 +1,4 @@
-"""Tables of a scenario of the kind ``risk``: persons, reductions against the worst case, settings, sources, sets."""
+"""Tables of a scenario of the kind ``risk``: persons, reductions against the worst case, settings, sources, cohorts."""
 
 from __future__ import annotations
 

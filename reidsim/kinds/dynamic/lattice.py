@@ -1,4 +1,4 @@
-"""Generalizations of tables of cases, worth the mutual information between original and released values."""
+"""Generalizations of tables of cases, worth the mutual information of original and released values; tables drawn."""
 
 from __future__ import annotations
 

@@ -184,29 +184,33 @@ def build_study(loaded: LoadedScenario[Any]) -> DynamicStudy:
     if not isinstance(loaded.scenario, DynamicScenario):
         raise InputError("a scenario of another kind", source=loaded.path, where="game", expected="dynamic")
     with locating(loaded.path):
-        cases = read_cases(loaded)
-        radices = tuple(hierarchy.attribute.size for hierarchy in cases.hierarchies)
-        cell_keys = mixed_radix_keys(cases.codes, radices, where="attributes")
-        _, first, cell = np.unique(cell_keys, return_index=True, return_inverse=True)
-        counts = np.zeros((len(cases.periods), len(first)), dtype=np.int64)
-        np.add.at(counts, (cases.period, cell), 1)
-        last = cases.period
-        if loaded.scenario.release.table == "cumulative":
-            counts, last = np.cumsum(counts, axis=0), np.full_like(cases.period, len(cases.periods) - 1)
-        period, held = np.nonzero(counts)
-        entropies = np.array([_entropy_of(cases.codes[:, position]) for position in range(len(radices))])
-        weights = entropies / entropies.sum() if entropies.sum() > 0 else np.full(len(radices), 1 / len(radices))
-        lattice = PeriodLattice(
-            cases.hierarchies, cases.codes[first[held]], period=period, counts=counts[period, held],
-            attribute_weights=weights,
-        )  # fmt: skip
-        row_of_case = np.searchsorted(period * len(first) + held, last * len(first) + cell)
-        listed = cases.voters or cases.population
-        groups = None if listed is None else GroupSizes(listed, lattice, holds_records=cases.voters is None)
-        study = DynamicStudy(loaded, cases, lattice, row_of_case, groups)
+        study = study_on(loaded, read_cases(loaded))
         if "fixed" in loaded.scenario.publisher.policies:
             _ = study.fixed_form
         return study
+
+
+def study_on(loaded: LoadedScenario[DynamicScenario], cases: Cases) -> DynamicStudy:
+    """Return the study of some cases, of which every period has one."""
+    radices = tuple(hierarchy.attribute.size for hierarchy in cases.hierarchies)
+    cell_keys = mixed_radix_keys(cases.codes, radices, where="attributes")
+    _, first, cell = np.unique(cell_keys, return_index=True, return_inverse=True)
+    counts = np.zeros((len(cases.periods), len(first)), dtype=np.int64)
+    np.add.at(counts, (cases.period, cell), 1)
+    last = cases.period
+    if loaded.scenario.release.table == "cumulative":
+        counts, last = np.cumsum(counts, axis=0), np.full_like(cases.period, len(cases.periods) - 1)
+    period, held = np.nonzero(counts)
+    entropies = np.array([_entropy_of(cases.codes[:, position]) for position in range(len(radices))])
+    weights = entropies / entropies.sum() if entropies.sum() > 0 else np.full(len(radices), 1 / len(radices))
+    lattice = PeriodLattice(
+        cases.hierarchies, cases.codes[first[held]], period=period, counts=counts[period, held],
+        attribute_weights=weights,
+    )  # fmt: skip
+    row_of_case = np.searchsorted(period * len(first) + held, last * len(first) + cell)
+    listed = cases.voters or cases.population
+    groups = None if listed is None else GroupSizes(listed, lattice, holds_records=cases.voters is None)
+    return DynamicStudy(loaded, cases, lattice, row_of_case, groups)
 
 
 def _entropy_of(values: NDArray[np.int32]) -> float:

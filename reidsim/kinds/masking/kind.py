@@ -12,7 +12,6 @@ import numpy as np
 from reidsim.adversaries.knowledge.sets import count_sets
 from reidsim.adversaries.multistage.stages import InferSurname
 from reidsim.adversaries.multistage.two_stage import places_kept
-from reidsim.adversaries.multistage.world import PersonTable
 from reidsim.agents.profile import Setting
 from reidsim.errors import InputError
 from reidsim.games.cross_play import MOST_FORMS
@@ -244,7 +243,7 @@ def _of_subjects(study: MaskingStudy, number: int) -> MaskingStudy:
     scenario, files = study.scenario, study.tables.files
     update: dict[str, object] = {"targets": scenario.targets.model_copy(update={"size": number})}
     if TARGETS in files:
-        update, files = {}, {**files, TARGETS: _first(files[TARGETS], number)}
+        update, files = {}, {**files, TARGETS: files[TARGETS].of_rows(slice(number))}
     path = scenario.figures.search_path
     if path is not None and path >= number:
         update["figures"] = scenario.figures.model_copy(update={"search_path": 0})
@@ -253,15 +252,6 @@ def _of_subjects(study: MaskingStudy, number: int) -> MaskingStudy:
     part = study.with_loaded(loaded)
     alone = {name: replace(each, tables=tables) for name, each in part.alone.items()}
     return replace(part, tables=tables, alone=alone)
-
-
-def _first(table: PersonTable, number: int) -> PersonTable:
-    return PersonTable(
-        table.name,
-        {name: values[:number] for name, values in table.columns.items()},
-        None if table.counts is None else table.counts[:number],
-        {name: missing[:number] for name, missing in table.missing.items()},
-    )
 
 
 MASKING = MaskingKind()

@@ -8,7 +8,7 @@ from reidsim.agents.measures import RUN_MEASURES
 from reidsim.measures import in_words, measures_worded
 from reidsim.validation import read_toml
 
-_WORDS = read_toml(Path(__file__).with_name("measures.toml"))
+_WORDS = read_toml(Path(__file__).with_suffix(".toml"))
 _OWN = measures_worded(_WORDS["own"])
 USEFULNESS = _OWN["usefulness"]
 USEFULNESS_FAIRNESS = _OWN["usefulness_fairness"]

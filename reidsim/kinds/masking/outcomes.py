@@ -1,4 +1,4 @@
-"""Tables of what comes of a masking game, and what a reader of them should know."""
+"""What comes of a masking game: its tables, the path of a greedy search, and what a reader should know."""
 
 from __future__ import annotations
 

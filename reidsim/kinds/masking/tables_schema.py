@@ -1,4 +1,4 @@
-"""The tables of a scenario of the masking game: who is in them, and what the adversary holds."""
+"""What a masking scenario may say of its tables and subjects: who is in them, what they mask, who looks for them."""
 
 from __future__ import annotations
 

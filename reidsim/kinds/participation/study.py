@@ -1,4 +1,4 @@
-"""From a scenario of the kind ``participation`` to the people who decide, and the game that they play."""
+"""From a scenario of the kind ``participation`` to people, their pedigree, and the game that they play."""
 
 from __future__ import annotations
 

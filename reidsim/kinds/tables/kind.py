@@ -85,7 +85,7 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
         """Return the bytes of records, cells and people, and of what is rolled up of them."""
         return needed_memory(study, use)
 
-    def portions(self, study: TablesStudy) -> Portions | None:
+    def portions(self, study: TablesStudy) -> Portions:
         """Return the study of fewer rows of the games."""
         return portions(study)
 

@@ -9,7 +9,7 @@ from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.measures import in_words, measures_worded
 from reidsim.validation import read_toml
 
-_WORDS = read_toml(Path(__file__).with_name("measures.toml"))
+_WORDS = read_toml(Path(__file__).with_suffix(".toml"))
 _OWN = measures_worded(_WORDS["own"])
 ATTACK_THRESHOLD = _OWN["attack_threshold"]
 PUBLISHER_PAYOFF_DIFFERENCE = _OWN["publisher_payoff_difference"]

@@ -1,4 +1,4 @@
-"""How much memory the run of a study of a table takes, from its size alone."""
+"""How much memory the run of a study of a table takes, from its size alone, and the study of fewer of its records."""
 
 from __future__ import annotations
 
@@ -88,10 +88,8 @@ def _rolled_up(study: TablesStudy, use: Use, cells: int) -> int:
     return min(most_kept(of_base), visited * lattice.n_records * _OF_GROUPED + groups * _OF_GROUP)
 
 
-def portions(study: TablesStudy) -> Portions | None:
-    """Return how a study is cut down; see `Kind.portions`. An attack in stages is on all of its records."""
-    if any(own.staged is not None for own in (study.own, *study.owns.values())):
-        return None
+def portions(study: TablesStudy) -> Portions:
+    """Return how a study is cut down; see `Kind.portions`."""
     return Portions(study.space.n_records, partial(_of_rows, study), int(np.max(study.scenario.publisher.k)))
 
 

@@ -100,8 +100,11 @@ class OwnAdversary:
         Raises
         ------
         InputError
-            If it attacks in stages, which look at more of a record than its quasi-identifiers.
+            If it attacks in stages, which look at more of a record than its quasi-identifiers, and cells are not given.
         """
+        if self.staged is not None and cells is not None:
+            linker = self.staged.linker.of_records(study.lattice_of(codes), cells)
+            return replace(self, staged=replace(self.staged, linker=linker))
         if self.staged is not None:
             raise InputError("an attack in stages is on the scenario's records", where="adversary.stages")
         if self.drawn is not None and cells is not None:

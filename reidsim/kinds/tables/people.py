@@ -1,4 +1,4 @@
-"""The people of a release whose records name them by a key, and the households that they belong to."""
+"""The people of a release whose records name them by a key, their households, and how many each stands for."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,10 +21,10 @@ from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.defenders.fixed import FixedForms, OptIn
 from reidsim.games.defenders.k_anonymity import KAnonymity
 from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
-from reidsim.games.defenders.same_form import AnytimeForm
 from reidsim.games.directions.linker import DirectedLinker, directed_linker
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame, eager
+from reidsim.games.full_domain.anytime import anytime_search
 from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
 from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
@@ -138,9 +139,10 @@ def choose_all(
         together = _by_backward_induction(study, per_record, game, progress)
     choices: dict[str, Choice] = {}
     for number, name in enumerate(policies):
-        if progress is not None and not together:
-            progress(number, len(policies))
-        choices[name] = together[name] if name in together else _choose(study, name, game)
+        report = partial(progress or (lambda done, total: None), number, len(policies))
+        if not together:
+            report()
+        choices[name] = together[name] if name in together else _choose(study, name, game, report)
     return choices
 
 
@@ -173,10 +175,10 @@ def _looked_up(study: TablesStudy, policy: str, game: RecordGame, linker: Direct
     return choose_looked_up(study, policy, planned, linker, constraint, lambda each: _choose(study, policy, each))
 
 
-def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
-    lattice, section, way = study.lattice, study.scenario.publisher, study.policy(policy).way
+def _choose(study: TablesStudy, policy: str, game: RecordGame, report: Callable[[], object] = lambda: None) -> Choice:
+    section, way = study.scenario.publisher, study.policy(policy).way
     if way == "unit" and section.unit == "record":
-        return _best_of_each(study, policy, game)
+        return _best_of_each(study, policy, game, report)
     if way == "record-level":
         return _record_level(whole_game(study, policy, game))
     if way == "rounds":
@@ -188,11 +190,10 @@ def _choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     if search_is_of_nodes(study, policy):
         return _one_node(study, whole_game(study, policy, game))
     if way == "anytime":
-        few, lowest = section.nodes or FEW_NODES, lattice.index(study.minimum)
-        form = AnytimeForm(
-            policy, study.weights, suppresses=True, limit=section.suppression_limit, minimum=lowest, most_evaluated=few
-        )
-        return form.choose(game)
+        played = whole_game(study, policy, game)
+        solution = anytime_search(played, nodes=section.nodes or FEW_NODES)
+        evaluated = np.full(study.space.n_records, solution.evaluated, dtype=np.int64)
+        return Choice(node_strategies(played, int(solution.nodes[0])), "anytime", evaluated, solution.exact)
     if way == "lattice-search":
         return lattice_search(game)
     if way == "opt-in":
@@ -272,11 +273,11 @@ def _contenders(study: TablesStudy, policy: str, game: RecordGame, constraint: C
     return kept if kept.pairs is not None else None
 
 
-def _best_of_each(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
+def _best_of_each(study: TablesStudy, policy: str, game: RecordGame, report: Callable[[], object]) -> Choice:
     planned = _planned(study, policy, game)
     if study.scenario.publisher.solver == "lattice-search":
         return lattice_search(planned)
-    return branch_and_bound(planned, constraint_of(study, policy))
+    return branch_and_bound(planned, constraint_of(study, policy), report)
 
 
 def _one_node(study: TablesStudy, game: FullDomainGame) -> TablesChoice:

@@ -292,6 +292,8 @@ class TablesStudy(TableData):
             self.linker(risk)
         kept = {key: linker for key, linker in self.linkers.items() if key[1] in same}
         if self.persons is None:
+            for risk in self.scenario.risks.difference(same):
+                kept[None, risk] = PopulationLinker(self.linker(risk).group_sizes.among(participants))
             persons, cells = None, np.repeat(np.arange(lattice.n_records), participants)
             dataset = Population.from_records(lattice.domain, lattice.codes, participants, name=self.dataset.name)
         else:

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from reidsim.errors import writing
-from reidsim.reports.reference.bundled_page import BUNDLED, bundled_page
 from reidsim.reports.reference.commands_page import COMMANDS, commands_page
 from reidsim.reports.reference.key_pages import key_pages
-from reidsim.reports.reference.measures_page import MEASURES, measures_page
-from reidsim.reports.reference.policies_page import POLICIES, policies_page
+from reidsim.reports.reference.listings import BUNDLED, MEASURES, POLICIES, bundled_page, measures_page, policies_page
 
 
 def reference_pages(root: Any, exit_codes: Mapping[int, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The executor that a user names."""
+"""The executor that a user names: processes where they pay, otherwise one run after another in this process."""
 
 from __future__ import annotations
 

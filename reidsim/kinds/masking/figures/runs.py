@@ -1,4 +1,4 @@
-"""Which figures runs and sweeps of data subjects who mask have."""
+"""Figures of runs and sweeps of data subjects who mask: which there are, and outcomes along a key and a search."""
 
 from __future__ import annotations
 
