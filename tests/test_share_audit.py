@@ -143,12 +143,12 @@ def test_five_lines_are_printed_and_again_by_verify(survey, share):
     code, out, err = share("results", "-o", "shared.csv", "--policy", "no-attack", "--keep", "income")
     lines = out.splitlines()
     assert (code, len(lines)) == (0, 7)
-    assert lines[2].startswith("highest risk of a record, were it attacked: 0.")
+    assert lines[2].startswith("highest risk of a record, if attacked: 0.")
     assert lines[2].endswith(" (that of no-attack)")
     assert lines[3].startswith("read back: every row fits ")
     assert lines[4].startswith("people by the number of people whose rows fit them: ")
     assert lines[5].startswith("most revealing class: income 1 value (entropy 1.00), t-closeness ")
-    assert "people are easier to find than the success probability of their own records, at most " in err
+    assert "people are easier to find than the success probability of their own records says (at most " in err
     assert share("--verify", "shared.csv")[1].splitlines()[1:] == lines[:6]
 
 
@@ -305,5 +305,5 @@ def test_a_kind_of_ones_own_that_names_a_file_is_shared(tmp_path, monkeypatch, s
     assert code == 0
     # The third record hides among nobody and is withheld.
     assert pd.read_csv("a.csv", dtype="str").to_numpy().tolist() == [["20", "a"], ["20", "b"], ["40", "b"]]
-    assert "highest risk of a record, were it attacked: 0.1250, within the limit of 0.1250 (that of no-attack)" in out
+    assert "highest risk of a record, if attacked: 0.1250, within the limit of 0.1250 (that of no-attack)" in out
     assert "people by the number of people whose rows fit them: 0: 1, 1: 1, 2: 2" in out

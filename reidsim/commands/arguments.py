@@ -102,10 +102,15 @@ def print_tables(tables: Iterable[Table]) -> None:
 
 
 def print_warnings(warnings: Sequence[str]) -> None:
-    """Print warnings to standard error, one line each."""
-    console = Console(stderr=True)
+    """Print warnings to standard error."""
     for warning in warnings:
-        console.print(f"warning: {warning}", soft_wrap=True, markup=False, highlight=False)
+        tell(f"warning: {warning}", stderr=True)
+
+
+def tell(text: str, *, stderr: bool = False) -> None:
+    """Print text: broken between words in a terminal, its lines whole elsewhere."""
+    console = Console(stderr=stderr)
+    console.print(text, soft_wrap=not console.is_terminal, markup=False, highlight=False, emoji=False)
 
 
 def print_verdict(result: Result) -> None:

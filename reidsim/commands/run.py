@@ -101,7 +101,7 @@ def check(
         from reidsim.engine.run import describe_with_time
 
         told, expected = describe_with_time(loaded)
-    typer.echo(f"{loaded.name} is ready: {told}")
+    arguments.tell(f"{loaded.name} is ready: {told}")
     for what, seconds in expected.items():
         typer.echo(f"Expected {what}: {seconds}")
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from reidsim.commands.arguments import AllowCodeOption, KeepIdentifierOption, KeepOption, print_warnings, waiting
+from reidsim.commands.arguments import AllowCodeOption, KeepIdentifierOption, KeepOption, print_warnings, tell, waiting
 from reidsim.errors import InputError
 from reidsim.wording import counted
 
@@ -67,7 +67,7 @@ def share(
             )
         sidecar = verify_shared(verify)
         typer.echo(f"{verify} and its sidecar are as they were written")
-        typer.echo(_in_words(sidecar))
+        tell(_in_words(sidecar))
         return
     if folder is None or output is None:
         where, expected = ("DIR", "a results folder") if folder is None else ("-o", "the name of a new file")
@@ -91,7 +91,7 @@ def share(
             allow_code=allow_code,
         )
     print_warnings(warnings)
-    typer.echo(_in_words(sidecar))
+    tell(_in_words(sidecar))
     typer.echo(f"Written: {output} and {sidecar_of(output)}")
 
 
@@ -108,7 +108,7 @@ def _in_words(sidecar: dict[str, Any]) -> str:
 
 
 def _of_highest(risk: dict[str, Any]) -> str:
-    told = f"highest risk of a record, were it attacked: {risk['highest']:.4f}"
+    told = f"highest risk of a record, if attacked: {risk['highest']:.4f}"
     if "limit" not in risk:
         return told
     return (

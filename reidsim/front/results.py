@@ -116,7 +116,7 @@ def share(
     keep_identifier : sequence of str
         Columns to copy though people could be named by them.
     max_risk : float, optional
-        Highest risk of a record, were it attacked; that of the result's best policy that forbids attacks, if there is
+        Highest risk of a record, if attacked; that of the result's best policy that forbids attacks, if there is
         one.
     accept_risk : bool
         Whether to share them though their highest risk is above that.

@@ -18,7 +18,7 @@ _ROWS = {
     "Fewest people whose rows a person fits": "fewest_rows_of_a_person",
     "Smallest equivalence class": "smallest_class",
     "People who fit only one person's rows": "people_who_fit_one_alone",
-    "People easier to find than their records' success probability": "people_more_exposed_than_promised",
+    "People easier to find than their records' success probability says": "people_more_exposed_than_promised",
 }
 
 

@@ -89,7 +89,7 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
     if exposed:
         warnings.append(
             f"{policy}: by their true values, {exposed:,} of {counted(people, 'person', 'people')} are easier to find "
-            f"than the success probability of their own records, at most {highest:.4f}; "
+            f"than the success probability of their own records says (at most {highest:.4f}); "
             f"{facts['people_who_fit_one_alone']:,} fit only one person's rows"
         )
     if facts["rows_that_do_not_fit_their_record"]:
