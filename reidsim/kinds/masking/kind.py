@@ -43,7 +43,7 @@ from reidsim.wording import Code, Inline, Sentence, codes, counted, number_text
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
 
 # Bytes, fitted to the peaks of whole runs; see `docs/limits.md`.
-_OF_OUTCOME, _OF_MASKED, _OF_VALUE, _OF_PERSON, _OF_LEADER, _OF_PLACE = 300, 86, 16, 100, 20, 20
+_OF_OUTCOME, _OF_MASKED, _OF_VALUE, _OF_PERSON, _OF_LEADER, _OF_PLACE = 255, 86, 16, 100, 20, 20
 _STAGES = {
     "infer-surname": "infers the surname from genetic markers",
     "infer-by-linkage": "infers an attribute",
