@@ -256,7 +256,7 @@ def test_a_hundred_million_people_are_counted_or_refused(tmp_path):
     assert re.search(r" of 102,300,000, about 290 MB of memory$", describe(load_scenario(tmp_path / "town.toml")))
     summary = reidsim.run(tmp_path / "town.toml", overrides={"economics.cost": 0}).summary
     assert 0 < summary.loc["basic", "risk"] < 1 / 3_100_000
-    with pytest.raises(InputError, match=r"wan2021\.toml: too large for memory: about 5\d\d GB are needed"):
+    with pytest.raises(InputError, match=r"wan2021\.toml: too large for memory: about 4\d\d GB are needed"):
         describe(load_scenario("wan2021", {"targets.size": 10**8}))
 
 
