@@ -43,7 +43,7 @@ def examples(number: int) -> settings:
 
 def points(number: int) -> int:
     """Return at how many moments or places a fault strikes: fewer, with fewer examples."""
-    return number if _most is None else min(number, max(4, number * _most // 100))
+    return number if _most is None else min(number, max(3, number * _most // 100))
 
 
 def cases(everything: Iterable[Case], few: Iterable[Case]) -> list[Any]:
