@@ -538,7 +538,9 @@ def test_every_results_folder_keeps_where_values_come_from(tmp_path, kind):
 
 
 def test_origins_that_were_spoiled_are_left_out(tmp_path):
-    for number, origins in enumerate([[], {"texts": 3, "recipes": ["x", {}]}, {"texts": [{}, "a = 1 # why"]}]):
+    for number, origins in enumerate(
+        [[], {"texts": 3, "recipes": ["x", {}]}, {"recipes": 0.5}, {"texts": [{}, "a = 1 # why"]}]
+    ):
         folder = folder_of(tmp_path / f"{number}", runs=rows_of(("basic", 1.0, 0.0, 0.0)), content={"a": 1})
         tell(folder, origins=origins)
         assert "The scenario names no source." in answer_of(folder)

@@ -203,9 +203,10 @@ def _origins(run: StoredRun, scenario_file: Path | None) -> Origins:
 
 def _kept_origins(kept: Mapping[str, Any]) -> Origins:
     """Return what a manifest says of origins, without what nobody can have written there but by hand."""
+    listed = kept.get("recipes")
     recipes: list[RecipeOrigin] = [
         {"name": str(recipe["name"]), "title": _text(recipe.get("title")), "sources": _texts(recipe.get("sources"))}
-        for recipe in kept.get("recipes") or ()
+        for recipe in (listed if isinstance(listed, list) else ())
         if isinstance(recipe, Mapping) and "name" in recipe
     ]
     return {"texts": _texts(kept.get("texts")), "recipes": recipes}
