@@ -547,6 +547,14 @@ def test_origins_that_were_spoiled_are_left_out(tmp_path):
     assert "a1-why" in answer_of(folder)
 
 
+@pytest.mark.parametrize("column", ["policy", "people", "at_most"])
+def test_a_table_of_the_reidentified_that_lost_a_column_is_left_out(tmp_path, column):
+    table = pd.DataFrame({"policy": ["basic"], "people": [3], "at_most": [1.0]})
+    folder = folder_of(tmp_path / "out", runs=rows_of(("basic", 1.0, 0.0, 0.0)), content={"a": 1})
+    table.drop(columns=column).to_parquet(folder / "reidentified.parquet")
+    assert "basic" in answer_of(folder)
+
+
 def test_comments_of_a_file_as_it_is_now_are_read_if_it_is_named(town, tmp_path):
     own = tmp_path / "town.toml"
     text = (TOWN / "town.toml").read_text(encoding="utf-8").replace("cost = 10", "cost = 10 # a day's <b>wage</b>")

@@ -57,6 +57,8 @@ def _not_exceeded(run: StoredRun, policy: str) -> int | None:
     if "reidentified" not in run.tables:
         return None
     table = run.table("reidentified")
+    if not {"policy", "people", "at_most"} <= set(table.columns):
+        return None
     likely = (table["policy"].astype("str") == policy) & (table["at_most"] >= LEVEL - _ROUNDING)
     return int(table.loc[likely, "people"].min()) if likely.any() else None
 
