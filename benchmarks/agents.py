@@ -19,13 +19,13 @@ import argparse
 import gc
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import mesa
 import numpy as np
-from figures import figure
+from figures import figure, grown
 
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import ParticipationRule, Setting
@@ -218,6 +218,14 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
         f"  if it has to find the strategies that may win, {first:.3f} s: {chosen / first:.0f} times; each of {ROUNDS}"
     )
     print(f"  rounds of people who come and go and adversaries who remember, {each:.3f} s: {chosen / each:.0f} times")
+
+
+def growth_in_subjects(study: TablesStudy, sizes: Sequence[int]) -> None:
+    """Time a round of agents for ever more data subjects drawn from the population."""
+    for n in sizes:
+        setting = setting_of(sampled_study(study, n), AgentsSection())
+        play(setting)
+        grown("round of agents over data subjects", n, best_time(lambda setting=setting: play(setting), 2))
 
 
 def main() -> None:

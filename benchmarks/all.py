@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,8 +27,22 @@ from typing import Any
 import figures
 import numpy as np
 
+from reidsim.scenarios.load import load_scenario
+
 FOLDER = Path(__file__).resolve().parent
 PICTURE = "figures/performance-growth.png"
+# What grows, and to which sizes; some let a sample of the population of `wan2015` grow.
+GROWTH = {
+    "first_minute.growth_in_rows": (2_000, 20_000, 200_000),
+    "wan2015.growth_in_records": (1_000, 10_000, 100_000, 1_000_000),
+    "agents.growth_in_subjects": (1_000, 10_000, 100_000, 1_000_000),
+    "dataset_level.growth_in_rows": (1_000, 10_000, 100_000, 1_000_000),
+    "masking.growth_in_subjects": (100, 1_000, 10_000),
+    "knowledge.growth_in_people": (1_000, 10_000, 100_000, 1_000_000),
+    "populations.growth": (100_000, 1_000_000, 10_000_000),
+    "batches.growth_in_runs": (1_000, 10_000, 100_000),
+}
+OF_STUDY = ("wan2015", "agents")
 _ROW = re.compile(r"^\| `(\w+)\.py` \| .*?\| `([^`]+)` \| \d+ \|$", re.MULTILINE)
 
 
@@ -49,16 +64,19 @@ def measured(name: str, given: list[str]) -> dict[str, Any]:
     }
 
 
-def growth(records: list[int], subjects: list[int], people: list[int]) -> list[tuple[str, int, float]]:
-    """Let the work of three games and populations grow, in this process."""
-    masking, populations, wan2015 = map(importlib.import_module, ("masking", "populations", "wan2015"))
-    study = wan2015.build_study(wan2015.load_scenario("wan2015"))
-    # The first time, compiled code is read from disk.
-    for upto in (1, None):
-        figures.GROWTH.clear()
-        wan2015.growth_in_records(study, records[:upto])
-        masking.growth_in_subjects(subjects[:upto])
-        populations.growth(people[:upto])
+def growth(works: Sequence[str], divisor: int) -> list[tuple[str, int, float]]:
+    """Let some works grow in this process, to their sizes of `GROWTH` divided by some number."""
+    study = importlib.import_module("wan2015").build_study(load_scenario("wan2015"))
+    for work in works:
+        name, function = work.split(".")
+        grow = getattr(importlib.import_module(name), function)
+        given = (study,) if name in OF_STUDY else ()
+        sizes = [max(size // divisor, 10) for size in GROWTH[work]]
+        # The first time, compiled code is read from disk.
+        before = len(figures.GROWTH)
+        grow(*given, sizes[:1])
+        del figures.GROWTH[before:]
+        grow(*given, sizes)
     return figures.GROWTH
 
 
@@ -70,29 +88,42 @@ def alone(work: Any, *given: Any) -> Any:
 
 
 def exponents(points: list[tuple[str, int, float]]) -> dict[str, tuple[list[int], list[float], float]]:
-    """Return by work the sizes, the seconds and the exponent of a power law fitted to them."""
+    """Return by work the sizes, the seconds and the exponent of a power law fitted to the last three."""
     by_work: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for work, size, seconds in points:
         by_work[work][0].append(size)
         by_work[work][1].append(seconds)
     return {
-        work: (sizes, seconds, float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0]))
+        work: (sizes, seconds, float(np.polyfit(np.log(sizes[-3:]), np.log(seconds[-3:]), 1)[0]))
         for work, (sizes, seconds) in by_work.items()
     }
 
 
 def draw(grown: dict[str, tuple[list[int], list[float], float]], path: Path) -> None:
-    """Draw seconds over sizes on log axes."""
+    """Draw seconds over sizes on log axes, each work beside the others, and beneath it what is linear."""
     from matplotlib.figure import Figure
 
-    picture = Figure(figsize=(7, 4.2), layout="constrained")
-    axes = picture.subplots()
-    for (work, (sizes, seconds, exponent)), marker in zip(grown.items(), "osd^v", strict=False):
-        axes.loglog(sizes, seconds, marker=marker, label=f"{work}: exponent {exponent:.2f}")
-    axes.set_xlabel("size")
-    axes.set_ylabel("seconds")
-    axes.grid(visible=True, alpha=0.3)
-    axes.legend(frameon=False)
+    rows = -(-len(grown) // 4)
+    picture = Figure(figsize=(11, 0.4 + 2.5 * rows), layout="constrained")
+    all_axes = picture.subplots(rows, 4, sharey=True, squeeze=False).ravel()
+    for axes in all_axes[len(grown) :]:
+        axes.remove()
+    for axes, (work, (sizes, seconds, exponent)) in zip(all_axes, grown.items(), strict=False):
+        linear = seconds[-1] * np.array(sizes) / sizes[-1]
+        axes.loglog(sizes, linear, color="0.6", linestyle="--", linewidth=1)
+        axes.loglog(sizes, seconds, color="#0072B2", marker="o", markersize=4)
+        does, what = work.replace("`", "").split(" over ")
+        axes.set_title(does, fontsize=9, loc="left")
+        axes.set_xlabel(what, fontsize=9)
+        axes.annotate(
+            f"exponent {exponent:.2f}", (0.96, 0.06), xycoords="axes fraction", ha="right", fontsize=9, color="#0072B2"
+        )
+        axes.tick_params(labelsize=8)
+        axes.grid(visible=True, alpha=0.3)
+    every = [each for _, seconds, _ in grown.values() for each in seconds]
+    all_axes[0].set_ylim(min(every) / 2, max(every) * 2)
+    for axes in all_axes[::4]:
+        axes.set_ylabel("seconds", fontsize=9)
     picture.savefig(path, dpi=120)
 
 
@@ -146,7 +177,8 @@ def page(
         "",
         "## Growth",
         "",
-        "Time grows as the size to the power of the exponent: 1 means that twice the size takes twice the time.",
+        "Time grows as the size to the power of the exponent, which is fitted to the three largest sizes: 1 means that",
+        "twice the size takes twice the time, as along the dashed lines.",
         "",
         f"![Seconds over size on log axes]({PICTURE})",
         "",
@@ -167,9 +199,8 @@ def main() -> None:
     """Run everything and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=sorted(settings()), help="benchmarks, instead of all")
-    parser.add_argument("--records", type=int, nargs="+", default=[1_000, 10_000, 100_000, 1_000_000])
-    parser.add_argument("--subjects", type=int, nargs="+", default=[100, 1_000, 10_000])
-    parser.add_argument("--people", type=int, nargs="+", default=[100_000, 1_000_000, 10_000_000])
+    parser.add_argument("--grow", nargs="*", choices=sorted(GROWTH), help="works, instead of all")
+    parser.add_argument("--divisor", type=int, default=1, help="of the sizes to which they grow")
     parser.add_argument("-o", "--output", type=Path, default=FOLDER.parent / "docs", help="folder of the page")
     options = parser.parse_args()
     begun, found = time.perf_counter(), settings()
@@ -185,7 +216,7 @@ def main() -> None:
                 raise
     lacking = [name for name in chosen if name not in ran]
     print("growth:", flush=True)
-    grown = exponents(alone(growth, options.records, options.subjects, options.people))
+    grown = exponents(alone(growth, list(GROWTH) if options.grow is None else options.grow, options.divisor))
     (options.output / PICTURE).parent.mkdir(parents=True, exist_ok=True)
     draw(grown, options.output / PICTURE)
     (options.output / "performance.md").write_text(page(ran, lacking, grown), encoding="utf-8")

@@ -11,14 +11,14 @@ import json
 import multiprocessing
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from figures import figure
+from figures import figure, grown
 from instant_runs import batch_of, seconds_of_check
 from needs import require_file, require_package
 
@@ -110,6 +110,14 @@ def many_tiny_runs(n: int, executors: list[str]) -> None:
         print(f"with their tables: {few['written']:.0f}, {many['written']:.0f} MiB, {tables:.1f} KiB each")
         print(f"resumed when complete: {many['resumed']:.1f} s")
         figure(f"all but the run itself, of each of {n:,} runs, {executor}", each, "a limit of 2 ms", 0.002, 1.0)
+
+
+def growth_in_runs(sizes: Sequence[int]) -> None:
+    """Time a batch of ever more runs that take no time, each in a process of its own."""
+    context = multiprocessing.get_context("spawn")
+    for n in sizes:
+        with ProcessPoolExecutor(1, mp_context=context) as pool:
+            grown("batch of instant runs over runs", n, pool.submit(batch_of, TOWN, n, "serial").result()["seconds"])
 
 
 def many_rows(n_replications: int) -> None:

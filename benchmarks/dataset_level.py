@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 
 import numpy as np
-from figures import figure
+from figures import figure, grown
 from memory import peak_mib
 
 from reidsim.adversaries.one_shot import OneShotAdversary
@@ -210,6 +210,15 @@ def synthetic(rows: int, attributes: int, seed: int = 1) -> FullDomainGame:
     first, cell = distinct_rows(list(codes.T), len(codes))
     lattice = GeneralizationLattice(hierarchies, codes[first])
     return FullDomainGame(lattice, np.bincount(cell), Prices.of_points(BENEFIT, 1000, 1000, COST))
+
+
+def growth_in_rows(sizes: Sequence[int]) -> None:
+    """Time the exact search of 1,024 nodes for ever more rows of 5 attributes."""
+    for rows in sizes:
+        game = synthetic(rows, 5)
+        start = time.process_time()
+        search(game)
+        grown("full-domain search over rows", rows, time.process_time() - start)
 
 
 def growth() -> None:

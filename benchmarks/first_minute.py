@@ -12,11 +12,13 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import own_files
+from figures import grown
 
 IMPORTS = [sys.executable, "-c", "import numpy, pandas"]
 # With unbuffered output, so that a line is there when it is printed.
@@ -58,6 +60,20 @@ def seconds_of_run(folder: Path, environment: dict[str, str]) -> dict[str, float
     if process.returncode or set(told) != set(MARKS):
         raise SystemExit(f"the run ended with code {process.returncode} after {sorted(told)}")
     return told
+
+
+def growth_in_rows(sizes: Sequence[int]) -> None:
+    """Time whole runs of ever longer files, figures included."""
+    for rows in sizes:
+        with TemporaryDirectory() as place:
+            own_files.write_hospital(Path(place) / "stays.csv", own_files.hospital(rows, rows * 3 // 5))
+            command = [sys.executable, "-m", "reidsim"]
+            seconds_of([*command, *OWN_FILE[0]], dict(os.environ), Path(place))
+            seconds = min(
+                seconds_of([*command, "run", "stays/stays.toml", "-o", output], dict(os.environ), Path(place))
+                for output in ("first", "second")
+            )
+        grown("`reidsim run` over rows of a file", rows, seconds)
 
 
 def main() -> None:

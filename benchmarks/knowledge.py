@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 
 import numpy as np
-from figures import figure
+from figures import figure, grown
 from memory import peak_mib
 
 from reidsim.adversaries.knowledge.assessment import Assessment, assess
@@ -87,6 +88,16 @@ def national(people: int) -> tuple[Domain, Codes]:
     path = bundled_folder("populations") / "united-states-xia2021.toml"
     model = build_model(validated(AttributeModelRecipe, read_toml(path), path), path.parent)
     return model.domain, np.repeat(*draw_counts(model, people, 1), axis=0)
+
+
+def growth_in_people(sizes: Sequence[int]) -> None:
+    """Time exact risks under Twitter profiles for ever more people."""
+    domain, codes = national(max(sizes))
+    for n in sizes:
+        # The first people are of the first cells, so that some from everywhere are taken.
+        some = codes[:: len(codes) // n][:n]
+        _, seconds = timed(some, load_knowledge("twitter", domain, some), repeats=2)
+        grown("exact risks over people", n, seconds)
 
 
 def main() -> None:

@@ -18,8 +18,9 @@ OUTPUT = "OUTPUT"
 # Settings at which each is over in seconds.
 SMALL = {
     "all": [
-        *("--only", "reidentified", "--records", "500", "1000", "--subjects", "20", "40"),
-        *("--people", "1000", "2000", "--output", OUTPUT),
+        *("--only", "reidentified", "--divisor", "100", "--output", OUTPUT),
+        *("--grow", "wan2015.growth_in_records", "agents.growth_in_subjects", "dataset_level.growth_in_rows"),
+        *("masking.growth_in_subjects", "knowledge.growth_in_people", "populations.growth", "batches.growth_in_runs"),
     ],
     "agents": ["--subjects", "2000", "--repeats", "1", "--sample", "20"],
     "batches": ["--tiny", "100", "--medium", "2", "--replications", "2", "--many", "200", "--skip-dask"],
@@ -142,7 +143,7 @@ def test_a_row_of_the_readme_is_a_benchmark_with_its_settings(monkeypatch):
 
 
 def test_exponents_are_those_of_power_laws(monkeypatch):
-    sizes = (10, 100, 1000)
+    sizes = (1, 10, 100, 1000)
     points = [(f"power {power}", size, 3e-6 * size**power) for power in (0.5, 1, 2) for size in sizes]
     found = _loaded("all", monkeypatch).exponents(points)
     for power in (0.5, 1, 2):
