@@ -20,6 +20,7 @@ from reidsim.adversaries.knowledge.recipe import (
 )
 from reidsim.bundled import resolve
 from reidsim.errors import InputError, listed, locating
+from reidsim.linkage.equivalence import distinct_rows
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.social_media import load_social_media
 from reidsim.populations.value_groups import positions_of
@@ -211,9 +212,9 @@ def _lists_of_states(
     """Return the lists of the states that somebody is of, and the list of each person."""
     assert attribute is not None  # noqa: S101 - held by the schema, said for the type checker
     column = _column(domain, persons, attribute)
-    codes, list_of_person = np.unique(column, return_inverse=True)
+    first, list_of_person = distinct_rows([column], len(column))
     lists = []
-    for code in codes.tolist():
+    for code in column[first].tolist():
         try:
             lists.append(voter_profile(domain[attribute].categories[code]))
         except InputError as error:
@@ -221,7 +222,7 @@ def _lists_of_states(
                 error.problem, int((column == code).argmax()), attribute,
                 found=error.found, expected=str(error.expected), hint=error.hint,
             ) from None  # fmt: skip
-    return tuple(lists), list_of_person.astype(np.intp)
+    return tuple(lists), list_of_person
 
 
 def _voter_profile(state: str, where: str) -> VoterProfile:
@@ -247,25 +248,26 @@ def _social_media(section: SocialMediaSource, domain: Domain, persons: Codes, fo
     for name in wanted.values():
         _position(domain, name, "attributes")
     if section.age is None and section.year_of_birth is None:
-        ages = None
+        ages, age_of_person = None, np.zeros(len(persons), dtype=np.intp)
     else:
-        ages = _ages(domain, persons, section.age, section.year_of_birth, section.reference_year)
+        of_persons = _ages(domain, persons, section.age, section.year_of_birth, section.reference_year)
+        first, age_of_person = distinct_rows([of_persons], len(persons))
+        ages = of_persons[first]
     try:
         if ages is None:
-            use = np.full(len(persons), model.use())
-            learnable = [np.full(len(persons), model.learnable(name)) for name in wanted]
+            use, learnable = np.array([model.use()]), [np.array([model.learnable(name)]) for name in wanted]
         else:
             use, learnable = model.use(ages), [model.learnable(name, ages) for name in wanted]
     except InputError as error:
         place = ": ".join(part for part in (f"recipe {error.source}", error.where) if part)
         if ages is not None and isinstance(error.found, int):
             expected = f"an age of {error.expected}, for which {place} has figures"
-            person, told_by = int((ages == error.found).argmax()), section.age or section.year_of_birth
+            person, told_by = int((of_persons == error.found).argmax()), section.age or section.year_of_birth
             raise _ValueOfPersonError(error.problem, person, told_by, found=error.found, expected=expected) from None
         raise error.but(source=None, where=place) from None
     # The model tells what can be learned about anybody, groups what can be about somebody who is there.
     given_use = [np.divide(p, use, out=np.zeros(len(use)), where=use > 0) for p in learnable]
-    rows, profile_of_person = np.unique(np.column_stack([use, *given_use]), axis=0, return_inverse=True)
+    rows, profile_of_age = np.unique(np.column_stack([use, *given_use]), axis=0, return_inverse=True)
     profiles = tuple(
         SourceProfile(
             tuple(AttributeGroup((name,), min(p, 1.0)) for name, p in zip(wanted.values(), row[1:], strict=True)),
@@ -273,7 +275,7 @@ def _social_media(section: SocialMediaSource, domain: Domain, persons: Codes, fo
         )
         for row in rows.tolist()
     )
-    return Source(section.name, profiles, profile_of_person.ravel(), section.price)
+    return Source(section.name, profiles, profile_of_age.ravel()[age_of_person], section.price)
 
 
 def _ages(
