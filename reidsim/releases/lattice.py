@@ -20,6 +20,8 @@ from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 # Strategies are told apart by 64-bit numbers, with room for what is done with them.
 MOST_NUMBERED = 2**62
+# A loss above this is a whole one: rounding must not leave a suppressed record with a benefit of 1e-16.
+NO_BENEFIT = 1.0 - 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,8 +166,7 @@ class GeneralizationLattice:
         for losses, level in zip(self.record_losses, self.levels(strategy), strict=True):
             if level > 0:
                 loss += losses[level] if rows is None else losses[level][rows]
-        # Rounding must not leave a suppressed record with a benefit of 1e-16.
-        nothing = loss > 1.0 - 1e-12
+        nothing = loss > NO_BENEFIT
         utility = np.subtract(1.0, loss, out=loss)
         utility[nothing] = 0.0
         return utility
