@@ -213,9 +213,10 @@ class GeneralizationLattice:
         DataFrame
             One categorical column per attribute.
         """
-        levels = self.all_levels(np.maximum(strategies, 0))
-        columns = {}
-        for position, hierarchy in enumerate(self.hierarchies):
+        columns, withheld = {}, strategies < 0
+        shared = np.where(withheld, 0, strategies)
+        steps = zip(self.hierarchies, self.strides, self.shape, strict=True)
+        for position, (hierarchy, stride, n_levels) in enumerate(steps):
             labels = list(dict.fromkeys(label for level in hierarchy.labels for label in level))
             number = {label: code for code, label in enumerate(labels)}
             table = np.stack(
@@ -224,8 +225,8 @@ class GeneralizationLattice:
                     for level_labels, groups in zip(hierarchy.labels, hierarchy.groups, strict=True)
                 ]
             )
-            released = table[levels[:, position], self.codes[rows, position]]
-            released[strategies < 0] = -1
+            released = table[shared // stride % n_levels, self.codes[rows, position]]
+            released[withheld] = -1
             columns[hierarchy.attribute.name] = pd.Categorical.from_codes(
                 released, categories=pd.Index(labels, dtype="str")
             )
