@@ -24,10 +24,10 @@ from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.greedy import greedy
 from reidsim.games.record_game import WITHHELD, Constraint, PopulationLinker, RecordGame
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.outcomes import play, record_table
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of
+from reidsim.scenarios.study import record_table
 from reidsim.threads import available_threads, done_in_threads, in_one_thread
 
 SMALL = {
@@ -123,8 +123,13 @@ def test_records_in_threads_give_the_same_bytes(monkeypatch, memory):
 
 
 def test_records_of_several_policies_stand_in_their_order(monkeypatch):
-    study = build_study(load_scenario("prasser2017"))
-    found = {name: play(study, (name,))[name].equilibrium for name in ("no-attack", "basic", "k-anonymity")}
+    rng, found = np.random.default_rng(2), {}
+    for name in ("no-attack", "basic", "k-anonymity"):
+        strategies, amounts = rng.integers(-1, 3, 5), rng.random((5, 5))
+        attacked, evaluated = amounts[0] > 0.5, np.ones(5, dtype=np.int64)
+        found[name] = Equilibrium(
+            strategies, amounts[0], amounts[1], attacked, *amounts[2:], "fixed", evaluated, exact=False
+        )
     expand, tables, slow = Equilibrium.expand, [], threading.Event()
 
     def last(equilibrium, rows):
@@ -138,7 +143,7 @@ def test_records_of_several_policies_stand_in_their_order(monkeypatch):
     monkeypatch.setattr(Equilibrium, "expand", last)
     for number in (1, 3):
         monkeypatch.setattr("reidsim.scenarios.study.available_threads", lambda number=number: number)
-        tables.append(record_table(study, found))
+        tables.append(record_table(found, np.array([4, 0, 0, 3, 2, 1]), str))
     pd.testing.assert_frame_equal(*tables)
     assert tables[1]["policy"].unique().tolist() == list(found)
     assert slow.is_set()
