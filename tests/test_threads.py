@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from reidsim import threads
@@ -16,7 +17,7 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import arrays_of
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.contenders import Contenders
-from reidsim.games.equilibrium import evaluate
+from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.backward_induction import masking_backward_induction
 from reidsim.games.masking.best_first import best_first
@@ -26,6 +27,7 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of
+from reidsim.scenarios.study import record_table
 from reidsim.threads import available_threads, done_in_threads, in_one_thread
 
 SMALL = {
@@ -118,6 +120,33 @@ def test_records_in_threads_give_the_same_bytes(monkeypatch, memory):
         whole, alone = game.outcome(5, rows + records.start), part.outcome(5, rows)
         assert (alone.publisher_payoff == whole.publisher_payoff).all()
         assert (alone.response.success == whole.response.success).all()
+
+
+def test_records_of_several_policies_stand_in_their_order(monkeypatch):
+    rng, found = np.random.default_rng(2), {}
+    for name in ("no-attack", "basic", "k-anonymity"):
+        strategies, amounts = rng.integers(-1, 3, 5), rng.random((5, 5))
+        attacked, evaluated = amounts[0] > 0.5, np.ones(5, dtype=np.int64)
+        found[name] = Equilibrium(
+            strategies, amounts[0], amounts[1], attacked, *amounts[2:], "fixed", evaluated, exact=False
+        )
+    expand, tables, slow = Equilibrium.expand, [], threading.Event()
+
+    def last(equilibrium, rows):
+        # The first policy ends last.
+        if number > 1 and equilibrium is found["no-attack"]:
+            slow.wait(20)
+        elif number > 1 and equilibrium is found["k-anonymity"]:
+            slow.set()
+        return expand(equilibrium, rows)
+
+    monkeypatch.setattr(Equilibrium, "expand", last)
+    for number in (1, 3):
+        monkeypatch.setattr("reidsim.scenarios.study.available_threads", lambda number=number: number)
+        tables.append(record_table(found, np.array([4, 0, 0, 3, 2, 1]), str))
+    pd.testing.assert_frame_equal(*tables)
+    assert tables[1]["policy"].unique().tolist() == list(found)
+    assert slow.is_set()
 
 
 def test_parts_are_done_once_each_and_in_as_many_threads():

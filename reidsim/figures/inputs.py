@@ -27,7 +27,8 @@ def checked(
     table : str
         What to call it in an error, such as ``"strategies"``.
     text, numbers, flags : sequence of str
-        Names of the columns to return as str, float64 (finite) and bool (given as such or as 0 and 1).
+        Names of the columns to return as str (categorical if given so), float64 (finite) and bool (given as such or as
+        0 and 1).
 
     Raises
     ------
@@ -40,7 +41,10 @@ def checked(
     columns: dict[str, object] = {}
     for column in text:
         refuse(frame, column, frame[column].isna().to_numpy(), table, "a name")
-        columns[column] = frame[column].astype(str).to_numpy(dtype=object)
+        if isinstance(frame[column].dtype, pd.CategoricalDtype):
+            columns[column] = frame[column].cat.rename_categories(str).array
+        else:
+            columns[column] = frame[column].astype(str).to_numpy(dtype=object)
     for column in (*numbers, *flags):
         values = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         if column in flags:

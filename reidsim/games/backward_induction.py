@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from threading import Lock
 
+import numba
 import numpy as np
+from numpy.typing import NDArray
 
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.contenders import Contenders
 from reidsim.games.record_game import WITHHELD, WORTH_THREADS, Choice, Constraint, PopulationLinker, RecordGame
+from reidsim.linkage.risk import UniformGuess
+from reidsim.populations.domain import Codes
+from reidsim.populations.population import Counts
+from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
+from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.threads import done_in_threads
 
 
@@ -31,6 +40,87 @@ class _Held:
                 better &= constraint.allows(self._game.space, strategy, outcome.response.invited)
             best[better] = outcome.publisher_payoff[better]
             self.strategies[name][better] = strategy
+
+
+class _HeldCompiled(_Held):
+    """The same against one attempt at each record, compiled: threads need the interpreter a few times per strategy."""
+
+    def __init__(self, game: RecordGame, constraints: Mapping[str, Constraint]) -> None:
+        super().__init__(game, constraints)
+        adversary, space, n = game.adversary, game.space, game.n_records
+        assert isinstance(adversary, OneShotAdversary)  # noqa: S101 # as `fits` found
+        assert isinstance(space, GeneralizationLattice)  # noqa: S101
+        self._codes, self._lattice = np.ascontiguousarray(space.codes), space
+        amounts = (game.benefit, game.loss, adversary.gain, adversary.cost * np.float64(1 + INDIFFERENCE))
+        self._amounts = np.array([np.broadcast_to(each, (n,)) for each in amounts])
+
+    @staticmethod
+    def fits(game: RecordGame) -> bool:
+        """Tell whether strategies of a game can be played like that."""
+        adversary = game.adversary
+        return (
+            type(adversary) is OneShotAdversary
+            and type(adversary.risk) is UniformGuess
+            and type(game.space) is GeneralizationLattice
+        )
+
+    def play(self, strategy: int) -> None:
+        """Take a strategy where it is better."""
+        linkage, levels = self._game.linker.link(strategy), self._lattice.levels(strategy)
+        columns = [position for position, level in enumerate(levels) if level > 0]
+        losses = [self._lattice.losses[position][levels[position]] for position in columns]
+        begins = np.cumsum([0, *map(len, losses)])
+        lost = (np.array(columns, dtype=np.int64), begins, np.concatenate([*losses, np.zeros(0)]))
+        sizes = (np.ascontiguousarray(linkage.group_sizes), np.ascontiguousarray(linkage.believed_group_sizes))
+        for name, constraint in self._constraints.items():
+            within = np.zeros(0, dtype=np.bool_)
+            if constraint.minimum is not None:
+                anywhere = np.zeros(self._game.n_records, dtype=np.bool_)
+                within = constraint.allows(self._lattice, strategy, anywhere)
+            held = (self._best[name], self.strategies[name])
+            _take_better(strategy, *sizes, self._codes, *lost, self._amounts, within, constraint.no_attack, *held)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _take_better(
+    strategy: int,
+    group_sizes: Counts,
+    believed_group_sizes: Counts,
+    codes: Codes,
+    columns: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    losses: Floats,
+    amounts: Floats,
+    within: NDArray[np.bool_],
+    no_attack: bool,
+    best: Floats,
+    chosen: Strategies,
+) -> None:
+    """Take a strategy where it is better than what is held by more than rounding; as `RecordGame.outcome` computes it.
+
+    Parameters
+    ----------
+    columns, begins, losses : ndarray
+        Attributes that are generalized, and where in `losses` the information loss of each of their values begins.
+    amounts : ndarray of float64, shape (4, n_records)
+        Benefit, loss, gain, and what an attack must be worth more than.
+    within : ndarray of bool, shape (n_records,)
+        Where the strategy is at the minimum or above; of no length if there is none.
+    best, chosen : ndarray, shape (n_records,)
+        What is held.
+    """
+    benefit, loss, gain, price = amounts
+    for i in range(len(group_sizes)):
+        attacked = gain[i] * (1.0 / believed_group_sizes[i]) > price[i]
+        if (attacked and no_attack) or (len(within) and not within[i]):
+            continue
+        lost = 0.0
+        for j in range(len(columns)):
+            lost += losses[begins[j] + codes[i, columns[j]]]
+        payoff = benefit[i] * (0.0 if lost > NO_BENEFIT else 1.0 - lost)
+        payoff -= loss[i] * (1.0 / group_sizes[i] if attacked else 0.0)
+        if payoff > best[i] + INDIFFERENCE * (benefit[i] + loss[i]):
+            best[i], chosen[i] = payoff, strategy
 
 
 def backward_induction(
@@ -77,7 +167,8 @@ def _of_all_strategies(
     """Return the best of all strategies, in parts of the records that are played in threads."""
     size = game.space.size
     parts = game.parts(in_step=True)
-    held = [_Held(part, {name: each.of(rows) for name, each in constraints.items()}) for rows, part in parts]
+    kind = _HeldCompiled if _HeldCompiled.fits(game) else _Held
+    held = [kind(part, {name: each.of(rows) for name, each in constraints.items()}) for rows, part in parts]
     at_once = 1
     if len(held) > 1 and isinstance(game.linker, PopulationLinker):
         # Until threads wait for each other, so long waits whoever is interrupted.

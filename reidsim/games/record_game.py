@@ -19,7 +19,7 @@ from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySp
 from reidsim.threads import available_threads
 
 WITHHELD = -1
-# Payoffs, of a record shared as a strategy, that take about half a second.
+# Payoffs, of a record shared as a strategy, that take a tenth of a second or more.
 WORTH_THREADS = 10_000_000
 # Strategies that threads which do not wait for each other may be apart.
 _APART = 16
@@ -157,7 +157,7 @@ class RecordGame:
     def parts(self, *, in_step: bool = False) -> list[tuple[slice, RecordGame]]:
         """Return the games of neighbouring records, to be played in a thread each, all of them in lattice order.
 
-        The game as it is where all strategies take less than half a second, linkage or adversary cannot be asked by
+        The game as it is where all strategies take an instant, linkage or adversary cannot be asked by
         several, or too few tables are kept for threads that are not `in_step`, a few strategies at a time.
         """
         linker, adversary, space, n, threads = (

@@ -11,8 +11,9 @@ from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import RLock
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -113,7 +114,7 @@ class GroupSizes:
         """Return the group size of each record (or of `rows`) when shared as `strategy`, shape (n,)."""
         table = self.table(strategy)
         group_of = table.group_of if rows is None else table.group_of[rows]
-        return np.maximum(table.counts.take(group_of), self._smallest)
+        return _looked_up(np.maximum(table.counts, self._smallest), group_of)
 
     def among(self, people: Counts) -> GroupSizes:
         """Return the sizes of groups among other people on the same records, so many on each (n_records,).
@@ -162,12 +163,12 @@ class GroupSizes:
         else:
             merged, positions = np.unique(keys, return_inverse=True)
             inverse = positions.astype(np.int32)
-        group_of_cell = inverse[below.group_of_cell]
+        group_of_cell = _looked_up(inverse, below.group_of_cell)
         if self._row_sets is None:
             counts = added_up(below.counts, inverse, len(merged))
         else:
             counts = self._row_sets.in_classes(group_of_cell, len(merged))
-        return NodeTable(merged, counts, inverse[below.group_of], group_of_cell)
+        return NodeTable(merged, counts, _looked_up(inverse, below.group_of), group_of_cell)
 
     def _keep(self, strategy: int, table: NodeTable) -> None:
         self._kept[strategy] = table
@@ -223,21 +224,37 @@ def _base_table(population: Population, lattice: GeneralizationLattice) -> NodeT
     return NodeTable(lattice.domain.keys(codes[first]), totals, group_of, group_of_cell)
 
 
+@numba.njit(cache=True, nogil=True)
+def _looked_up(values: NDArray[Any], places: NDArray[np.integer[Any]]) -> NDArray[Any]:
+    """Return the values at some places, as numpy does after it has made other numbers of the places."""
+    found = np.empty(len(places), dtype=values.dtype)
+    for i in range(len(places)):
+        found[i] = values[places[i]]
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
 def _regroup(
     keys: NDArray[np.int64], inner: int, radix: int, parents: NDArray[np.int32], new_radix: int
 ) -> NDArray[np.int64]:
     """Replace one digit of mixed-radix keys by its parent group."""
-    high = keys // inner
-    outer = high // radix
-    regrouped: NDArray[np.int64] = (outer * new_radix + parents[high - outer * radix]) * inner + (keys - high * inner)
+    regrouped = np.empty_like(keys)
+    for i in range(len(keys)):
+        high = keys[i] // inner
+        outer = high // radix
+        regrouped[i] = (outer * new_radix + parents[high - outer * radix]) * inner + (keys[i] - high * inner)
     return regrouped
 
 
+@numba.njit(cache=True, nogil=True)
 def _merge_by_address(keys: NDArray[np.int64], space: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Find the distinct keys, all below `space`, in ascending order, and where each key went."""
-    occupied = np.zeros(space, dtype=np.bool_)
-    occupied[keys] = True
-    merged = np.flatnonzero(occupied).astype(np.int64, copy=False)
-    slots = np.empty(space, dtype=np.int32)
-    slots[merged] = np.arange(len(merged), dtype=np.int32)
-    return merged, slots[keys]
+    slots = np.full(space, -1, dtype=np.int32)
+    for key in keys:
+        slots[key] = 0
+    merged, found = np.empty(len(keys), dtype=np.int64), 0
+    for key in range(space):
+        if slots[key] == 0:
+            merged[found], slots[key] = key, found
+            found += 1
+    return merged[:found].copy(), _looked_up(slots, keys)

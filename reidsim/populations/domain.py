@@ -77,11 +77,17 @@ class Attribute:
         InputError
             If a value is not a category; names the first such row (counted from 1) and the value.
         """
-        labels = _as_labels(values)
-        codes = self.labels.get_indexer(pd.Index(labels)).astype(np.int32)
+        series = values if isinstance(values, pd.Series) else pd.Series(list(values))
+        place: NDArray[np.integer[Any]] = np.arange(len(series))
+        if isinstance(series.dtype, pd.StringDtype):
+            # Each text is looked up once.
+            place, distinct = pd.factorize(series, use_na_sentinel=False)
+            series = pd.Series(distinct)
+        labels = _as_labels(series)
+        codes: Codes = self.labels.get_indexer(pd.Index(labels)).astype(np.int32)[place]
         if (codes < 0).any():
             row = int(np.flatnonzero(codes < 0)[0])
-            value = labels.iloc[row]
+            value = labels.iloc[place[row]]
             missing = pd.isna(value) or not value
             raise InputError(
                 "value missing" if missing else f"value outside the categories of {self.name!r}",
@@ -214,8 +220,7 @@ def natural_categories(values: pd.Series[str]) -> tuple[str, ...]:
     return tuple(sorted(labels))
 
 
-def _as_labels(values: Iterable[object]) -> pd.Series[str]:
-    series = values if isinstance(values, pd.Series) else pd.Series(list(values))
+def _as_labels(series: pd.Series[Any]) -> pd.Series[str]:
     if isinstance(series.dtype, pd.CategoricalDtype):
         series = series.astype(series.cat.categories.dtype)
     labels = series.astype("str").str.strip()

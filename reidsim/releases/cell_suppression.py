@@ -11,6 +11,9 @@ from reidsim.releases.strategy_space import Floats
 
 Integers = NDArray[np.int64]
 
+# Records that are compared at once stay in the cache; they are listed anew when fewer than this share are left.
+_AT_ONCE, _SPARSE = 2048, 0.8
+
 
 def k_anonymous_cells(values: Integers, k: int = 2, weights: Floats | None = None) -> NDArray[np.bool_]:
     """Tell which cells may be shared so that every record looks like at least k - 1 others.
@@ -58,21 +61,26 @@ def _cluster(values: Integers, k: int, weights: Floats) -> NDArray[np.bool_]:
     seeds = np.zeros(n, np.int64)
     same = np.ones((n, n_attributes), np.bool_)
     sizes = np.zeros(n, np.int64)
+    # Records among whom the nearest is looked for, and their values by attribute: some of them are in clusters already.
+    rows, columns = np.arange(n), np.ascontiguousarray(values.T)
     n_clusters, left = 0, n
     for seed in range(n):
         if cluster_of[seed] >= 0 or left < k:
             continue
+        if left < _SPARSE * len(rows):
+            rows = np.flatnonzero(cluster_of < 0)
+            columns = np.ascontiguousarray(values[rows].T)
         c = n_clusters
         n_clusters += 1
         seeds[c], cluster_of[seed], sizes[c] = seed, c, 1
         left -= 1
         while sizes[c] < k:
             nearest, least = -1, np.inf
-            for row in range(n):
-                if cluster_of[row] < 0:
-                    added = _added(values, weights, row, seed, same[c], sizes[c])
-                    if added < least:
-                        nearest, least = row, added
+            for begin in range(0, len(rows), _AT_ONCE):
+                of_each = _added_by_each(columns[:, begin : begin + _AT_ONCE], weights, values[seed], same[c], sizes[c])
+                for i in range(len(of_each)):
+                    if of_each[i] < least and cluster_of[rows[begin + i]] < 0:
+                        nearest, least = rows[begin + i], of_each[i]
             _join(values, nearest, seed, same[c])
             cluster_of[nearest] = c
             sizes[c] += 1
@@ -90,6 +98,19 @@ def _cluster(values: Integers, k: int, weights: Floats) -> NDArray[np.bool_]:
     for row in range(n):
         shared[row] = same[cluster_of[row]]
     return shared
+
+
+@numba.njit(cache=True)
+def _added_by_each(columns: Integers, weights: Floats, seed: Integers, same: NDArray[np.bool_], size: int) -> Floats:
+    """Return what `_added` does of many records, attribute by attribute, which is several times as fast."""
+    added = np.zeros(columns.shape[1])
+    for j in range(len(weights)):
+        if same[j]:
+            for i in range(len(added)):
+                added[i] += weights[j] * (size + 1) * (columns[j, i] != seed[j])
+        else:
+            added += weights[j]
+    return added
 
 
 @numba.njit(cache=True)

@@ -20,6 +20,8 @@ from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 # Strategies are told apart by 64-bit numbers, with room for what is done with them.
 MOST_NUMBERED = 2**62
+# A loss above this is a whole one: rounding must not leave a suppressed record with a benefit of 1e-16.
+NO_BENEFIT = 1.0 - 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,8 +166,7 @@ class GeneralizationLattice:
         for losses, level in zip(self.record_losses, self.levels(strategy), strict=True):
             if level > 0:
                 loss += losses[level] if rows is None else losses[level][rows]
-        # Rounding must not leave a suppressed record with a benefit of 1e-16.
-        nothing = loss > 1.0 - 1e-12
+        nothing = loss > NO_BENEFIT
         utility = np.subtract(1.0, loss, out=loss)
         utility[nothing] = 0.0
         return utility
@@ -212,9 +213,10 @@ class GeneralizationLattice:
         DataFrame
             One categorical column per attribute.
         """
-        levels = self.all_levels(np.maximum(strategies, 0))
-        columns = {}
-        for position, hierarchy in enumerate(self.hierarchies):
+        columns, withheld = {}, strategies < 0
+        shared = np.where(withheld, 0, strategies)
+        steps = zip(self.hierarchies, self.strides, self.shape, strict=True)
+        for position, (hierarchy, stride, n_levels) in enumerate(steps):
             labels = list(dict.fromkeys(label for level in hierarchy.labels for label in level))
             number = {label: code for code, label in enumerate(labels)}
             table = np.stack(
@@ -223,8 +225,8 @@ class GeneralizationLattice:
                     for level_labels, groups in zip(hierarchy.labels, hierarchy.groups, strict=True)
                 ]
             )
-            released = table[levels[:, position], self.codes[rows, position]]
-            released[strategies < 0] = -1
+            released = table[shared // stride % n_levels, self.codes[rows, position]]
+            released[withheld] = -1
             columns[hierarchy.attribute.name] = pd.Categorical.from_codes(
                 released, categories=pd.Index(labels, dtype="str")
             )

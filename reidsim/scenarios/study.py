@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.populations.population import Population
+from reidsim.threads import available_threads, done_in_threads
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Game
@@ -167,8 +168,10 @@ def record_table(
     used = np.unique(np.concatenate([np.unique(each.strategies) for each in equilibria.values()]))
     # Below 0 stands what is withheld.
     strategies = pd.Index(["withheld" if each < 0 else describe(each) for each in used.tolist()], dtype="str")
-    policies, parts = pd.Index(list(equilibria), dtype="str"), []
-    for number, equilibrium in enumerate(equilibria.values()):
+    policies = pd.Index(list(equilibria), dtype="str")
+
+    def of_policy(number: int) -> tuple[int, pd.DataFrame]:
+        equilibrium = equilibria[policies[number]]
         each = equilibrium.expand(rows)
         code = np.searchsorted(used, equilibrium.strategies).astype(np.int32)[rows]
         outcome = pd.DataFrame(
@@ -185,8 +188,10 @@ def record_table(
                 "generalization_intensity": each.generalization_intensity,
             }
         )
-        parts.append(outcome if released is None else pd.concat([outcome, released(each)], axis=1))
-    return pd.concat(parts, ignore_index=True)
+        return number, outcome if released is None else pd.concat([outcome, released(each)], axis=1)
+
+    parts = dict(done_in_threads(of_policy, range(len(policies)), available_threads()))
+    return pd.concat([parts[number] for number in range(len(policies))], ignore_index=True)
 
 
 def solver_facts(equilibrium: Equilibrium, row_of_record: np.ndarray[Any, np.dtype[np.intp]]) -> dict[str, Any]:

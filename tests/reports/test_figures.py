@@ -624,3 +624,19 @@ def test_deviation_has_the_difference_on_the_left_and_the_share_on_the_right() -
     assert loss.get_lines()[0].get_linestyle() != loss_share.get_lines()[0].get_linestyle()
     with pytest.raises(InputError, match="row 6: two rows for the same parameter, value"):
         search_deviation(pd.concat([deviations_table(), deviations_table().head(1)]))
+
+
+def test_risks_are_those_of_names_given_as_text_or_as_categories() -> None:
+    rng = np.random.default_rng(4)
+    records = pd.DataFrame({
+        "policy": rng.choice(["no-attack", "basic"], 200), "attacked": rng.random(200) < 0.7,
+        "success_probability": rng.integers(1, 9, 200) / 8,
+    })  # fmt: skip
+    drawn = []
+    for kind in ("str", pd.CategoricalDtype(["safe-harbor", "basic", "no-attack"])):
+        axes = risks_by_policy(records.astype({"policy": kind})).axes[0]
+        drawn.append([(line.get_label(), line.get_xydata().tolist()) for line in axes.lines])
+    assert drawn[0] == drawn[1]
+    assert len(drawn[0]) == 2
+    with pytest.raises(InputError, match="column 'policy'"):
+        risks_by_policy(records.assign(policy=pd.Categorical(["basic", None] * 100)))

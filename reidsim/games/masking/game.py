@@ -31,7 +31,7 @@ from reidsim.threads import available_threads, done_in_threads
 Progress = Callable[[int, int], None]
 
 # Records solved per compiled call: long runs can be watched and interrupted between two of them.
-_CHUNK = 250
+_CHUNK = 100
 
 
 class GameArrays(NamedTuple):

@@ -21,6 +21,7 @@ from reidsim.kinds.tables.release import ReleasedRecords, coded_records, read_re
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.table_data import PRICES
+from reidsim.linkage.equivalence import distinct_rows
 from reidsim.populations.domain import Codes, mixed_radix_keys
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.population import Population
@@ -61,13 +62,18 @@ def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
         kinds, kind_of_record = _kinds(amounts)
         radices = (*(h.attribute.size for h in records.hierarchies), len(kinds))
         keys = mixed_radix_keys(np.column_stack([records.codes, kind_of_record]), radices, where="attributes")
-        _, first, cell_of_record = np.unique(keys, return_index=True, return_inverse=True)
+        first, cell_of_record = distinct_rows([keys], len(keys))
         counted = tuple(name for name, attribute in scenario.attributes.items() if attribute.in_loss)
         lattice = GeneralizationLattice(records.hierarchies, records.codes[first], counted)
         _require_levels(scenario, lattice)
         if scenario.figures.strategies is not None:
             coded_records(lattice.domain, [scenario.figures.strategies], "figures.strategies")
-        dataset, persons = Population.from_records(lattice.domain, records.codes, name="the released records"), None
+        dataset, persons = (
+            Population.from_records(
+                lattice.domain, lattice.codes, np.bincount(cell_of_record), name="the released records"
+            ),
+            None,
+        )
         kind = kind_of_record[first]
         if records.person is not None:
             by_benefit = amounts[first, PRICES.index("benefit")] if "benefit" in records.prices else None
