@@ -18,6 +18,8 @@ from reidsim.portable_math import log
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
+# Rounding must not leave a suppressed record with a benefit of 1e-16.
+ALL_LOST = 1.0 - 1e-12
 # Strategies are told apart by 64-bit numbers, with room for what is done with them.
 MOST_NUMBERED = 2**62
 
@@ -164,11 +166,15 @@ class GeneralizationLattice:
         for losses, level in zip(self.record_losses, self.levels(strategy), strict=True):
             if level > 0:
                 loss += losses[level] if rows is None else losses[level][rows]
-        # Rounding must not leave a suppressed record with a benefit of 1e-16.
-        nothing = loss > 1.0 - 1e-12
+        nothing = loss > ALL_LOST
         utility = np.subtract(1.0, loss, out=loss)
         utility[nothing] = 0.0
         return utility
+
+    @cached_property
+    def level_columns(self) -> NDArray[np.int64]:
+        """Level of each attribute in every strategy, shape (n_attributes, size); where these are few."""
+        return np.ascontiguousarray(self.all_levels(np.arange(self.size)).T)
 
     @cached_property
     def _average_losses(self) -> tuple[Floats, ...]:
