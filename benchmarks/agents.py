@@ -5,6 +5,7 @@ Run by hand: ``python benchmarks/agents.py``.
 - One round of the model against the bare solver of the same game: the scenario's own records, then a sample of a
   million people of the population as records. Compilation and the roll-up of group sizes, which both share, are not
   counted.
+  What a breach is to each subject is drawn for the first policy of a draw, before this is measured.
 - Memory of a round beyond the records and the solver's own, in bytes per data subject.
 - The round against a plain mesa model in which every data subject is an agent that decides in Python: whether to take
   part (all subjects), and in which release to choose its record given all group sizes (a sample, extrapolated).

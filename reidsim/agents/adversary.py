@@ -190,7 +190,10 @@ class Adversary(mesa.Agent):
             return {}
         attempts, successes = self.outcome.attempts, self.outcome.successes
         used = self.plan.replies.used
-        used = np.zeros(len(attempts), dtype=np.int64) if used is None else used
+        if used is None:
+            if not attempts.any():
+                return {}
+            return {self.profile.through(self.holds, 0): (self.attacks, self.breaches)}
         found: dict[str, tuple[float, float]] = {}
         for stages in np.unique(used[attempts > 0]).tolist():
             name, here = self.profile.through(self.holds, stages), used == stages

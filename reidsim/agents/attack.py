@@ -6,16 +6,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import fsum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import PlannedResponse
-from reidsim.adversaries.response import INDIFFERENCE, Response
+from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import INDIFFERENCE, Response, arrays_of
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
-from reidsim.games.record_game import shared_rows
+from reidsim.games.memory import RememberingAdversary, RememberingLinker
+from reidsim.games.record_game import WITHHELD, PopulationLinker, shared_rows
 from reidsim.portable_math import dot
-from reidsim.releases.strategy_space import Strategies
+from reidsim.releases.strategy_space import Rows, Strategies
 
 Floats = NDArray[np.float64]
 
@@ -101,11 +104,18 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
     n = len(strategies)
     if equipment is None:
         return no_plan(n).replies
+    linker, adversary = equipment
+    planner = adversary.adversary if isinstance(adversary, RememberingAdversary) else adversary
+    if isinstance(linker, (PopulationLinker, RememberingLinker)) and type(planner) is OneShotAdversary:
+        # Whoever replies to each record on its own replies to all at once.
+        rows = np.flatnonzero(strategies != WITHHELD)
+        response = adversary.respond(linker.link_each(strategies[rows], rows), rows)
+        return _of_response(profile, response if len(rows) == n else _spread(response, rows, n))
     attacks, invited = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     success, believed, payoff, exploits = (np.zeros(n) for _ in range(4))
     frequency, used = np.ones(n), np.zeros(n, dtype=np.int64)
     for strategy, rows in shared_rows(strategies):
-        response = equipment.adversary.respond(equipment.linker.link(strategy, rows), rows)
+        response = adversary.respond(linker.link(strategy, rows), rows)
         if response.frequency is not None:
             frequency[rows] = response.frequency
             response = of_attacked(response)
@@ -115,8 +125,24 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
         success[rows], believed[rows] = response.success, response.believed_success
         payoff[rows] = response.adversary_payoff
         exploits[rows] = response.exploits
-    worth, outlay = worth_and_outlay(profile, Response(attacks, success, believed, payoff, exploits))
-    return Replies(attacks, success, payoff, exploits, worth, outlay, frequency, invited, used)
+    replies = _of_response(profile, Response(attacks, success, believed, payoff, exploits))
+    return replace(replies, frequency=frequency, invited=invited, used=used)
+
+
+def _of_response(profile: AdversaryProfile, response: Response) -> Replies:
+    worth, outlay = worth_and_outlay(profile, response)
+    return Replies(
+        response.attacks, response.success, response.adversary_payoff, response.exploits, worth, outlay
+    )  # fmt: skip
+
+
+def _spread(response: Response, rows: Rows, n: int) -> Response:
+    """Return a reply to n records, given that to those of `rows`; no other is attacked."""
+    arrays: dict[str, Any] = {}
+    for name, array in arrays_of(response).items():
+        arrays[name] = np.zeros(n, dtype=array.dtype)
+        arrays[name][rows] = array
+    return replace(response, **arrays)
 
 
 def of_attacked(response: Response) -> Response:

@@ -50,9 +50,9 @@ def cases_of_round(
         who = list(coming)
         there = [plans[number] for number in who]
         gains = [setting.profiles[number].gain for number in who]
-        hits = [_hits(plan, participants, gain) for plan, gain in zip(there, gains, strict=True)]
+        hits = [_hits(*each, participants) for each in zip(there, shares[who], gains, strict=True)]
         earned = fsum(dot(plan.targets, plan.replies.payoff) - plan.spent for plan in there)
-        if len(there) == 1 and np.isin(shares[who], (0.0, 1.0)).all():
+        if len(there) == 1 and ((shares[who] == 0.0) | (shares[who] == 1.0)).all():
             # People are re-identified as attempts succeed.
             people = Tries(hits[0].chance, hits[0].numbers, setting.loss)
         else:
@@ -82,12 +82,14 @@ def _people(
     )
 
 
-def _hits(plan: AttackPlan, participants: Counts, gain: float) -> Tries:
+def _hits(plan: AttackPlan, shares: Floats, gain: float, participants: Counts) -> Tries:
     """Return whether each attempt of an adversary succeeds."""
-    whole, shares = _is_whole(plan), target_shares([plan], participants)[0]
-    chance = np.where(whole, 1.0, shares) * plan.replies.success
-    numbers = np.where(whole, np.round(plan.targets), participants).astype(np.int64)
-    return Tries(chance, numbers, np.full(len(chance), gain))
+    whole, numbers = _is_whole(plan), np.round(plan.targets).astype(np.int64)
+    chance = plan.replies.success
+    if not whole.all():
+        chance = np.where(whole, 1.0, shares) * chance
+        numbers = np.where(whole, numbers, participants)
+    return Tries(chance, numbers, np.broadcast_to(gain, chance.shape))
 
 
 def _is_whole(plan: AttackPlan) -> NDArray[np.bool_]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,7 +28,8 @@ from reidsim.games.measures import (
 from reidsim.games.record_game import WITHHELD, Choice, shared_rows
 from reidsim.measures import measures_worded
 from reidsim.portable_math import dot
-from reidsim.releases.strategy_space import Strategies
+from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
+from reidsim.releases.strategy_space import Rows, Strategies
 from reidsim.validation import read_toml
 
 Floats = NDArray[np.float64]
@@ -45,13 +47,33 @@ ROUND_MEASURES = (*MEASURES, *_OWN.values(), *REIDENTIFIED)
 
 def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats]:
     """Return utility and generalization intensity of the strategy of each cell, two arrays of shape (n_cells,)."""
-    utility = np.zeros(len(strategies))
     # Of rows that are of cells, by what the space of these has ready.
     space, known = setting.space if setting.known is None else setting.known.alone.space, setting.known
-    for strategy, rows in shared_rows(strategies):
-        utility[rows] = space.utility(strategy, rows if known is None else known.cells[rows])
+    cells = np.arange(len(strategies)) if known is None else known.cells
+    if isinstance(space, GeneralizationLattice) and space.size <= len(strategies):
+        utility = _utility_in_lattice(space, strategies, cells)
+    else:
+        utility = np.zeros(len(strategies))
+        for strategy, rows in shared_rows(strategies):
+            utility[rows] = space.utility(strategy, cells[rows])
     intensity = setting.space.generalization_intensity(np.maximum(strategies, 0))
     return utility, np.where(strategies == WITHHELD, 1.0, intensity)
+
+
+def _utility_in_lattice(lattice: GeneralizationLattice, strategies: Strategies, cells: Rows) -> Floats:
+    """Return the utility of cells generalized to a node each, 0 of one withheld; see the lattice's `utility`."""
+    loss = np.zeros(len(strategies))
+    for levels, losses in zip(lattice.level_columns, lattice.record_losses, strict=True):
+        _add_losses(levels, losses, strategies, cells, loss)
+    return np.where((loss > NO_BENEFIT) | (strategies == WITHHELD), 0.0, 1.0 - loss)
+
+
+@numba.njit(cache=True)
+def _add_losses(levels: NDArray[np.int64], losses: Floats, strategies: Strategies, cells: Rows, loss: Floats) -> None:
+    """Add the loss of each cell's value of an attribute, given the attribute's level at each node."""
+    for place in range(len(strategies)):
+        if strategies[place] >= 0 and levels[strategies[place]] > 0:
+            loss[place] += losses[levels[strategies[place]], cells[place]]
 
 
 def record_measures(
@@ -78,13 +100,15 @@ def record_measures(
     n = setting.n_subjects
     utility, intensity = release
     absent = n - int(participants.sum())
-    gained = dot(participants, setting.benefit * utility) - dot(outcome.breaches, setting.loss)
+    # Floats are multiplied by floats in half the time.
+    records = participants.astype(np.float64)
+    gained = dot(records, setting.benefit * utility) - dot(outcome.breaches, setting.loss)
     breaches, attacked = float(outcome.breaches.sum()), float(outcome.records_attacked.sum())
     return {
         PUBLISHER_PAYOFF.column: float(gained) / n,
         ADVERSARY_PAYOFF.column: adversary_payoff / n,
-        UTILITY.column: dot(participants, utility) / n,
-        GENERALIZATION_INTENSITY.column: (dot(participants, intensity) + absent) / n,
+        UTILITY.column: dot(records, utility) / n,
+        GENERALIZATION_INTENSITY.column: (dot(records, intensity) + absent) / n,
         SHARE_ATTACKED.column: attacked / n,
         RISK.column: breaches / n,
         RISK_IF_ATTACKED.column: breaches / attacked if attacked > 0 else np.nan,
@@ -103,13 +127,59 @@ def weighted_quantiles(values: Floats, weights: NDArray[np.int64], levels: Itera
     total = int(weights.sum())
     if not total:
         return [np.nan for _ in levels]
-    # Most risks are 0, and need not be sorted.
-    least = values[weights > 0].min()
-    above = np.flatnonzero((weights > 0) & (values > least))
-    above = above[np.argsort(values[above])]
-    ordered = np.append(least, values[above])
-    reached = np.cumsum(np.append(total - weights[above].sum(), weights[above]))
-    return [float(ordered[np.searchsorted(reached, level * total)]) for level in levels]
+    found: list[float] = _weighted_quantiles(values, weights, np.array([level * total for level in levels])).tolist()
+    return found
+
+
+@numba.njit(cache=True)
+def _weighted_quantiles(values: Floats, weights: NDArray[np.int64], reached: Floats) -> Floats:
+    """Return the lowest values that so much weight does not exceed: by selection, as most need not be sorted."""
+    lowest, of_lowest, n = np.inf, 0, 0
+    for place in range(len(values)):
+        if weights[place] > 0:
+            n += 1
+            if values[place] < lowest:
+                lowest, of_lowest = values[place], 0
+            of_lowest += weights[place] * (values[place] == lowest)
+    # Most risks are 0.
+    above, of_above = np.empty(n), np.empty(n, dtype=np.int64)
+    n = 0
+    for place in range(len(values)):
+        if weights[place] > 0 and values[place] > lowest:
+            above[n], of_above[n] = values[place], weights[place]
+            n += 1
+    quantiles = np.full(len(reached), lowest)
+    for number in range(len(reached)):
+        if of_lowest < reached[number] and n:
+            quantiles[number] = _selected(above[:n].copy(), of_above[:n].copy(), reached[number] - of_lowest)
+    return quantiles
+
+
+@numba.njit(cache=True)
+def _selected(values: Floats, weights: NDArray[np.int64], reached: float) -> float:
+    """Return one of the quantiles; what is not needed any more is overwritten."""
+    below, n = 0, len(values)
+    while True:
+        first, middle, last = values[0], values[n // 2], values[n - 1]
+        pivot: float = max(min(first, middle), min(max(first, middle), last))
+        lower, equal = 0, 0
+        for place in range(n):
+            lower += weights[place] * (values[place] < pivot)
+            equal += weights[place] * (values[place] == pivot)
+        is_lower = below + lower >= reached and lower > 0
+        if not is_lower:
+            below += lower + equal
+            if below >= reached:
+                return pivot
+        kept = 0
+        for place in range(n):
+            value, weight = values[place], weights[place]
+            # Each is overwritten unless it is kept.
+            values[kept], weights[kept] = value, weight
+            kept += value < pivot if is_lower else value > pivot
+        if not kept:
+            return pivot
+        n = kept
 
 
 def outcomes_of_records(

@@ -142,7 +142,7 @@ class Memory:
         world = self._world
         if world.profiles_among is None:
             return [world.profiles], np.zeros(len(taken), dtype=np.intp)
-        used, which = np.unique(taken, return_inverse=True)
+        used, which = _distinct_numbers(taken)
         # Of the same rounds that are over they stay the same.
         before, self._versions = self._versions, {}
         for number in used.tolist():
@@ -158,8 +158,14 @@ class Memory:
         """Return the patterns after a round, (n_patterns, n_rounds), and that of each subject, where they matter."""
         if self._world.profiles_among is None:
             return self._patterns, self._pattern
-        both, pattern = np.unique(self._pattern * 2 + taking_part, return_inverse=True)
+        both, pattern = _distinct_numbers(self._pattern * 2 + taking_part)
         return np.column_stack([self._patterns[both // 2], both % 2 == 1]), pattern
+
+
+def _distinct_numbers(numbers: Counts) -> tuple[Counts, Rows]:
+    """Return the distinct ones of small whole numbers, ascending, and which of them each is."""
+    occurs = np.bincount(numbers) > 0
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[numbers]
 
 
 def part_of(setting: Setting, rows: Rows) -> Setting:

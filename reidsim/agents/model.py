@@ -27,7 +27,7 @@ from reidsim.agents.memory import Memory
 from reidsim.agents.outcomes import RoundOutcome, expected_outcome, sampled_outcome, subject_draws
 from reidsim.agents.participation import Decided, count_by_cell, draw_harm, learn_and_decide, newly_exposed, takes_part
 from reidsim.agents.phases import PHASES
-from reidsim.agents.profile import Setting
+from reidsim.agents.profile import ParticipationRule, Setting
 from reidsim.agents.publisher import Publisher
 from reidsim.agents.streams import agent_stream
 from reidsim.agents.subjects import DataSubject, SubjectColumns, SubjectSet
@@ -101,7 +101,7 @@ class ReidentificationModel(mesa.Model):
 
     def __init__(self, setting: Setting, policy: str) -> None:
         # As `rng`, which every version of mesa takes without a warning.
-        super().__init__(rng=int(agent_stream(setting.seed, "mesa").integers(2**31)))
+        super().__init__(rng=_seed_of_mesa(setting.seed))
         if not setting.n_subjects:
             raise InputError("no data subjects", expected="one record or more")
         if not setting.profiles:
@@ -128,8 +128,7 @@ class ReidentificationModel(mesa.Model):
         self._memory = Memory(setting) if setting.remembers and several else None
         self.shared_in_last_round = self.columns.participates
         self.datacollector = DataCollector(
-            model_reporters={column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)},
-            agenttype_reporters={Adversary: dict(ADVERSARY_MEASURES)},
+            model_reporters=_REPORTERS, agenttype_reporters={Adversary: ADVERSARY_MEASURES}
         )
 
     @property
@@ -366,11 +365,24 @@ def _columns(setting: Setting) -> SubjectColumns:
     if rule is None:
         taking_part = np.ones(n, dtype=np.bool_) if setting.schedule is None else setting.schedule[0]
         return SubjectColumns(setting.cell_of_subject, taking_part)
-    stream = agent_stream(setting.seed, "valuations", "subjects", replication=setting.replication)
-    harm = draw_harm(rule, n, stream)
+    harm = _harm(rule, n, setting.seed, setting.replication)
     expected = np.full(n, rule.expected_risk)
     return SubjectColumns(setting.cell_of_subject, takes_part(rule, harm, expected), harm, expected)
 
 
+@functools.lru_cache(maxsize=1)
+def _harm(rule: ParticipationRule, n: int, seed: int, replication: int) -> Floats:
+    # The same under every policy.
+    return draw_harm(rule, n, agent_stream(seed, "valuations", "subjects", replication=replication))
+
+
+@functools.lru_cache(maxsize=64)
+def _seed_of_mesa(seed: int) -> int:
+    return int(agent_stream(seed, "mesa").integers(2**31))
+
+
 def _measure(name: str, model: ReidentificationModel) -> float:
     return model.measures[name]
+
+
+_REPORTERS = {column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)}

@@ -70,7 +70,6 @@ def count_by_cell(cells: NDArray[np.intp], participates: Bools, n_cells: int) ->
     return counts
 
 
-@numba.njit(cache=True)
 def newly_exposed(cells: NDArray[np.intp], is_out: Bools, attacked: Bools, was_exposed: Bools) -> int:
     """Count the subjects whose record is out and may be attacked, and mark them; only those not marked count.
 
@@ -83,9 +82,15 @@ def newly_exposed(cells: NDArray[np.intp], is_out: Bools, attacked: Bools, was_e
     was_exposed : ndarray of bool, shape (n,)
         Who is marked.
     """
+    return _mark_exposed(cells, is_out.view(np.uint8), attacked.view(np.uint8), was_exposed.view(np.uint8))
+
+
+@numba.njit(cache=True)
+def _mark_exposed(cells: NDArray[np.intp], is_out: Bytes, attacked: Bytes, was_exposed: Bytes) -> int:
+    # Without branches, which nobody foretells, and without indices that may be negative.
     first = 0
     for subject in range(len(cells)):
-        new = is_out[subject] and attacked[cells[subject]] and not was_exposed[subject]
+        new = is_out[subject] & attacked[np.uint64(cells[subject])] & ~was_exposed[subject]
         first += new
         was_exposed[subject] |= new
     return first

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import PlannedResponse
+from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary, Linkage, Response
 from reidsim.games.adversary_types import TypesLinker
-from reidsim.games.record_game import WITHHELD, Linker, RecordGame, shared_rows
+from reidsim.games.record_game import WITHHELD, Linker, PopulationLinker, RecordGame, shared_rows
 from reidsim.linkage.equivalence import distinct_rows
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
@@ -49,11 +50,14 @@ class RememberedLinkage(Linkage):
 
     Parameters
     ----------
+    cells : ndarray of int, shape (n,)
+        Which row each record is for the adversary.
     parts : tuple of tuples
         Of each strategy that all the knowledge of some records is as much as: where they are among those linked,
         which rows they are for the adversary, and what linking them yields.
     """
 
+    cells: Rows = field(kw_only=True)
     parts: tuple[tuple[Rows, Rows, Linkage], ...] = field(kw_only=True)
 
 
@@ -90,17 +94,32 @@ class RememberingLinker:
     def link(self, strategy: int, rows: Rows | None = None) -> RememberedLinkage:
         """Link all records, or those of `rows`, of which `strategy` is released now."""
         rows = np.arange(len(self.past)) if rows is None else np.asarray(rows)
-        parts = tuple(self._parts(strategy, rows))
+        return self._together(tuple(self._parts(strategy, rows)), self.cells[rows])
+
+    def link_each(self, strategies: Strategies, rows: Rows) -> RememberedLinkage:
+        """Do the same for some records, each of which is released as a strategy of its own, (n_rows,) both."""
+        known, cells = known_of(strategies, self.past[rows], self.meet), self.cells[rows]
+        if len(self.linkers) == 1 and isinstance(self.linkers[0], PopulationLinker):
+            return self._together(((np.arange(len(rows)), cells, self.linkers[0].link_each(known, cells)),), cells)
+        return self._together(tuple(self._linked(known, rows)), cells)
+
+    @staticmethod
+    def _together(parts: tuple[tuple[Rows, Rows, Linkage], ...], cells: Rows) -> RememberedLinkage:
         if len(parts) == 1:
             linked = parts[0][2]
             return RememberedLinkage(
                 linked.group_sizes, linked.believed_group_sizes, linked.match_probability, by_chance=linked.by_chance,
-                parts=parts,
+                cells=cells, parts=parts,
             )  # fmt: skip
-        true, believed = np.empty(len(rows)), np.empty(len(rows))
+        true = believed = np.empty(len(cells))
         for places, _, linked in parts:
-            true[places], believed[places] = linked.group_sizes, linked.believed_group_sizes
-        return RememberedLinkage(true, believed, by_chance=any(part[2].by_chance for part in parts), parts=parts)
+            true[places] = linked.group_sizes
+        if any(linked.believed_group_sizes is not linked.group_sizes for _, _, linked in parts):
+            believed = np.empty(len(cells))
+            for places, _, linked in parts:
+                believed[places] = linked.believed_group_sizes
+        by_chance = any(linked.by_chance for _, _, linked in parts)
+        return RememberedLinkage(true, believed, by_chance=by_chance, cells=cells, parts=parts)
 
     def tells_all(self, strategy: int, rows: Rows) -> NDArray[np.bool_]:
         """Tell of which of some records nothing is known that `strategy` does not tell, once they are released so."""
@@ -116,6 +135,10 @@ class RememberingLinker:
             return
         distinct, code = self._pasts
         known = known_of(np.full(len(distinct), strategy, dtype=np.int64), distinct, self.meet)[code[rows]]
+        yield from self._linked(known, rows)
+
+    def _linked(self, known: Strategies, rows: Rows) -> Iterator[tuple[Rows, Rows, Linkage]]:
+        """Link records of which so much is known; see `RememberedLinkage.parts`."""
         key = known * len(self.linkers) + self.which[rows]
         for each, places in shared_rows(key):
             cells = self.cells[rows[places]]
@@ -143,6 +166,9 @@ class RememberingAdversary:
         """Return the reply to each record; see `Adversary`. The linkage tells the rows."""
         if not isinstance(linkage, RememberedLinkage):
             raise TypeError(f"not the linkage of an adversary who remembers: {type(linkage).__name__}")
+        if type(self.adversary) is OneShotAdversary:
+            # Of each record it looks at group sizes alone.
+            return self.adversary.respond(linkage, linkage.cells)
         replies = [(places, self.adversary.respond(linked, cells)) for places, cells, linked in linkage.parts]
         if len(replies) == 1:
             return replies[0][1]

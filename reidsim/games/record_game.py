@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, runtime_checkable
@@ -74,6 +74,25 @@ class PopulationLinker:
             return Linkage(true, believed, by_chance=self.group_sizes.by_chance)
         everybody = true if self.population is self.group_sizes else self.population.at(strategy, rows)
         return Linkage(true, believed, np.asarray(everybody / self.population.total))
+
+    def link_each(self, strategies: Strategies, rows: Rows) -> Linkage:
+        """Return the same of some records, each shared as a strategy of its own, (n_rows,) both."""
+        parts = [(places, self.link(strategy, rows[places])) for strategy, places in shared_rows(strategies)]
+        if len(parts) < 2:
+            return parts[0][1] if parts else self.link(0, rows)
+
+        def spread(each: Sequence[np.ndarray]) -> np.ndarray:
+            values = np.empty(len(rows), dtype=each[0].dtype)
+            for (places, _), part in zip(parts, each, strict=True):
+                values[places] = part
+            return values
+
+        true = spread([linked.group_sizes for _, linked in parts])
+        believed = true
+        if self.believed_group_sizes is not None:
+            believed = spread([linked.believed_group_sizes for _, linked in parts])
+        shares = [linked.match_probability for _, linked in parts if linked.match_probability is not None]
+        return Linkage(true, believed, spread(shares) if shares else None, by_chance=parts[0][1].by_chance)
 
 
 @dataclass(frozen=True)
@@ -248,10 +267,11 @@ def shared_rows(strategies: Strategies) -> Iterator[tuple[int, Rows]]:
     small = len(strategies) > 0 and strategies.max() <= np.iinfo(np.int16).max
     order = np.argsort(strategies.astype(np.int16) if small else strategies, kind="stable")
     in_order = strategies[order]
-    starts = np.flatnonzero(np.diff(in_order, prepend=in_order[:1] - 1))
-    for strategy, rows in zip(in_order[starts].tolist(), np.split(order, starts[1:]), strict=False):
+    ends = [*(np.flatnonzero(in_order[1:] != in_order[:-1]) + 1).tolist(), len(order)] if len(order) else []
+    for begin, end in zip([0, *ends], ends, strict=False):
+        strategy = int(in_order[begin])
         if strategy != WITHHELD:
-            yield strategy, rows
+            yield strategy, order[begin:end]
 
 
 @dataclass(frozen=True)

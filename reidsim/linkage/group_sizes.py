@@ -190,14 +190,21 @@ class _SizesAmong(GroupSizes):
 
     def _counted(self, strategy: int) -> NodeTable:
         table = self._groups.table(strategy)
-        # Whole numbers, which floats hold exactly.
-        counts = np.bincount(table.group_of, self._people, len(table.keys)).astype(np.int64)
-        return replace(table, counts=counts)
+        return replace(table, counts=_people_in(table.group_of, self._people, len(table.keys)))
 
     def _made(self, strategy: int) -> NodeTable:
         table = self._counted(strategy)
         self._keep(strategy, table)
         return table
+
+
+@numba.njit(cache=True)
+def _people_in(group_of: NDArray[np.int32], people: Counts, n_groups: int) -> Counts:
+    """Count people in groups, shape (n_groups,), given so many in the group of each record."""
+    counts = np.zeros(n_groups, dtype=np.int64)
+    for record in range(len(group_of)):
+        counts[group_of[record]] += people[record]
+    return counts
 
 
 def most_kept(base: int) -> int:

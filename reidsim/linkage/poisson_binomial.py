@@ -20,13 +20,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import asin, ceil, floor, fsum, log, sqrt
+from math import asin, ceil, floor, log, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
+from reidsim.linkage.exact_sums import exact_sum
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -38,6 +39,8 @@ _VANISHED = 40.0
 # The series is used where no probability times `u` exceeds this; so many terms leave out less than 1e-17.
 _SMALL = 0.1
 _TERMS = 20
+# Terms of sums that are computed at once: what is kept of them stays in the cache.
+_AT_ONCE = 2**14
 # Sums of probabilities may be below a level by rounding.
 _ROUNDING = 1e-9
 
@@ -138,7 +141,8 @@ def _uncertain(chance: Floats, each: NDArray[np.int64]) -> Successes:
     """Return the distribution where no probability is 0 or 1."""
     if not len(chance):
         return Successes(0, np.ones(1))
-    mean, variance = fsum((each * chance).tolist()), float((each * chance * (1.0 - chance)).sum())
+    expected = each * chance
+    mean, variance = exact_sum(expected), float((expected * (1.0 - chance)).sum())
     far = log(2 / LEFT_OUT)
     reach = far / 3 + sqrt(far * far / 9 + 2 * far * variance)
     start, last = max(0, floor(mean - reach)), min(int(each.sum()), ceil(mean + reach))
@@ -148,8 +152,9 @@ def _uncertain(chance: Floats, each: NDArray[np.int64]) -> Successes:
     most = size // 2 if vanishing >= 1 else min(size // 2, ceil(size * asin(sqrt(vanishing)) / np.pi))
     frequency = 2 * np.pi * np.arange(most + 1) / size
     likely = chance > 0.5
-    around = _log_around_mean(chance[~likely], each[~likely], frequency)
-    around += _log_around_mean(1.0 - chance[likely], each[likely], frequency).conj()
+    around = _log_around_mean(*_those(~likely, chance, each), frequency)
+    if likely.any():
+        around += _log_around_mean(1.0 - chance[likely], each[likely], frequency).conj()
     transformed = np.zeros(size // 2 + 1, dtype=np.complex128)
     transformed[: most + 1] = np.exp(around + 1j * frequency * (mean - start)).conj()
     masses = np.maximum(np.fft.irfft(transformed, size), 0.0) if size > 1 else np.ones(1)
@@ -162,21 +167,34 @@ def _log_around_mean(chance: Floats, each: NDArray[np.int64], frequency: Floats)
     step = -2 * half * half + 1j * np.sin(frequency)
     by_series = chance * (2 * half.max()) <= _SMALL
     total = np.zeros(len(frequency), dtype=np.complex128)
-    small, of_small = chance[by_series], each[by_series].astype(np.float64)
+    small, of_small = _those(by_series, chance, each)
     if len(small):
-        power = of_small * small
-        total += power.sum() * (-2 * half * half + 1j * _sine_less_itself(frequency))
-        raised = step.copy()
-        for term in range(2, _TERMS + 1):
+        power, sums = of_small * small, np.empty(_TERMS)
+        raised, against = np.empty((_TERMS, len(frequency)), dtype=np.complex128), -step
+        raised[0], sums[0] = step, power.sum()
+        for term in range(1, _TERMS):
             power *= small
-            raised *= -step
-            total += power.sum() * raised / term
-    others, of_others = chance[~by_series], each[~by_series]
+            sums[term] = np.add.reduce(power)
+            np.multiply(raised[term - 1], against, out=raised[term])
+        terms = sums[:, None] * raised / np.arange(1, _TERMS + 1)[:, None]
+        terms[0] = sums[0] * (-2 * half * half + 1j * _sine_less_itself(frequency))
+        total += terms.sum(axis=0)
+    others, of_others = _those(~by_series, chance, each)
     # Attempts share few chances, such as one over the size of a group.
     distinct, which = np.unique(others, return_inverse=True)
-    for place, (angle, at) in enumerate(zip(frequency.tolist(), step.tolist(), strict=True) if len(others) else ()):
-        total[place] += (of_others * (np.log1p(distinct * at) - 1j * angle * distinct)[which]).sum()
+    at_once = max(_AT_ONCE // max(len(others), 1), 1)
+    for begin in range(0, len(frequency) if len(others) else 0, at_once):
+        part = slice(begin, begin + at_once)
+        around = np.log1p(np.multiply.outer(step[part], distinct)) - np.multiply.outer(1j * frequency[part], distinct)
+        total[part] += (of_others * around.take(which, axis=1)).sum(axis=1)
     return total
+
+
+def _those(
+    chosen: NDArray[np.bool_], chance: Floats, each: NDArray[np.int64]
+) -> tuple[Floats, NDArray[np.int64]]:  # fmt: skip
+    # Of all of them nothing is copied.
+    return (chance, each) if chosen.all() else (chance[chosen], each[chosen])
 
 
 def _sine_less_itself(angle: Floats) -> Floats:

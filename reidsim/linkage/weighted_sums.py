@@ -106,15 +106,20 @@ def sum_of_amounts(
     known : Successes, optional
         Distribution of the number of all successes, if that has been computed.
     """
+    if _are_alike(amounts):
+        number = known or successes(chance, numbers)
+        return Sums(number.numbers * (amounts[0] if len(amounts) else 0.0), number.masses)
     counts = (chance > 0) & (numbers > 0)
-    distinct = np.unique(amounts[counts])
-    if len(distinct) <= 1:
-        number = known or successes(chance[counts], numbers[counts])
-        return Sums(number.numbers * (distinct[0] if len(distinct) else 0.0), number.masses)
-    paying = counts & (amounts != 0)
+    if _are_alike(amounts[counts]):
+        return sum_of_amounts(chance[counts], numbers[counts], amounts[counts], rng, known)
+    distinct, paying = np.unique(amounts[counts]), counts & (amounts != 0)
     chance, numbers, amounts = chance[paying], numbers[paying], amounts[paying]
     exact = _on_multiples(chance, numbers, amounts) if len(distinct) <= _MOST_AMOUNTS else None
     return exact or _drawn(chance, numbers, amounts, rng())
+
+
+def _are_alike(amounts: Floats) -> bool:
+    return not len(amounts) or bool(amounts.min() == amounts.max())
 
 
 def _on_multiples(chance: Floats, numbers: NDArray[np.number[Any]], amounts: Floats) -> Sums | None:

@@ -172,6 +172,11 @@ class GeneralizationLattice:
         return utility
 
     @cached_property
+    def level_columns(self) -> NDArray[np.int64]:
+        """Level of each attribute in every strategy, shape (n_attributes, size); where these are few."""
+        return np.ascontiguousarray(self.all_levels(np.arange(self.size)).T)
+
+    @cached_property
     def _average_losses(self) -> tuple[Floats, ...]:
         return tuple(losses.mean(axis=1) for losses in self.record_losses)
 

@@ -12,7 +12,7 @@ from small_games import small_games
 from tiers import examples
 
 import reidsim
-from reidsim.agents.memory import Memory
+from reidsim.agents.memory import Memory, _distinct_numbers
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Enforcement
 from reidsim.agents.publishing import believed_game
@@ -449,3 +449,11 @@ def test_draws_have_the_expected_means(ward):
     bound = 4 * drawn.std(axis=0) / np.sqrt(200) + 1e-9
     assert (np.abs(drawn.mean(axis=0) - exact["breaches"]) <= bound).all()
     assert exact["breaches"].iloc[-1] > 0
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=30))
+def test_distinct_numbers_are_found_without_sorting(numbers):
+    expected, places = np.unique(numbers, return_inverse=True)
+    found, which = _distinct_numbers(np.array(numbers))
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(which, places)

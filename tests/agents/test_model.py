@@ -13,7 +13,7 @@ from small_games import small_games
 from tiers import cases, examples
 
 from reidsim.agents.adversary import Adversary
-from reidsim.agents.measures import ROUND_MEASURES, risk_quantiles
+from reidsim.agents.measures import ROUND_MEASURES, _utility_in_lattice, risk_quantiles, weighted_quantiles
 from reidsim.agents.model import ADVERSARY_MEASURES, ReidentificationModel
 from reidsim.agents.phases import FIRST_STREAMS, PHASES
 from reidsim.agents.profile import Enforcement, Learning, ParticipationRule
@@ -312,3 +312,26 @@ def test_memory_is_flat_over_a_thousand_models(setting_of_small):
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     assert grown < 200_000  # 200 bytes a model; mesa 3.3 alone would keep some 50,000
+
+
+@given(st.lists(st.tuples(st.floats(-2, 2), st.integers(0, 4)), min_size=1, max_size=12), st.booleans())
+def test_quantiles_of_any_amounts_are_found_without_sorting(cells, alike):
+    values, weights = (np.array(column) for column in zip(*cells, strict=True))
+    values = np.round(values) if alike else values
+    levels = [0.0, 0.05, 0.5, 0.95, 1.0]
+    each = np.repeat(values, weights)
+    if len(each):
+        expected = [np.quantile(each, level, method="inverted_cdf") for level in levels]
+        assert weighted_quantiles(values, weights, levels) == expected
+
+
+@examples(40)
+@given(small_games(), st.data())
+def test_the_utility_of_a_release_is_that_of_each_form(small, data):
+    lattice = small.lattice()
+    strategies = st.integers(-1, lattice.size - 1)
+    pairs = data.draw(st.lists(st.tuples(strategies, st.integers(0, lattice.n_records - 1)), min_size=1, max_size=20))
+    chosen, cells = (np.array(column) for column in zip(*pairs, strict=True))
+    utility = _utility_in_lattice(lattice, chosen, cells)
+    for found, strategy, cell in zip(utility.tolist(), chosen.tolist(), cells, strict=True):
+        assert found == (lattice.utility(strategy, np.array([cell]))[0] if strategy >= 0 else 0.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reidsim.agents.model import ReidentificationModel
-from reidsim.agents.participation import draw_harm, learn_and_decide, takes_part
+from reidsim.agents.participation import draw_harm, learn_and_decide, newly_exposed, takes_part
 from reidsim.agents.profile import ParticipationRule
 from reidsim.agents.subjects import SubjectColumns
 
@@ -113,3 +113,23 @@ def test_the_last_round_is_told_as_it_was_played(setting_of_small):
     last, cells = model.equilibrium(), model.columns.cell
     assert last.publisher_payoff[cells].mean() == pytest.approx(model.measures["publisher_payoff"])
     assert last.adversary_payoff[cells].mean() == pytest.approx(model.measures["adversary_payoff"])
+
+
+def test_who_may_be_attacked_for_the_first_time_is_counted_once():
+    rng = np.random.default_rng(5)
+    cells, was_exposed, counted = rng.integers(0, 6, 200), np.zeros(200, dtype=np.bool_), set()
+    for _ in range(4):
+        is_out, attacked = rng.random(200) < 0.5, rng.random(6) < 0.5
+        now = {subject for subject in range(200) if is_out[subject] and attacked[cells[subject]]}
+        assert newly_exposed(cells, is_out, attacked, was_exposed) == len(now - counted)
+        counted |= now
+        assert set(np.flatnonzero(was_exposed).tolist()) == counted
+
+
+def test_a_breach_is_the_same_to_a_subject_under_every_policy(setting_of_small):
+    first, second, other = (
+        ReidentificationModel(setting_of_small(participation=RULE, replication=replication), policy).columns.harm
+        for policy, replication in (("basic", 0), ("no-attack", 0), ("basic", 1))
+    )
+    np.testing.assert_array_equal(first, second)
+    assert (first != other).any()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.errors import InputError
+from reidsim.linkage.exact_sums import exact_sum
 from reidsim.linkage.poisson_binomial import mixture, successes
 
 CHANCES = st.lists(
@@ -113,3 +114,25 @@ def test_a_quantile_of_a_large_file_is_that_of_a_normal():
     found = successes(p).quantile(0.95)
     mean, deviation = p.sum(), math.sqrt((p * (1 - p)).sum())
     assert abs(found - (mean + 1.6449 * deviation)) < 2
+
+
+@examples(300)
+@given(st.lists(st.tuples(st.integers(-(2**53), 2**53), st.integers(-120, 120)), max_size=30))
+def test_an_exact_sum_is_that_of_the_standard_library(numbers):
+    values = [whole * 2.0**power for whole, power in numbers]
+    # What cancels leaves small terms, and half-way cases.
+    values += [-value for value in values[::2]]
+    assert exact_sum(np.array(values, dtype=np.float64)) == math.fsum(values)
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0**-53], [1.0, 2.0**-53, 2.0**-106], [1.0, 2.0**-53, -(2.0**-106)]])
+def test_half_way_cases_are_rounded_by_what_is_left(values):
+    for each in (values, [-value for value in values]):
+        assert exact_sum(np.array(each)) == math.fsum(each)
+
+
+def test_many_frequencies_are_summed_in_parts(monkeypatch):
+    p = np.random.default_rng(4).random(300) ** 3
+    whole = successes(p).masses
+    monkeypatch.setattr("reidsim.linkage.poisson_binomial._AT_ONCE", 1)
+    np.testing.assert_array_equal(successes(p).masses, whole)

@@ -41,6 +41,9 @@ from reidsim.scenarios.policy import require_by_agents
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import named
 
+# An adversary who learns expects another accuracy in each round.
+_MOST_MADE = 64
+
 
 @dataclass(eq=False)
 class _Equip:
@@ -61,8 +64,17 @@ class _Equip:
     section: WeightedSection
     agents: AgentsSection
     _linkers: dict[tuple[Holdings, Risk, bool], Linker] = field(default_factory=dict)
+    _made: dict[tuple[Holdings, float, bool], Equipment | None] = field(default_factory=dict)
 
     def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
+        key = (holds, expected_accuracy, believed)
+        if key not in self._made:
+            if len(self._made) >= _MOST_MADE:
+                self._made.clear()
+            self._made[key] = self._equipment(holds, expected_accuracy, believed=believed)
+        return self._made[key]
+
+    def _equipment(self, holds: Holdings, expected_accuracy: float, *, believed: bool) -> Equipment | None:
         if self.section.needs_resources and not holds:
             return None
         scenario = self.study.scenario
