@@ -24,6 +24,7 @@ from reidsim.kinds.masking.tables_schema import GeneralizedAttribute
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.file import SEAL, csv_bytes, sealed, sidecar_of, verify_shared, write_shared
 from reidsim.reports.shared.records import class_sizes, shared_records
+from reidsim.scenarios.faces import RecordSharing
 from reidsim.tables import delimited_line, read_table
 
 # Cells that a file handed over must neither change nor lose.
@@ -730,3 +731,19 @@ def test_what_is_written_is_read_back_by_others_and_by_us(tmp_path_factory, rows
 def test_class_sizes_are_those_of_a_count(rows):
     table = pd.DataFrame(rows, columns=["a", "b"]).astype("str")
     assert sorted(class_sizes(table, ["a", "b"]).tolist()) == sorted(Counter(rows).values())
+
+
+@given(st.lists(st.sampled_from(["20", "[30, 40[", "*", None, "withheld"]), max_size=8), st.booleans())
+@examples(50)
+def test_values_of_few_labels_are_released_as_those_written_out_are(values, as_numbers):
+    given_values = [None if value is None else float(len(value)) for value in values] if as_numbers else values
+    text = pd.DataFrame({"a": pd.Series(given_values, dtype="float64" if as_numbers else "str")})
+    text.index += 3
+    few = text.astype("category")
+    sharing = RecordSharing()
+    written, found = (sharing.released_values(None, table, "a") for table in (text, few))
+    pd.testing.assert_series_equal(written, found)
+    assert found.tolist() == ["*" if value is None else str(value) for value in given_values]
+    shared = [value != "withheld" for value in given_values]
+    for table in (text, few):
+        assert sharing.is_shared(table.rename(columns={"a": "strategy"})).tolist() == shared

@@ -179,6 +179,8 @@ def _owners_of_several(
 
 def _distinct_pairs(groups: Counts, people: Counts, n_people: int) -> tuple[Counts, Counts]:
     """Return every pair of a group and a person once."""
+    if np.bincount(people, minlength=1).max() == 1:
+        return groups, people
     pairs = np.unique(groups * max(n_people, 1) + people)
     return pairs // max(n_people, 1), pairs % max(n_people, 1)
 

@@ -28,8 +28,9 @@ from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Study
 from reidsim.wording import counted
 
-# Trials begin with so many units of work, and end before they are expected to have taken so many seconds.
-_FIRST_UNITS, _SECONDS = 32, 1.8
+# Trials begin with so many units of work, and end before they are expected to have taken so many seconds; or those of
+# patience, as long as they tell no more than this factor.
+_FIRST_UNITS, _SECONDS, _VAGUE = 32, 1.8, 2.0
 # The next trial is of so many times as many units, if there is time for it.
 _LEAST_GROWTH, _GROWTH = 4, 16
 # A first trial that takes more seconds is given up: of few units, too, generalizations can be many.
@@ -242,7 +243,11 @@ def expected_steps(
             ends = extrapolated(sizes, found, portions.units)
             return [built + float(seconds[some] @ steps[some]) for seconds in ends]
 
-        sizes, found = trials(portions, play or _play_once, clock, lambda *tried: expected(*tried)[1] < _LITTLE)
+        def allowed(sizes: Sequence[int], found: Sequence[Seconds]) -> float:
+            low, high = expected(sizes, found)
+            return 0.0 if high < _LITTLE else _SECONDS if high <= _VAGUE * low else _PATIENCE
+
+        sizes, found = trials(portions, play or _play_once, clock, allowed)
     except InputError:
         # A part can be refused that is too small for what a scenario asks of all.
         return None
@@ -259,7 +264,7 @@ def trials(
     portions: Portions,
     play: Callable[[Study[Any]], Seconds],
     clock: Stopwatch,
-    is_enough: Callable[[Sequence[int], Sequence[Seconds]], bool],
+    allowed: Callable[[Sequence[int], Sequence[Seconds]], float],
 ) -> tuple[list[int], list[Seconds]]:
     """Return the units of work of some trials, ascending, and what each took.
 
@@ -270,8 +275,8 @@ def trials(
         Plays a part of the work; returns the seconds of a step of each kind.
     clock : Stopwatch
         Runs since the least units of work were first played.
-    is_enough : callable
-        Tells from two trials or more whether no other is needed.
+    allowed : callable
+        Tells from two trials or more how many seconds all of them may take, 0 if no other is needed.
     """
     whole = portions.units
     least = min(portions.least, whole)
@@ -279,12 +284,12 @@ def trials(
         # What was read and compiled then is no part of what a run takes.
         clock = Stopwatch()
         again = play(portions.study_of(least))
-        if clock.seconds > _SECONDS / 2:
+        if clock.seconds * _LEAST_GROWTH > _PATIENCE:
             return [least], [again]
     sizes = [min(max(_FIRST_UNITS, least), whole)]
     found = [play(portions.study_of(sizes[-1]))]
-    while sizes[-1] < whole and not (len(sizes) > 1 and is_enough(sizes, found)):
-        left = _SECONDS - clock.seconds
+    while sizes[-1] < whole:
+        left = (_SECONDS if len(sizes) == 1 else allowed(sizes, found)) - clock.seconds
         growth = left / max(found[-1].sum(), 1e-9) if len(sizes) == 1 else _growth(sizes, found, left)
         # Without a second one nothing is told.
         growth = min(max(growth, _LEAST_GROWTH if len(sizes) == 1 else 0), _GROWTH)

@@ -201,8 +201,8 @@ class RecordGame:
 
     def tie(self, rows: Rows | None = None) -> Floats:
         """Return the difference below which two of the publisher's payoffs are equal, per record."""
-        scale = self.benefit + self.loss
-        return INDIFFERENCE * (scale if rows is None else scale[rows])
+        of = slice(None) if rows is None else rows
+        return np.asarray(INDIFFERENCE * (self.benefit[of] + self.loss[of]))
 
     def benefit_of(self, strategy: int, rows: Rows | None = None) -> Floats:
         """Return v(g), the benefit of sharing as `strategy`: what the publisher gets if nobody attacks."""

@@ -334,8 +334,13 @@ class RecordSharing:
             The policy's rows of the table of records.
         attribute : str
         """
-        return records[attribute].astype("str").mask(records[attribute].isna(), SUPPRESSED)
+        column = records[attribute]
+        if not isinstance(column.dtype, pd.CategoricalDtype):
+            return column.astype("str").mask(column.isna(), SUPPRESSED)
+        # Few labels become text, not those of every record; what is missing has the code -1, the last.
+        labels = pd.array([*column.cat.categories.astype("str"), SUPPRESSED], dtype="str")
+        return pd.Series(labels.take(column.cat.codes.to_numpy()), column.index, name=attribute)
 
     def is_shared(self, records: pd.DataFrame) -> NDArray[np.bool_]:
         """Tell which rows of the table of records are shared at all, shape (n_records,)."""
-        return (records["strategy"].astype("str") != "withheld").to_numpy()
+        return np.asarray(records["strategy"] != "withheld")

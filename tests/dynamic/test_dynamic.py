@@ -8,7 +8,7 @@ import numpy as np
 import plain_dynamic as plain
 import pytest
 from documented import DOCS, assert_columns_are_described, tables_described
-from dynamic_worlds import CASES, EPIDEMIC, PEOPLE, VOTERS, study_of, write_world
+from dynamic_worlds import CASES, EPIDEMIC, PEOPLE, VOTERS, distinct, study_of, write_world
 from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
@@ -177,6 +177,24 @@ def test_pk_of_simulated_tables_is_hypergeometric(first, second, size, k):
     assert (tables.shares_below(1, size, k) == (size < k)).all()
 
 
+@pytest.mark.parametrize("size", [1, 5, 30])
+def test_pk_of_simulated_tables_is_that_of_the_people_drawn(scenario, size):
+    study = study_of(scenario)
+    lattice, people, drawn = study.lattice, study.cases.population, 25
+    tables = SimulatedTables(people, lattice, 30, drawn, np.random.default_rng(7))
+    everybody = np.repeat(np.arange(len(people.cells)), people.counts)
+    labels = [
+        tuple(each.categories[code] for each, code in zip(lattice.domain.attributes, cell, strict=True))
+        for cell in people.cells
+    ]
+    rng = np.random.default_rng(7)
+    chosen = [everybody[rng.choice(len(everybody), 30, replace=False)][:size] for _ in range(drawn)]
+    for form, node in enumerate(plain.NODES):
+        exact = [plain.pk_of([labels[cell] for cell in cells], node, 3) for cells in chosen]
+        assert tables.shares_below(form, size, 3).tolist() == exact
+        assert tables.shares_below(form, size, 3, slice(4, 9)).tolist() == exact[4:9]
+
+
 @pytest.mark.parametrize("quantile", [0, 0.5, 0.9, 0.975, 1])
 def test_tables_keep_a_threshold_if_that_quantile_of_them_does(quantile):
     people, lattice = two_groups(9, 4)
@@ -222,6 +240,33 @@ def test_cumulative_tables_hold_every_case_from_its_day_on(scenario):
     assert (study.row_of_case >= last).all()
     shown = [person_of(study, row) for row in study.row_of_case]
     assert shown == [person for _, person in CASES]
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.sampled_from(list(PEOPLE))), min_size=1, max_size=15), st.data())
+@examples(30)
+def test_any_rows_are_linked_within_their_own_tables(tmp_path_factory, cases, data):
+    changes = {"release.table": "cumulative", "adversary.risk": "prosecutor"}
+    study = study_of(write_world(tmp_path_factory.mktemp("world"), cases), changes)
+    days, rows = sorted({day for day, _ in cases}), np.arange(study.lattice.n_records)
+    some = rows[data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)))]
+    for form, node in enumerate(plain.NODES):
+        sizes = []
+        for row in some:
+            table = plain.table_of(cases, days[study.lattice.period[row]], cumulative=True)
+            shown = plain.generalized(person_of(study, row), node)
+            sizes.append(sum(plain.generalized(person, node) == shown for person in table))
+        assert study.linker.link(form, some).group_sizes.tolist() == sizes
+    assert len(study.linker.link(0).group_sizes) == len(rows)
+
+
+def test_people_are_counted_for_distinct_cases_not_for_those_of_every_table(scenario):
+    study = study_of(scenario, {"release.table": "cumulative"})
+    n_distinct = len(distinct(CASES))
+    assert study.lattice.n_records > n_distinct
+    for groups in (study.group_sizes, study.table_linker.groups):
+        assert all(len(groups.table(form).group_of) == n_distinct for form in range(study.lattice.size))
+    periods = study_of(scenario, {"release.table": "period"})
+    assert set(study.linker.link(3).group_sizes) == set(periods.linker.link(3).group_sizes)
 
 
 @pytest.mark.parametrize("policy", ["no-protection", "basic"])

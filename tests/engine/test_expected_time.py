@@ -79,7 +79,7 @@ def test_trials_end_in_time_and_reach_what_fits_into_it(played, each, most):
     play, spent = played
     clock = expected_time.Stopwatch()
     play(0.05, each, 1)
-    sizes, found = trials(Portions(10**6, lambda units: units), partial(play, 0.05, each), clock, never)
+    sizes, found = trials(Portions(10**6, lambda units: units), partial(play, 0.05, each), clock, as_long)
     assert sizes == sorted(sizes)
     assert len(found) == len(sizes) > 1
     assert most / 20 <= sizes[-1] <= most
@@ -89,16 +89,26 @@ def test_trials_end_in_time_and_reach_what_fits_into_it(played, each, most):
 def test_a_run_of_which_no_part_is_short_is_tried_once(played):
     play, spent = played
     clock = expected_time.Stopwatch()
-    play(1.0, 0.0, 3)
-    assert trials(Portions(100, lambda units: units, 3), partial(play, 1.0, 0.0), clock, never) == ([3], [[1.0]])
-    assert spent[0] == 2.0
+    play(1.3, 0.0, 3)
+    assert trials(Portions(100, lambda units: units, 3), partial(play, 1.3, 0.0), clock, as_long) == ([3], [[1.3]])
+    assert spent[0] == 2.6
+
+
+def test_of_a_run_that_takes_a_second_whatever_its_size_the_rest_is_told(played):
+    play, spent = played
+    clock = expected_time.Stopwatch()
+    play(1.0, 1e-4, 60)
+    sizes, found = trials(Portions(10**6, lambda units: units, 60), partial(play, 1.0, 1e-4), clock, lambda *tried: 5.0)
+    low, high = extrapolated(sizes, found, 10**6)
+    assert 100 / 2 < low <= 101 <= high < 100 * 2
+    assert spent[0] < 7
 
 
 def test_what_was_compiled_in_the_first_trial_is_not_told(played):
     play, _ = played
     clock = expected_time.Stopwatch()
     play(20.0, 0.0, 3)
-    sizes, found = trials(Portions(10**6, lambda units: units, 3), partial(play, 0.05, 1e-3), clock, never)
+    sizes, found = trials(Portions(10**6, lambda units: units, 3), partial(play, 0.05, 1e-3), clock, as_long)
     assert len(sizes) > 1
     assert max(seconds.sum() for seconds in found) < 1.8
 
@@ -109,7 +119,7 @@ def test_trials_end_once_they_are_enough(played):
 
     def enough(sizes, found):
         asked.append(len(sizes))
-        return True
+        return 0.0
 
     sizes, _ = trials(
         Portions(10**6, lambda units: units), partial(play, 0.01, 1e-6), expected_time.Stopwatch(), enough
@@ -117,8 +127,8 @@ def test_trials_end_once_they_are_enough(played):
     assert (len(sizes), asked) == (2, [2])
 
 
-def never(sizes, found):
-    return False
+def as_long(sizes, found):
+    return 1.8
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, Outcome, RecordGame
 from reidsim.linkage.number_checks import check_share, most_within
+from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Floats, Rows
 
 
@@ -133,22 +134,21 @@ class SameForm(Withholding):
         """
         require_comparable(self.name, game.space.size)
         weights, withheld = self.weights_of(rows), payoff_of_withholding(game, rows)
-        tie = INDIFFERENCE * float(weights @ (game.benefit + game.loss)[rows])
+        needed, tie = withheld + game.tie(rows), INDIFFERENCE * dot(weights, game.benefit[rows] + game.loss[rows])
         most_withheld = most_within(self.limit, weights.sum()) if self.suppresses else 0
         minimum = np.array([self.minimum])
         allowed = [form for form in range(game.space.size) if not self.minimum or game.space.at_least(form, minimum)[0]]
-        bounds = np.array([float(weights @ game.benefit_of(form, rows)) for form in allowed])
+        bounds = np.array([dot(weights, game.benefit_of(form, rows)) for form in allowed])
         # Any number of records may be withheld if nothing is released.
-        best = FormOfAll(WITHHELD, np.zeros(len(rows), dtype=np.bool_), float(weights @ withheld), 0)
+        best = FormOfAll(WITHHELD, np.zeros(len(rows), dtype=np.bool_), dot(weights, withheld), 0)
         evaluated = 0
         for position in np.argsort(-bounds, kind="stable").tolist():
             if not bounds[position] >= best.payoff - tie:
                 break
             form, evaluated = allowed[position], evaluated + 1
             outcome = game.outcome(form, rows)
-            shared = self._shared(outcome, withheld + game.tie(rows))
-            payoff = float(weights[shared] @ outcome.publisher_payoff[shared])
-            payoff += float(weights[~shared] @ withheld[~shared])
+            shared = self._shared(outcome, needed)
+            payoff = dot(weights, np.where(shared, outcome.publisher_payoff, withheld))
             first = best.form == WITHHELD or form < best.form
             better = payoff > best.payoff + tie or (payoff >= best.payoff - tie and first)
             if better and (len(rows) == 0 or weights[~shared].sum() <= most_withheld):

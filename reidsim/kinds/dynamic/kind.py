@@ -34,9 +34,8 @@ from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import PolicyOutcome, Progress, equilibria_of
 from reidsim.wording import Code, Sentence, codes, counted, number_text
 
-# Bytes: of a case and policy, a value of a row, a level of a row, a value of a person in a cell; a value of a simulated
-# record, and what is sorted of it.
-_OF_OUTCOME, _OF_VALUE, _OF_LEVEL, _OF_CELL, _OF_SIMULATED = 300, 40, 8, 60, 120
+# Bytes: of a case and policy, a value of a row, a level of a row, a value of a person in a cell; a simulated record.
+_OF_OUTCOME, _OF_VALUE, _OF_LEVEL, _OF_CELL, _OF_SIMULATED = 300, 40, 8, 60, 48
 
 
 class DynamicKind(Kind):
@@ -70,10 +69,10 @@ class DynamicKind(Kind):
         needed = len(cases.codes) * (_OF_OUTCOME * len(publisher.policies) + _OF_VALUE * attributes)
         needed += lattice.n_records * (_OF_VALUE * attributes + _OF_LEVEL * sum(lattice.shape) + _OF_OUTCOME)
         people = sum(len(each.cells) for each in (cases.population, cases.voters) if each is not None)
-        base = (people + lattice.n_records) * 16
+        base = (people + len(study.cases.codes)) * 16
         needed += people * _OF_CELL * attributes + min(most_kept(base), lattice.size * base)
         if PK in publisher.policies:
-            needed += int(lattice.sizes.max()) * publisher.simulations * (_OF_SIMULATED + 4 * attributes)
+            needed += int(lattice.sizes.max()) * publisher.simulations * _OF_SIMULATED
         return needed
 
     def portions(self, study: DynamicStudy) -> Portions:

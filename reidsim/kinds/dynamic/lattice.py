@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.linkage.equivalence import distinct_rows
-from reidsim.populations.domain import mixed_radix_keys
+from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Population
 from reidsim.portable_math import log
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.releases.strategy_space import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +44,6 @@ class PeriodLattice(GeneralizationLattice):
     def starts(self) -> NDArray[np.int64]:
         """First row of each period, and one more: rows of period t are from ``starts[t]`` on, (n_periods + 1,)."""
         return np.searchsorted(self.period, np.arange(int(self.period[-1]) + 2))
-
-    def part(self, first: int, last: int) -> PeriodLattice:
-        """Return the lattice of the rows of the periods from `first` to `last`, both included."""
-        here = slice(self.starts[first], self.starts[last + 1])
-        return replace(self, codes=self.codes[here], period=self.period[here] - first, counts=self.counts[here])
 
     @cached_property
     def information(self) -> tuple[Floats, ...]:
@@ -91,19 +86,34 @@ class PeriodLattice(GeneralizationLattice):
         """Cases of each period's table, shape (n_periods,)."""
         return np.add.reduceat(self.counts, self.starts[:-1])
 
-    def class_sizes(self, strategies: Strategies) -> NDArray[np.int64]:
-        """Return how many cases of its period's table look like each row's, itself included, shape (n_rows,).
 
-        Parameters
-        ----------
-        strategies : ndarray of int64, shape (n_rows,)
-            The same in all rows of a period; negative where the table is not released, which hides nobody.
-        """
-        levels = self.all_levels(np.maximum(strategies, 0))
-        columns: list[NDArray[np.integer]] = [self.period]
-        columns += [h.groups[levels[:, j], self.codes[:, j]] for j, h in enumerate(self.hierarchies)]
-        looks = distinct_rows(columns, len(self.codes))[1]
-        return np.bincount(looks, weights=self.counts).astype(np.int64)[looks]
+@numba.njit(cache=True)
+def class_sizes(
+    starts: NDArray[np.int64], group: NDArray[np.int32], counts: NDArray[np.int64], n_groups: int
+) -> NDArray[np.int64]:
+    """Return how many cases of its table are in the group of each row, itself included, shape (n_rows,).
+
+    Parameters
+    ----------
+    starts : ndarray of int64, shape (n_tables + 1,)
+        First row of each table, whose rows are neighbours, and the number of rows.
+    group : ndarray of int32, shape (n_rows,)
+        Below `n_groups`.
+    counts : ndarray of int64, shape (n_rows,)
+        Cases of each row.
+    n_groups : int
+    """
+    sizes = np.empty(len(group), dtype=np.int64)
+    total = np.zeros(n_groups, dtype=np.int64)
+    for table in range(len(starts) - 1):
+        for row in range(starts[table], starts[table + 1]):
+            total[group[row]] += counts[row]
+        for row in range(starts[table], starts[table + 1]):
+            sizes[row] = total[group[row]]
+        # Of many groups a table may hold few.
+        for row in range(starts[table], starts[table + 1]):
+            total[group[row]] = 0
+    return sizes
 
 
 def entropy(counts: NDArray[np.number]) -> Floats:
@@ -158,15 +168,20 @@ class SimulatedTables:
     ) -> None:
         ends = np.cumsum(population.counts)
         people = np.stack([rng.choice(int(ends[-1]), size, replace=False) for _ in range(simulations)])
-        self._codes = population.cells[np.searchsorted(ends, people, side="right")]
-        self._lattice = lattice
+        cells = np.searchsorted(ends, people, side="right")
+        # Only those who are in a table are told apart, of a population that may be much larger.
+        occupied = np.zeros(len(ends), dtype=np.bool_)
+        occupied[cells] = True
+        self._cells = (np.cumsum(occupied) - 1)[cells].astype(np.int32)
+        here = Population(population.domain, population.cells[occupied], population.counts[occupied])
+        self._groups = GroupSizes(here, GeneralizationLattice(lattice.hierarchies, here.cells))
 
     def keep(self, strategy: int, size: int, k: int, threshold: float, quantile: float) -> bool:
         """Tell whether PK of tables of `size` records stays within the threshold, up to a quantile of the tables.
 
         The quantile is the least PK that so many of the tables do not exceed; where too many do, the others are left.
         """
-        simulations = len(self._codes)
+        simulations = len(self._cells)
         left = simulations - 1 - math.ceil(quantile * (simulations - 1) - _ROUNDING)
         for first in range(0, simulations, _AT_ONCE):
             some = slice(first, first + _AT_ONCE)
@@ -177,14 +192,7 @@ class SimulatedTables:
 
     def shares_below(self, strategy: int, size: int, k: int, some: slice = _ALL) -> Floats:
         """Return PK of each table, or some, of `size` records that is generalized as `strategy`, (n_simulations,)."""
-        codes = self._codes[some, :size]
-        simulations = len(codes)
-        of_table = np.repeat(np.arange(simulations), size)
-        columns, radices = [of_table], [simulations]
-        hierarchies = self._lattice.hierarchies
-        for position, (hierarchy, level) in enumerate(zip(hierarchies, self._lattice.levels(strategy), strict=True)):
-            columns.append(hierarchy.groups[level][codes[:, :, position].ravel()])
-            radices.append(hierarchy.n_groups[level])
-        keys = mixed_radix_keys(np.column_stack(columns), radices, where="publisher.simulations")
-        _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
-        return np.bincount(of_table, weights=counts[inverse] < k, minlength=simulations) / size
+        cells, classes = self._cells[some, :size], self._groups.table(strategy)
+        starts, n = np.arange(len(cells) + 1) * size, cells.size
+        sizes = class_sizes(starts, classes.group_of[cells.ravel()], np.ones(n, dtype=np.int64), len(classes.keys))
+        return np.asarray((sizes < k).reshape(cells.shape).sum(axis=1) / size)

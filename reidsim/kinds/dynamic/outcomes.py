@@ -83,11 +83,12 @@ def period_table(study: DynamicStudy, equilibria: Mapping[str, Equilibrium]) -> 
 
 def pk_by_period(study: DynamicStudy, found: Equilibrium) -> NDArray[np.float64]:
     """Return PK of each period's released table, shape (n_periods,); 0 where nothing is released."""
-    lattice, k = study.lattice, study.scenario.publisher.k
-    sizes = lattice.class_sizes(found.strategies)
-    released = np.where(found.withheld, 0, lattice.counts)
-    ends = zip(lattice.starts[:-1], lattice.starts[1:], strict=True)
-    return np.array([share_below(sizes[start:end], released[start:end], k) for start, end in ends])
+    lattice, k, shares = study.lattice, study.scenario.publisher.k, np.zeros(len(study.cases.periods))
+    for period, start in enumerate(lattice.starts[:-1]):
+        if (form := int(found.strategies[start])) != WITHHELD:
+            rows = np.arange(start, lattice.starts[period + 1])
+            shares[period] = share_below(study.table_linker.sizes(form, rows), lattice.counts[rows], k)
+    return shares
 
 
 def measures_of_periods(study: DynamicStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:

@@ -13,11 +13,13 @@ from reidsim.adversaries.response import Linkage, ListedCandidates, one_over
 from reidsim.errors import InputError, locating
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
 from reidsim.kinds.dynamic.cases import Cases, read_cases
-from reidsim.kinds.dynamic.lattice import PeriodLattice, SimulatedTables, entropy
+from reidsim.kinds.dynamic.lattice import PeriodLattice, SimulatedTables, class_sizes, entropy
 from reidsim.kinds.dynamic.schema import DynamicScenario
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import mixed_radix_keys
+from reidsim.populations.population import Population
 from reidsim.random_streams import random_stream
+from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Rows
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.load import LoadedScenario
@@ -39,13 +41,16 @@ class DynamicStudy(Study[DynamicScenario]):
     row_of_case : ndarray of int, shape (n_cases,)
         In the table of the last period that holds the case.
     group_sizes : GroupSizes or None
-        People of the list, or of the population without one, who share released values.
+        People of the list, or of the population without one, who share released values; over all distinct cases.
+    table_linker : TableLinker
+        Links rows to their own tables.
     """
 
     cases: Cases
     lattice: PeriodLattice
     row_of_case: NDArray[np.intp]
     group_sizes: GroupSizes | None
+    table_linker: TableLinker
 
     @cached_property
     def fingerprint(self) -> str:
@@ -107,11 +112,11 @@ class DynamicStudy(Study[DynamicScenario]):
     def linker(self) -> Linker:
         """Links records of all periods, as the adversary's risk says."""
         if self.scenario.adversary.risk == "prosecutor":
-            return TableLinker(self.lattice)
-        assert self.group_sizes is not None  # noqa: S101 - held by the schema, said for the type checker
-        if self.cases.voters is None:
-            return PopulationLinker(self.group_sizes)
-        return ListLinker(self.group_sizes, self.coverage)
+            return self.table_linker
+        groups, place = self.group_sizes, self.table_linker.place
+        assert groups is not None  # noqa: S101 - held by the schema, said for the type checker
+        listed = PopulationLinker(groups) if self.cases.voters is None else ListLinker(groups, self.coverage)
+        return LinkerByPlace(listed, place)
 
     def game(self, economics: EconomicsSection) -> RecordGame:
         """Return the game under some economics."""
@@ -155,22 +160,57 @@ class ListLinker:
 
 
 @dataclass(frozen=True, eq=False)
+class LinkerByPlace:
+    """Links rows as the distinct case that each is, whatever the period.
+
+    Parameters
+    ----------
+    linker : Linker
+        Of distinct cases.
+    place : ndarray of int, shape (n_rows,)
+        The distinct case of each row.
+    """
+
+    linker: Linker
+    place: NDArray[np.intp]
+
+    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
+        """Return what linkage yields for the distinct cases; see `Linker`."""
+        return self.linker.link(strategy, self.place if rows is None else self.place[rows])
+
+
+@dataclass(frozen=True, eq=False)
 class TableLinker:
-    """Links to the records of a period's table that share the released values: the adversary knows who is in it."""
+    """Links to the records of a period's table that share the released values: the adversary knows who is in it.
+
+    Parameters
+    ----------
+    lattice : PeriodLattice
+    groups : GroupSizes
+        Of all distinct cases.
+    place : ndarray of int, shape (n_rows,)
+        The distinct case of each row.
+    """
 
     lattice: PeriodLattice
+    groups: GroupSizes
+    place: NDArray[np.intp]
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return class sizes in the tables; see `Linker`."""
-        lattice = self.lattice
-        if rows is not None and not len(rows):
-            return Linkage(rows, rows)
-        # Periods are neighbours: the tables from that of the first row to that of the last.
-        ends = np.arange(lattice.n_records) if rows is None else rows
-        first, last = lattice.period[ends.min()], lattice.period[ends.max()]
-        part = lattice.part(first, last)
-        sizes = part.class_sizes(np.full(part.n_records, strategy))[ends - lattice.starts[first]]
+        sizes = self.sizes(strategy, np.arange(self.lattice.n_records) if rows is None else rows)
         return Linkage(sizes, sizes)
+
+    def sizes(self, strategy: int, rows: Rows) -> NDArray[np.int64]:
+        """Return how many cases of its period's table look like each row, itself included, shape (n,)."""
+        lattice, node = self.lattice, self.groups.table(strategy)
+        if not len(rows):
+            return rows
+        # Periods are neighbours: the tables from that of the first row to that of the last.
+        starts = lattice.starts[lattice.period[rows.min()] : lattice.period[rows.max()] + 2]
+        here = slice(starts[0], starts[-1])
+        within = class_sizes(starts - starts[0], node.group_of[self.place[here]], lattice.counts[here], len(node.keys))
+        return np.asarray(within[rows - starts[0]])
 
 
 def build_study(loaded: LoadedScenario[Any]) -> DynamicStudy:
@@ -208,9 +248,11 @@ def study_on(loaded: LoadedScenario[DynamicScenario], cases: Cases) -> DynamicSt
         attribute_weights=weights,
     )  # fmt: skip
     row_of_case = np.searchsorted(period * len(first) + held, last * len(first) + cell)
-    listed = cases.voters or cases.population
-    groups = None if listed is None else GroupSizes(listed, lattice, holds_records=cases.voters is None)
-    return DynamicStudy(loaded, cases, lattice, row_of_case, groups)
+    distinct, listed = GeneralizationLattice(cases.hierarchies, cases.codes[first]), cases.voters or cases.population
+    groups = None if listed is None else GroupSizes(listed, distinct, holds_records=cases.voters is None)
+    everybody = Population(distinct.domain, distinct.codes, np.bincount(cell), name="cases")
+    tables = TableLinker(lattice, GroupSizes(everybody, distinct), held)
+    return DynamicStudy(loaded, cases, lattice, row_of_case, groups, tables)
 
 
 def _entropy_of(values: NDArray[np.int32]) -> float:

@@ -66,7 +66,7 @@ def _not_exceeded(run: StoredRun, policy: str) -> int | None:
 def _highest(run: StoredRun, policy: str) -> float | None:
     if "records" not in run.tables or not {"policy", "success_probability"} <= set(run.records.columns):
         return None
-    records = once_each(run.records[(run.records["policy"].astype("str") == policy).to_numpy()], run.content)
+    records = once_each(run.records[(run.records["policy"] == policy).to_numpy()], run.content)
     return float(records["success_probability"].fillna(0.0).max()) if len(records) else 0.0
 
 

@@ -71,8 +71,7 @@ def _people(run: StoredRun, policy: str) -> NDArray[np.integer] | None:
     """Return the person of each record, where people are counted, shape (n_records,)."""
     if PERSON not in run.records.columns:
         return None
-    of_policy = run.records["policy"].astype("str") == policy
-    return run.records.loc[of_policy, PERSON].to_numpy()
+    return run.records.loc[run.records["policy"] == policy, PERSON].to_numpy()
 
 
 def _cells(policy: str, forms: ChosenForms, people: NDArray[np.integer] | None) -> Iterator[list[Cell]]:

@@ -57,7 +57,7 @@ def policies_of(run: StoredRun) -> list[str]:
         for column in ("point", "replication"):
             if column in found and len(found[column].unique()) > 1:
                 raise InputError("results of several runs", source=run.folder, where=column, expected="a single run")
-    return list(dict.fromkeys(table["policy"].astype("str")))
+    return list(table["policy"].drop_duplicates().astype("str"))
 
 
 def chosen_policy(run: StoredRun, policy: str | None) -> str:

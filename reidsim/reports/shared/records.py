@@ -339,7 +339,7 @@ def _free_text(kept: Sequence[str], frame: pd.DataFrame) -> tuple[str, ...]:
 
 def _formulas(table: pd.DataFrame) -> tuple[str, ...]:
     taken = "begin as formulas do, and spreadsheets may take them for some"
-    cells = [str(name) for name in table.columns if table[name].str.match(_FORMULA).any()]
+    cells = [str(name) for name in table.columns if pd.Series(table[name].unique()).str.match(_FORMULA).any()]
     columns = pd.Series(list(map(str, table.columns)), dtype="str")
     names = columns[columns.str.match(_FORMULA).to_numpy(dtype=bool)].tolist()
     return tuple(
