@@ -13,7 +13,7 @@ from reidsim.adversaries.multistage.stages import InferSurname
 from reidsim.adversaries.multistage.two_stage import ANY, Integers, TwoStageArrays
 from reidsim.adversaries.multistage.world import ListedTargets, MultistageWorld
 from reidsim.errors import InputError
-from reidsim.linkage.row_groups import OpenRowGroups
+from reidsim.linkage.row_groups import OpenRowGroups, numbered
 from reidsim.linkage.surname_inference.comparison import GenealogyArrays, genealogy_arrays
 from reidsim.linkage.surname_inference.tmrca import (
     Ancestry,
@@ -191,8 +191,8 @@ def _surname_tables(
     registry = world.resource(identify.resource)
     if stage.infers in identify.on:
         names.append(registry.column(stage.infers))
-    codes, numbers = np.unique(np.concatenate(names), return_inverse=True)
-    parts = np.split(numbers.astype(np.int64), np.cumsum([len(part) for part in names])[:-1])
+    codes, numbers = numbered(np.concatenate(names))
+    parts = np.split(numbers, np.cumsum([len(part) for part in names])[:-1])
     own, in_registry = parts[1], parts[2] if len(parts) == 3 else np.zeros(n_registry, np.int64)
     if stage.infers in identify.on:
         if stage.infers in registry.missing:
