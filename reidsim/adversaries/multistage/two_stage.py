@@ -202,7 +202,7 @@ def _inferred_from(arrays: TwoStageArrays) -> bytes:
     digest = hashlib.blake2b(
         repr((arrays.infers, arrays.by_neighbour, arrays.candidate_share)).encode(), digest_size=16
     )
-    for array in (arrays.target_alleles, *arrays.genealogy, *ancestry):
+    for array in (arrays.target_alleles, arrays.genealogy.alleles, arrays.genealogy.surnames, *ancestry):
         digest.update(repr((array.dtype.str, array.shape)).encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.digest()

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.adversaries.multistage.linkage import check_registered
 from reidsim.adversaries.multistage.stages import InferSurname
 from reidsim.adversaries.multistage.two_stage import ANY, Integers, TwoStageArrays
 from reidsim.adversaries.multistage.world import ListedTargets, MultistageWorld
@@ -62,7 +61,7 @@ def count_bits(attack: MultistageAttack, space: MaskingSpace) -> int:
 
 
 def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: MaskingSpace) -> TwoStageArrays:
-    """Lay out a two-stage or one-stage attack for the compiled functions.
+    """Lay out a two-stage or one-stage attack for the compiled functions; one that a `MultistageLinker` has taken.
 
     Raises
     ------
@@ -82,7 +81,6 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
             hint="best-first search takes any table",
         )  # fmt: skip
     attack.check_attributes(space.attributes)
-    check_registered(attack, world)
     n, identify = world.n_targets, attack.identify
     n_loci = count_bits(attack, space)
     registry = world.resource(identify.resource)
@@ -123,7 +121,8 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
     for column, where in enumerate(missing):
         if where is not None:
             stacked[column, where] = -1
-    order = np.argsort(in_registry, kind="stable")
+    # Of short numbers it is several times as fast.
+    order = np.argsort(in_registry.astype(np.min_scalar_type(len(codes))), kind="stable")
     stage = attack.inferences[0] if attack.inferences else None
     guessed = world.is_guessed(identify.resource)
     if isinstance(stage, InferSurname):
