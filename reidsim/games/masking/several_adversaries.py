@@ -28,7 +28,7 @@ from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.simple_behaviours import NeverAttacks
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.masking.portions import Alike, Stakes, Tables, search
+from reidsim.games.masking.search_against_several import Alike, Stakes, Tables, search
 from reidsim.games.masking.tabled_replies import TabledReplies, tabled
 from reidsim.games.memory import RememberingAdversary, RememberingLinker, known_of, linker_with_past
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
