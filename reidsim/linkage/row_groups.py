@@ -14,6 +14,9 @@ from reidsim.releases.lattice import GeneralizationLattice
 
 Integers = NDArray[np.int64]
 
+# Numbers up to so many times as many as there are, or up to so many, are counted instead of sorted.
+_DENSE, _FEW = 8, 4096
+
 
 class Common(NamedTuple):
     """The most frequent value in each group, shape (n_groups,), and the share of its rows that have it."""
@@ -38,9 +41,9 @@ class RowGroups:
         self._steps: list[tuple[Integers, Integers]] = []
         group = np.zeros(n_rows, dtype=np.int64)
         for column in columns:
-            values, code = np.unique(column, return_inverse=True)
+            values, code = numbered(column)
             # Numbered anew at each column, so that keys stay small however many columns there are.
-            keys, group = np.unique(group * len(values) + code, return_inverse=True)
+            keys, group = numbered(group * len(values) + code)
             self._steps.append((values, keys))
         self.group_of_row = group
         self._counts = counts
@@ -115,6 +118,18 @@ def classes_at(lattice: GeneralizationLattice, node: int) -> Integers:
         for position, (hierarchy, level) in enumerate(zip(lattice.hierarchies, levels, strict=True))
     ]
     return distinct_rows(columns, lattice.n_records)[1].astype(np.int64)
+
+
+def numbered(values: Integers) -> tuple[Integers, Integers]:
+    """Return the distinct values in ascending order, and which of them each value is, shape (n,)."""
+    size = int(values.max(initial=-1)) + 1
+    if size > max(_DENSE * len(values), _FEW) or values.min(initial=0) < 0:
+        distinct, number = np.unique(values, return_inverse=True)
+        return distinct, number
+    # Of whole numbers that are not high the same without sorting, at a tenth of the time.
+    met = np.zeros(size, dtype=np.bool_)
+    met[values] = True
+    return np.flatnonzero(met), (np.cumsum(met) - 1)[values]
 
 
 def _sums(group: Integers, counts: Integers | None, minlength: int = 0) -> Integers:

@@ -12,6 +12,7 @@ from test_masking_game import CARRIED, game_of
 from tiers import examples
 
 from reidsim.adversaries.multistage.linkage import MultistageLinker
+from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
@@ -165,19 +166,24 @@ def test_a_town_is_played_as_branch_and_bound_plays_it(no_attack, together, carr
     assert found.evaluated.mean() < game.space.size / 2
 
 
-def test_who_infers_nothing_is_asked_first_and_spares_inferences(carried, monkeypatch):
-    asked = {True: 0, False: 0}
-    replies = several_adversaries._replies
-
-    def counted(arrays, memory, target, strategies):
-        asked[bool(arrays.infers)] += len(strategies)
-        return replies(arrays, memory, target, strategies)
-
-    monkeypatch.setattr(several_adversaries, "_replies", counted)
-    attacks = [carried.attack, replace(carried.attack.one_stage(), gain=300.0, cost=1.0)]
-    found = best_against_several(against(carried, attacks, [0.5, 0.9], "all"))
-    assert asked[False] == found.evaluated.sum()
-    assert asked[True] < 0.8 * asked[False]
+@pytest.mark.parametrize("no_attack", [False, True])
+def test_surnames_are_inferred_only_where_they_matter(no_attack, carried):
+    """Not where a record is lost to who infers nothing, nor where it is attacked anyway and must not be."""
+    forget_inferences()
+    game = replace(carried, world=replace(carried.world))
+    n_loci = len(carried.attack.inferences[0].loci)
+    one_stage = replace(carried.attack.one_stage(), gain=300.0, cost=1.0)
+    attacks = [replace(carried.attack, gain=60.0), carried.attack, *([] if no_attack else [one_stage])]
+    found = best_against_several(against(game, attacks, [0.5, 0.5, 0.9][: len(attacks)], "all"), no_attack=no_attack)
+    known = next(each for each in several_adversaries._inferred[game.world].values() if each.arrays.infers)
+    order, _ = several_adversaries._ordered(game.space, game.space.weights)
+    met = [
+        (target, ~strategy & ((1 << n_loci) - 1))
+        for target, evaluated in enumerate(found.evaluated.tolist())
+        for strategy in order[:evaluated].tolist()
+        if known.arrays.form_sizes[strategy >> n_loci, target] > 1
+    ]
+    assert 0 < (known.memory.sets > 0).sum() < 0.8 * len({pair for pair in met if pair[1]})
 
 
 def test_surnames_are_kept_as_long_as_the_people():
@@ -235,16 +241,18 @@ def test_who_looks_at_few_attributes_is_played_as_by_branch_and_bound(no_attack,
 def test_who_remembers_is_played_as_by_branch_and_bound(data):
     world, game, _ = data.draw(worlds_of_types(chain="two-stage"))
     n, meet = game.n_records, world.game.space.meet
-    past = np.array(data.draw(st.lists(st.integers(-1, game.space.size - 1), min_size=n, max_size=n)))
+    pasts = st.lists(st.integers(-1, game.space.size - 1), min_size=n, max_size=n).map(np.array)
+    past, other = data.draw(pasts), data.draw(pasts)
     types = [
         replace(
             each,
-            linker=RememberingLinker((each.linker,), np.zeros(n, np.intp), np.arange(n), past, meet),
+            linker=RememberingLinker((each.linker,), np.zeros(n, np.intp), np.arange(n), known, meet),
             adversary=RememberingAdversary(each.adversary),
         )
-        for each in game.types
+        for each, known in zip(game.types, data.draw(st.sampled_from([[past] * 3, [past, other, past]])), strict=False)
     ]
     played = game.with_types(types)
     found, best = best_against_several(played), branch_and_bound(played)
-    assert found.solver == "best-first"
+    know_the_same = all((each.linker.past == past).all() for each in types)
+    assert found.solver == ("best-first" if know_the_same else "branch-and-bound")
     np.testing.assert_array_equal(found.strategies, best.strategies)

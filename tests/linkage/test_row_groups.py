@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.linkage.row_groups import RowGroups
+from reidsim.linkage.row_groups import RowGroups, numbered
 
 
 @st.composite
@@ -54,3 +54,11 @@ def test_many_columns_do_not_overflow():
     columns = [rng.integers(0, 2**31 - 1, 50) for _ in range(12)]
     groups = RowGroups(columns, 50)
     assert (groups.sizes_of(groups.find(columns, 50)) == 1).all()
+
+
+@given(st.lists(st.one_of(st.integers(0, 9), st.integers(-3, 10**12)), max_size=12))
+def test_values_numbered_anew_are_those_of_numpy(values):
+    """Whether they are counted or sorted."""
+    array = np.array(values, dtype=np.int64)
+    for found, expected in zip(numbered(array), np.unique(array, return_inverse=True), strict=True):
+        np.testing.assert_array_equal(found, expected)

@@ -90,7 +90,7 @@ class MultistageLinker:
             table = self.world.resource(stage.resource)
             table.matrix((*(stage.loci if isinstance(stage, InferSurname) else stage.on), stage.infers))
             self.world.targets.column(stage.infers)
-        check_registered(self.attack, self.world)
+        _check_registered(self.attack, self.world)
 
     @property
     def looked_at(self) -> tuple[str, ...]:
@@ -265,7 +265,7 @@ class MultistageLinker:
         return values if not level else self.space.generalized(self.space.attributes.index(name), level, values)
 
 
-def check_registered(attack: MultistageAttack, world: MultistageWorld) -> None:
+def _check_registered(attack: MultistageAttack, world: MultistageWorld) -> None:
     """Check that every target who is said to be in the registry is there with all that the attack may link on.
 
     Raises

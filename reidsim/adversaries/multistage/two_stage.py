@@ -202,7 +202,7 @@ def _inferred_from(arrays: TwoStageArrays) -> bytes:
     digest = hashlib.blake2b(
         repr((arrays.infers, arrays.by_neighbour, arrays.candidate_share)).encode(), digest_size=16
     )
-    for array in (arrays.target_alleles, *arrays.genealogy, *ancestry):
+    for array in (arrays.target_alleles, arrays.genealogy.alleles, arrays.genealogy.surnames, *ancestry):
         digest.update(repr((array.dtype.str, array.shape)).encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.digest()
@@ -229,8 +229,11 @@ def _place_of(shared: np.uint64, size: int) -> int:
 
 
 @borrowing()
-def _inferred(arrays: TwoStageArrays, memory: Memory, target: int, shared: np.uint64) -> tuple[int, float]:
-    """Return the surname that the adversary infers from the loci shared, and its confidence."""
+def surname_of(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int) -> tuple[int, float]:
+    """Return the surname that the adversary infers from the loci that a strategy shares, and its confidence."""
+    shared = np.uint64(~strategy & ((1 << arrays.target_alleles.shape[1]) - 1))
+    if shared == 0 or not arrays.infers:
+        return NO_SURNAME, 0.0
     row, place = target % len(memory.owners), _place_of(shared, memory.sets.shape[1])
     if memory.owners[row] != target:
         if memory.owners[row] >= 0:
@@ -280,40 +283,65 @@ def _matches(arrays: TwoStageArrays, memory: Memory, target: int, form: int, sur
 
 
 @borrowing()
+def believed_alone(arrays: TwoStageArrays, target: int, form: int) -> float:
+    """Return with what probability the adversary believes to succeed by the demographics alone."""
+    people = arrays.form_sizes[form, target]
+    return float(arrays.coverage / people) if people > 0 else 0.0
+
+
+@borrowing()
 def attacks_without_inference(arrays: TwoStageArrays, target: int, form: int) -> bool:
     """Tell whether a target is attacked by its demographics alone, and so whatever loci it shares.
 
     The first stage is used only where ``gain q - price > gain p'``, which leaves more to gain from the attack.
     """
-    people = arrays.form_sizes[form, target]
-    believed = arrays.coverage / people if people > 0 else 0.0
-    return bool(arrays.gain[target] * believed > arrays.cost[target] * (1.0 + INDIFFERENCE))
+    return pays(arrays.gain[target], believed_alone(arrays, target, form), arrays.cost[target])
+
+
+@borrowing()
+def pays(gain: float, believed: float, price: float) -> bool:
+    """Tell whether an attack is worth its price."""
+    return bool(gain * believed > price * (1.0 + INDIFFERENCE))
 
 
 @borrowing()
 def reply_to(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int) -> Reply:
-    """Return the adversary's reply to one strategy of one target.
+    """Return the adversary's reply to one strategy of one target."""
+    surname, confidence = surname_of(arrays, memory, target, strategy)
+    return reply_given(
+        arrays, memory, target, strategy >> arrays.target_alleles.shape[1], surname, confidence,
+        arrays.gain[target], arrays.cost[target], arrays.threshold, arrays.overconfident,
+    )  # fmt: skip
+
+
+@borrowing()
+def reply_given(
+    arrays: TwoStageArrays,
+    memory: Memory,
+    target: int,
+    form: int,
+    surname: int,
+    confidence: float,
+    gain: float,
+    price: float,
+    threshold: float,
+    overconfident: bool,
+) -> Reply:
+    """Return the reply to one form of the demographics of a target, of an adversary with these amounts and this theta.
 
     With p' = coverage / people who match the demographics and q = coverage x confidence / people who match the surname
     too, the first stage is used if someone matches, the confidence reaches theta and it strictly pays:
     ``gain q - price > gain p'``. Whoever is overconfident uses 1 in place of the confidence. What is true does
     not depend on that, unless no more is known of who is in a list than the adversary believes.
     """
-    n_loci = arrays.target_alleles.shape[1]
-    form = strategy >> n_loci
-    shared = np.uint64(~strategy & ((1 << n_loci) - 1))
-    surname, confidence = NO_SURNAME, 0.0
-    if shared != 0 and arrays.infers:
-        surname, confidence = _inferred(arrays, memory, target, shared)
-    gain, price = arrays.gain[target], arrays.cost[target]
     people = arrays.form_sizes[form, target]
-    believed = arrays.coverage / people if people > 0 else 0.0
+    believed = believed_alone(arrays, target, form)
     success = believed if arrays.as_believed else 0.0
     if not arrays.as_believed and people > 0 and arrays.form_own[form, target]:
         success = 1.0 / people
-    sure = arrays.coverage * (1.0 if arrays.overconfident and confidence > 0.0 else confidence)
+    sure = arrays.coverage * (1.0 if overconfident and confidence > 0.0 else confidence)
     # Nobody can be surer than that, so the registry is asked only where it may be worth it.
-    if surname >= 0 and confidence >= arrays.threshold and sure > believed:
+    if surname >= 0 and confidence >= threshold and sure > believed:
         matches = _matches(arrays, memory, target, form, surname)
         if matches > 0:
             inferring = sure / matches
@@ -323,5 +351,4 @@ def reply_to(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int)
                 believed = inferring
                 success = inferring if arrays.inferred_as_believed else (1.0 / matches if right else 0.0)
                 price += arrays.price
-    attacks = gain * believed > price * (1.0 + INDIFFERENCE)
-    return Reply(attacks, success, believed, price, confidence, surname)
+    return Reply(pays(gain, believed, price), success, believed, price, confidence, surname)

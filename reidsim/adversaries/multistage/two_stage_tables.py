@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.adversaries.multistage.linkage import check_registered
 from reidsim.adversaries.multistage.stages import InferSurname
 from reidsim.adversaries.multistage.two_stage import ANY, Integers, TwoStageArrays
 from reidsim.adversaries.multistage.world import ListedTargets, MultistageWorld
 from reidsim.errors import InputError
-from reidsim.linkage.row_groups import OpenRowGroups
+from reidsim.linkage.row_groups import OpenRowGroups, numbered
 from reidsim.linkage.surname_inference.comparison import GenealogyArrays, genealogy_arrays
 from reidsim.linkage.surname_inference.tmrca import (
     Ancestry,
@@ -62,7 +61,7 @@ def count_bits(attack: MultistageAttack, space: MaskingSpace) -> int:
 
 
 def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: MaskingSpace) -> TwoStageArrays:
-    """Lay out a two-stage or one-stage attack for the compiled functions.
+    """Lay out a two-stage or one-stage attack for the compiled functions; one that a `MultistageLinker` has taken.
 
     Raises
     ------
@@ -82,7 +81,6 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
             hint="best-first search takes any table",
         )  # fmt: skip
     attack.check_attributes(space.attributes)
-    check_registered(attack, world)
     n, identify = world.n_targets, attack.identify
     n_loci = count_bits(attack, space)
     registry = world.resource(identify.resource)
@@ -123,7 +121,8 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
     for column, where in enumerate(missing):
         if where is not None:
             stacked[column, where] = -1
-    order = np.argsort(in_registry, kind="stable")
+    # Of short numbers it is several times as fast.
+    order = np.argsort(in_registry.astype(np.min_scalar_type(len(codes))), kind="stable")
     stage = attack.inferences[0] if attack.inferences else None
     guessed = world.is_guessed(identify.resource)
     if isinstance(stage, InferSurname):
@@ -191,8 +190,8 @@ def _surname_tables(
     registry = world.resource(identify.resource)
     if stage.infers in identify.on:
         names.append(registry.column(stage.infers))
-    codes, numbers = np.unique(np.concatenate(names), return_inverse=True)
-    parts = np.split(numbers.astype(np.int64), np.cumsum([len(part) for part in names])[:-1])
+    codes, numbers = numbered(np.concatenate(names))
+    parts = np.split(numbers, np.cumsum([len(part) for part in names])[:-1])
     own, in_registry = parts[1], parts[2] if len(parts) == 3 else np.zeros(n_registry, np.int64)
     if stage.infers in identify.on:
         if stage.infers in registry.missing:

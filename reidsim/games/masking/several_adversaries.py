@@ -4,30 +4,31 @@ Strategies of a subject are computed in portions, in order of what they are wort
 the next one is below the best payoff found. No strategy beyond can win or tie, so the result is that of working out
 all. Within a portion adversaries are added one by one, those who infer nothing first: what some of them take bounds the
 payoff from above, so whoever has to infer surnames is only asked about strategies that may still win. Adversaries who
-differ in gain, cost and what they make of their confidence infer once for all of them. Whoever looks at few attributes,
-however it links and plans, has its replies to each form of these in a table.
+differ in gain, cost and what they make of their confidence infer once for all of them, and only where a surname may
+change what one of them does. Whoever looks at few attributes, however it links and plans, has its replies to each form
+of these in a table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import groupby, islice, starmap
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.stages import Identify
-from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, memory_for, reply_to
+from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, memory_for
 from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage, is_two_stage
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.simple_behaviours import NeverAttacks
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.masking.search_against_several import Alike, Stakes, Tables, search
 from reidsim.games.masking.tabled_replies import TabledReplies, tabled
 from reidsim.games.memory import RememberingAdversary, RememberingLinker, known_of, linker_with_past
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
@@ -38,10 +39,8 @@ from reidsim.releases.strategy_space import Floats, Strategies
 _MOST_ORDERED = 1 << 20
 _MOST_ORDERED_EACH = 1 << 16
 
-# Strategies in the first portion; later ones are a share of those computed before.
-_FIRST_PORTION = 32
-_SHARE = 8
-
+# Records searched per compiled call, between two of which a run can be interrupted.
+_CHUNK = 250
 
 # Pasts for which the strategies that may be best are kept.
 _MOST_PASTS = 256
@@ -59,51 +58,6 @@ class _Inferred(NamedTuple):
 # By the people attacked and the way of inferring and linking: the same adversaries come back under every policy, round
 # after round.
 _inferred: WeakKeyDictionary[MultistageWorld, dict[tuple[object, ...], _Inferred]] = WeakKeyDictionary()
-
-
-@dataclass(frozen=True, eq=False)
-class _Compiled:
-    """An attack in two stages, compiled.
-
-    Parameters
-    ----------
-    arrays : TwoStageArrays
-    inferred : _Inferred
-        Shared with all who infer alike.
-    """
-
-    arrays: TwoStageArrays
-    inferred: _Inferred
-
-    def of(self, target: int, strategies: Strategies) -> tuple[NDArray[np.bool_], Floats]:
-        """Return whether it attacks strategies of a record, and with what probability it re-identifies it."""
-        return _replies(self.arrays, self.inferred.memory, target, strategies)
-
-
-@dataclass(frozen=True, eq=False)
-class _Remembering:
-    """An adversary who knows what was released before: it replies to that and what is released now, together."""
-
-    replies: _Compiled | TabledReplies
-    linker: RememberingLinker
-
-    def of(self, target: int, strategies: Strategies) -> tuple[NDArray[np.bool_], Floats]:
-        """Return whether it attacks strategies of a record, and with what probability it re-identifies it."""
-        past = np.full(len(strategies), self.linker.past[target], dtype=np.int64)
-        return self.replies.of(int(self.linker.cells[target]), known_of(strategies, past, self.linker.meet))
-
-
-class _Opponent(NamedTuple):
-    """One adversary, and the probability that it is there."""
-
-    weight: float
-    replies: _Compiled | TabledReplies | _Remembering
-
-    @property
-    def infers(self) -> bool:
-        """Whether surnames have to be inferred to know its reply."""
-        replies = self.replies.replies if isinstance(self.replies, _Remembering) else self.replies
-        return isinstance(replies, _Compiled) and replies.arrays.infers
 
 
 def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice:
@@ -124,145 +78,111 @@ def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice
     opponents = _opponents(game)
     if opponents is None:
         return branch_and_bound(game, Constraint(no_attack=no_attack))
-    n, one_of, tie = game.n_records, _meeting(game) == "one-of", game.tie().tolist()
+    n, linker = game.n_records, linker_with_past(game)
+    rows = np.arange(n) if linker is None else linker.cells.copy()
+    benefit, loss = game.benefit.copy(), game.loss.copy()
+    stakes = Stakes(benefit, loss, game.tie().copy(), rows, _meeting(game) == "one-of", no_attack)
     strategies, evaluated = np.full(n, WITHHELD, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    for target, (order, utility) in enumerate(_worthwhile(game)):
-        strategies[target], evaluated[target] = _best_of(
-            opponents, target, order, float(game.benefit[target]) * utility, float(game.loss[target]),
-            tie[target], one_of=one_of, no_attack=no_attack,
-        )  # fmt: skip
+    done = 0
+    for _, alike in groupby(_worthwhile(game), key=lambda ordered: id(ordered[0])):
+        while chunk := list(islice(alike, _CHUNK)):
+            search(*opponents, stakes, np.arange(done, done + len(chunk)), *chunk[0], strategies, evaluated)
+            done += len(chunk)
     return Choice(strategies, "best-first", evaluated, exact=True)
 
 
-def _best_of(
-    opponents: Sequence[_Opponent],
-    target: int,
-    order: Strategies,
-    benefit: Floats,
-    loss: float,
-    tie: float,
-    *,
-    one_of: bool,
-    no_attack: bool,
-) -> tuple[int, int]:
-    """Return the best strategy of a target and how many were computed.
-
-    `order` holds all strategies with their falling `benefit`, both of shape (n_strategies,).
-    """
-    best, chosen, start = -np.inf, WITHHELD, 0
-    while start < len(order) and benefit[start] >= best - tie:
-        worth = benefit[start : start + _FIRST_PORTION + start // _SHARE]
-        worth = worth[worth >= best - tie]
-        candidates = order[start : start + len(worth)]
-        payoff = _payoffs(opponents, target, candidates, worth, loss, best - tie, one_of=one_of, no_attack=no_attack)
-        highest = float(payoff.max())
-        if highest > -np.inf and highest >= best - tie:
-            among = int(candidates[payoff >= highest - tie].min())
-            # Of equal payoffs the lowest number.
-            if highest > best + tie or among < chosen:
-                chosen = among
-            best = max(best, highest)
-        start += len(worth)
-    return chosen, start
-
-
-def _payoffs(
-    opponents: Sequence[_Opponent],
-    target: int,
-    candidates: Strategies,
-    worth: Floats,
-    loss: float,
-    needed: float,
-    *,
-    one_of: bool,
-    no_attack: bool,
-) -> Floats:
-    """Return the payoffs of some strategies worth what is needed; -inf where they pay less, or are not allowed."""
-    payoff, reidentified = worth.copy(), np.zeros(len(worth))
-    alive = np.arange(len(worth))
-    for each in opponents:
-        invited, success = each.replies.of(target, candidates[alive])
-        if no_attack:
-            payoff[alive[invited]] = -np.inf
-            # Whoever errs may attack what is left.
-            alive, success = alive[~invited], success[~invited]
-        taken = each.weight * success
-        reidentified[alive] += taken if one_of else taken * (1.0 - reidentified[alive])
-        payoff[alive] = worth[alive] - loss * np.minimum(reidentified[alive], 1.0)
-        alive = alive[payoff[alive] >= needed]
-    return np.where(payoff >= needed, payoff, -np.inf)
-
-
-@numba.njit(cache=True)
-def _replies(
-    arrays: TwoStageArrays, memory: Memory, target: int, strategies: Strategies
-) -> tuple[NDArray[np.bool_], Floats]:
-    """Return whether an adversary attacks strategies of a target, and with what success; 0 without attack."""
-    attacks, success = np.zeros(len(strategies), dtype=np.bool_), np.zeros(len(strategies))
-    for k in range(len(strategies)):
-        reply = reply_to(arrays, memory, target, strategies[k])
-        if reply.attacks:
-            attacks[k], success[k] = True, reply.success
-    return attacks, success
-
-
-def _opponents(game: RecordGame) -> list[_Opponent] | None:
-    """Return the adversaries of a game, those who infer surnames last; None if the search is not for one of them."""
+def _opponents(game: RecordGame) -> tuple[tuple[Alike, ...] | None, Tables] | None:
+    """Return the adversaries of a game by how their replies are known; None if the search is not for one of them."""
     if not isinstance(game.space, MaskingSpace) or _meeting(game) == "worst":
         return None
     if game.space.size > (_MOST_ORDERED if game.space.weights.ndim == 1 else _MOST_ORDERED_EACH):
         return None
     alone = AdversaryType("", 1.0, game.linker, game.adversary)
-    opponents: list[_Opponent] = []
+    alike: dict[int, tuple[_Inferred, list[AdversaryType]]] = {}
+    tables: list[tuple[float, TabledReplies]] = []
     for each in game.types if isinstance(game, TypesGame) else (alone,):
         planner = each.adversary.adversary if isinstance(each.adversary, RememberingAdversary) else each.adversary
         if isinstance(planner, NeverAttacks) or each.weight == 0:
             continue
-        replies = _replies_of(each, game.space)
+        now = _without_past(each, linker_with_past(game))
+        if now is None:
+            return None
+        compiled = _compiled(now)
+        if compiled is not None:
+            alike.setdefault(id(compiled), (compiled, []))[1].append(now)
+            continue
+        replies = tabled(now.linker, now.adversary, game.space)
         if replies is None:
             return None
-        opponents.append(_Opponent(each.weight, replies))
-    return sorted(opponents, key=lambda opponent: opponent.infers)
+        tables.append((each.weight, replies))
+    groups = tuple(sorted(starmap(_alike, alike.values()), key=lambda group: group.arrays.infers))
+    # Compiled functions read genealogies of one type.
+    if len({group.arrays.genealogy.alleles.dtype for group in groups}) > 1:
+        return None
+    return groups or None, _stacked(tables, game.space.size)
+
+
+def _without_past(each: AdversaryType, shared: RememberingLinker | None) -> AdversaryType | None:
+    """Return an adversary as it replies to strategies that tell all that is known; None if not all know the same."""
+    if shared is None:
+        return each
+    linker, adversary = each.linker, each.adversary
+    if not isinstance(linker, RememberingLinker) or not isinstance(adversary, RememberingAdversary):
+        return None
+    same = np.array_equal(linker.past, shared.past) and np.array_equal(linker.cells, shared.cells)
+    if len(linker.linkers) > 1 or not same:
+        return None
+    return replace(each, linker=linker.linkers[0], adversary=adversary.adversary)
+
+
+def _alike(inferred: _Inferred, types: Sequence[AdversaryType]) -> Alike:
+    shape = (len(types), inferred.space.n_records)
+    alike = Alike(
+        inferred.arrays, inferred.memory, np.zeros(len(types)), np.zeros(len(types)),
+        np.zeros(shape), np.zeros(shape), np.zeros(len(types), dtype=np.bool_),
+    )  # fmt: skip
+    for number, each in enumerate(types):
+        linker, attack = each.linker, each.adversary
+        assert isinstance(linker, MultistageLinker)  # noqa: S101 # as it was compiled
+        assert isinstance(attack, MultistageAttack)  # noqa: S101 # as it was compiled
+        alike.weight[number], alike.threshold[number] = each.weight, linker.attack.confidence_threshold
+        alike.gain[number], alike.cost[number] = attack.gain, attack.cost
+        alike.overconfident[number] = linker.attack.overconfident
+    return alike
+
+
+def _stacked(tables: Sequence[tuple[float, TabledReplies]], n_strategies: int) -> Tables:
+    """Put tables of replies into arrays, wide enough for the adversary who looks at most."""
+    shape = (len(tables), *np.max([replies.invited.shape for _, replies in tables] or [(0, 0)], axis=0).tolist())
+    invited, reidentified = np.zeros(shape, dtype=np.bool_), np.zeros(shape)
+    form = np.zeros((len(tables), n_strategies), dtype=np.int32)
+    for number, (_, replies) in enumerate(tables):
+        invited[number, :, : replies.invited.shape[1]] = replies.invited
+        reidentified[number, :, : replies.invited.shape[1]] = replies.reidentified
+        form[number] = replies.form
+    return Tables(np.array([weight for weight, _ in tables], dtype=np.float64), invited, reidentified, form)
 
 
 def _meeting(game: RecordGame) -> Together:
     return game.together if isinstance(game, TypesGame) else "one-of"
 
 
-def _replies_of(each: AdversaryType, space: MaskingSpace) -> _Compiled | TabledReplies | _Remembering | None:
-    """Return what tells the replies of an adversary; None if it infers otherwise, or looks at too much."""
-    linker, adversary = each.linker, each.adversary
-    if not isinstance(linker, RememberingLinker):
-        return _compiled(each) or tabled(linker, adversary, space)
-    if len(linker.linkers) > 1 or not isinstance(adversary, RememberingAdversary):
-        return None
-    alone = replace(each, linker=linker.linkers[0], adversary=adversary.adversary)
-    replies = _compiled(alone) or tabled(alone.linker, alone.adversary, space)
-    return None if replies is None else _Remembering(replies, linker)
-
-
-def _compiled(each: AdversaryType) -> _Compiled | None:
-    """Return the attack of an adversary, compiled; None if it is no attack in two stages."""
+def _compiled(each: AdversaryType) -> _Inferred | None:
+    """Return what those who attack as an adversary have in common; None if it is no attack in two stages."""
     attack, linker = each.adversary, each.linker
     if not isinstance(attack, MultistageAttack) or type(linker) is not MultistageLinker:
         return None
     counted = any(table.counts is not None for table in linker.world.resources.values())
     if counted or not is_two_stage(linker.attack, linker.space):
         return None
-    known, threshold = _inferred.setdefault(linker.world, {}), linker.attack.confidence_threshold
+    known = _inferred.setdefault(linker.world, {})
     # Mutation rates are arrays, which do not compare as a whole.
     stages = (stage if isinstance(stage, Identify) else id(stage) for stage in linker.attack.stages)
-    way = (id(linker.space), threshold, *stages)
+    way = (id(linker.space), *stages)
     if way not in known:
         arrays = compile_two_stage(linker.attack, linker.world, linker.space)
         known[way] = _Inferred(arrays, memory_for(arrays), linker.attack, linker.space)
-    inferred = known[way]
-    gain, cost = (
-        np.broadcast_to(np.asarray(amount, dtype=np.float64), (linker.space.n_records,)).copy()
-        for amount in (attack.gain, attack.cost)
-    )
-    arrays = inferred.arrays._replace(gain=gain, cost=cost, overconfident=linker.attack.overconfident)
-    return _Compiled(arrays, inferred)
+    return known[way]
 
 
 def _worthwhile(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:

@@ -106,13 +106,12 @@ def genealogy_arrays(alleles: Integers, surnames: Integers) -> GenealogyArrays:
         0 where missing.
     surnames : ndarray of int, shape (n_men,)
     """
-    powers = _ONE << np.arange(alleles.shape[1], dtype=np.uint64)
-    observed = np.zeros(len(alleles), dtype=np.uint64)
-    for locus, power in enumerate(powers):
-        observed |= np.where(alleles[:, locus] > 0, power, np.uint64(0))
     narrow = alleles.size == 0 or alleles.max() <= np.iinfo(np.uint8).max
     by_man = np.ascontiguousarray(alleles, dtype=np.uint8 if narrow else np.int32)
     columns = np.ascontiguousarray(by_man.T)
+    observed = np.zeros(len(alleles), dtype=np.uint64)
+    for locus, column in enumerate(columns):
+        observed |= (column > 0).astype(np.uint64) << np.uint64(locus)
     return GenealogyArrays(columns, by_man, observed, np.ascontiguousarray(surnames, dtype=np.int64))
 
 

@@ -268,10 +268,18 @@ def confidence_score(
         for t in range(len(nearest)):
             confidence += nearest[t] * unrelated_survival[t]
         return confidence / nearest_sum
-    for t in range(len(nearest) - 1, 0, -1):
-        confidence += nearest[t] * unrelated_survival[t] * later
+    # Each step of a running sum waits for the one before, so those of two halves are taken at the same time.
+    half = len(nearest) // 2
+    confidence_late, later_late, weight_early = 0.0, 0.0, 0.0
+    for t in range(half, 0, -1):
+        if half + t < len(nearest):
+            confidence_late += nearest[half + t] * unrelated_survival[half + t] * later_late
+            later_late += runner_up[half + t]
+        weight = nearest[t] * unrelated_survival[t]
+        weight_early += weight
+        confidence += weight * later
         later += runner_up[t]
-    return confidence / nearest_sum / runner_up_sum
+    return (confidence + weight_early * later_late + confidence_late) / nearest_sum / runner_up_sum
 
 
 @borrowing()
