@@ -98,9 +98,10 @@ def test_a_changed_manifest_or_table_is_told_in_a_line(batch):
     (batch / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(InputError, match="cannot be read"):
         rerun_one(batch, "0/0")
-    (batch / "manifest.json").write_text(json.dumps({**manifest, "content": "x"}))
-    with pytest.raises(InputError, match="content: not the manifest of a batch"):
-        rerun_one(batch, "0/0")
+    for part, value in {"content": "x", "warnings": 3}.items():
+        (batch / "manifest.json").write_text(json.dumps({**manifest, part: value}))
+        with pytest.raises(InputError, match=f"{part}: not the manifest of a batch"):
+            rerun_one(batch, "0/0")
 
 
 SWEEP = {"sweep.values": {"economics.loss": {"from": 1, "to": 9, "points": 1000}}}

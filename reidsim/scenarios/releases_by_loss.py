@@ -109,8 +109,10 @@ def releases_by_loss(
     if not isinstance(expected, Mapping) or summary.index.name != "policy":
         return None
     names = [name for name in map(str, summary.index) if name not in policies or not policies[name].in_another_game]
-    lost = {name: float(expected.get(name, math.nan)) for name in names}
-    if len(names) < 2 or math.isnan(sum(lost.values())) or not any(lost.values()):
+    if len(names) < 2 or not all(isinstance(expected.get(name), int | float) for name in names):
+        return None
+    lost = {name: float(expected[name]) for name in names}
+    if math.isnan(sum(lost.values())) or not any(lost.values()):
         return None
     kept = {name: float(summary["publisher_payoff"][name] + lost[name]) for name in names}
     loss = manifest["content"].get("economics", {}).get("loss")

@@ -47,7 +47,7 @@ def test_there_is_nothing_to_say_where_nothing_is_lost_or_nobody_knows():
     summary = pd.DataFrame(
         {"publisher_payoff": [2.0, 1.0], "risk": [0.0, 0.0]}, index=pd.Index(["a", "b"], name="policy")
     )
-    for losses in ({"a": 0.0, "b": 0.0}, {"a": 1.0}, None):
+    for losses in ({"a": 0.0, "b": 0.0}, {"a": 1.0}, {"a": 1.0, "b": [2.0]}, None):
         manifest = {"content": {"economics": {"loss": 3}}, "expected_losses": losses}
         assert releases_by_loss(summary, manifest, {}) is None
     assert releases_by_loss(summary[:1], {"content": {}, "expected_losses": {"a": 1.0}}, {}) is None

@@ -63,6 +63,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     for key, kind in _PARTS.items():
         if not isinstance(manifest.get(key), kind):
             raise InputError("not the manifest of a batch", source=path, where=key, expected="what reidsim run writes")
+    if not isinstance(manifest.get("warnings", []), list):
+        raise InputError("not the manifest of a batch", source=path, where="warnings", expected="a list")
     files = manifest["design"].get("files", {})
     for where, hashes in (("design.files", files), ("tables", manifest.get("tables", {}))):
         if not isinstance(hashes, dict) or not all(isinstance(each, str) for each in hashes.values()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -135,12 +136,10 @@ class AnyAdversaryGame(FullDomainGame):
         nowhere: NDArray[np.int32] = np.zeros(self.lattice.n_records, dtype=np.int32)
         return RollUp(self.lattice, self.lattice.codes), nobody, nowhere
 
-    def outcomes(
-        self, node: int, table: ClassTable, followed: Followed, points: NDArray[np.bool_] | None = None
-    ) -> Floats:
+    def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
         """Return what a node leads to, shape (1, 4); see `FullDomainGame`."""
         if self.by_size:
-            return self._outcomes_of_classes(table)
+            return super().outcomes(node, table, followed)
         outcome = self.record_game.outcome(node)
         kept, outcomes = self._kept(outcome), np.empty((1, 4))
         records = np.where(kept, self.released, 0).astype(np.float64)
@@ -152,13 +151,16 @@ class AnyAdversaryGame(FullDomainGame):
         outcomes[0, ADVERSARY] = (records * outcome.response.adversary_payoff).sum()
         return outcomes
 
-    def _outcomes_of_classes(self, table: ClassTable) -> Floats:
-        kept, payoff, replies = self._classes(table)
-        records = np.where(kept, table.released, 0).astype(np.float64)
-        amounts = (payoff, 1.0, replies.attack_probability, replies.adversary_payoff)
-        outcomes = np.array([[(records * amount).sum() for amount in amounts]])
-        outcomes[0, SUPPRESSED] = table.released.sum() - outcomes[0, SUPPRESSED]
-        return outcomes
+    def outcomes_of_tables(self, tables: ClassTable, starts: NDArray[np.int64], points: NDArray[np.bool_]) -> Floats:
+        """Return the outcomes of tables of classes, shape (n_tables, 1, 4); see `FullDomainGame`."""
+        kept, payoff, replies = self._classes(tables)
+        records = np.where(kept, tables.released, 0).astype(np.float64)
+        suppressed = tables.released - records
+        amounts = np.empty((4, len(records)))
+        amounts[PAYOUT], amounts[SUPPRESSED] = records * payoff, suppressed
+        amounts[ATTACKED] = records * replies.attack_probability
+        amounts[ADVERSARY] = records * replies.adversary_payoff
+        return np.array([[amounts[:, begin:end].sum(axis=1)] for begin, end in itertools.pairwise(starts.tolist())])
 
     def may_keep(self, table: ClassTable, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Tell which classes of a table keep records; see `FullDomainGame`."""

@@ -148,18 +148,6 @@ class RollUp:
         parents, added_loss = self.parents[position][level], self.added_loss[position][level]
         return _merge(table, *self.field(position), parents, added_loss, inverse), inverse
 
-    def project(self, table: ClassTable, depth: int) -> ClassTable:
-        """Merge classes that agree in the first attributes of the order, up to a depth; the loss is their least."""
-        shift, field = self.field(self.order[depth])
-        return _project(table, shift + field.bit_length())
-
-    def within(self, table: ClassTable, chosen: NDArray[np.int64], number: int) -> ClassTable:
-        """Return the classes that agree in so many of the first attributes of the order with one of the chosen keys.
-
-        `chosen` are keys of classes in these attributes, in their order.
-        """
-        return _within(table, chosen, self._shifts[self.order[number - 1]])
-
     def at(
         self, table: ClassTable, levels: Sequence[int], group_of: NDArray[np.int32]
     ) -> tuple[ClassTable, NDArray[np.int32]]:
@@ -184,9 +172,15 @@ def _numbered(levels: Sequence[NDArray[np.integer[Any]]]) -> list[NDArray[np.int
 
 
 @numba.njit(cache=True)
-def _room(n: int) -> ClassTable:
+def room(n: int) -> ClassTable:
     """Return a table to be filled in."""
     return ClassTable(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
+
+
+@numba.njit(cache=True)
+def part(table: ClassTable, begin: int, end: int) -> ClassTable:
+    """Return the classes from one place to another."""
+    return ClassTable(table.keys[begin:end], table.released[begin:end], table.people[begin:end], table.loss[begin:end])
 
 
 @numba.njit(cache=True)
@@ -200,13 +194,13 @@ def _merge(
 ) -> ClassTable:
     """Replace one field of each key by its parent, put the keys in order and add up what falls together.
 
-    The loss is the least of what falls together: it differs where classes have been projected.
+    The loss is the least of what falls together.
     """
     keys, released, people, loss = table
     n = len(keys)
     follow = len(inverse) > 0
     rest = ~(field << shift)
-    merged_keys, merged_released, merged_people, merged_loss = _room(n)
+    merged_keys, merged_released, merged_people, merged_loss = room(n)
     # Mostly the last attribute goes up and the order stays: one pass, without branches, as it is hard to foresee
     # whether a class begins at a row.
     last, found, count, size, least, i = -1, -1, 0, 0.0, 0.0, 0
@@ -245,7 +239,7 @@ def _merge(
             if follow:
                 inverse[row] = found
     found += 1
-    return ClassTable(merged_keys[:found], merged_released[:found], merged_people[:found], merged_loss[:found])
+    return part(ClassTable(merged_keys, merged_released, merged_people, merged_loss), 0, found)
 
 
 @numba.njit(cache=True)
@@ -309,45 +303,3 @@ def _sort_stretches(
             kept += 1
         begins[kept] = begins[stretches]
         stretches = kept
-
-
-@numba.njit(cache=True)
-def _project(table: ClassTable, shift: int) -> ClassTable:
-    """Clear the lower bits of each key and add up what falls together, with the least loss."""
-    keys, released, people, loss = table
-    merged_keys, merged_released, merged_people, merged_loss = _room(len(keys))
-    last, found, count, size, least = -1, -1, 0, 0.0, 0.0
-    for i in range(len(keys)):
-        key = keys[i] >> shift << shift
-        begins = key != last
-        found += begins
-        count = released[i] + (0 if begins else count)
-        size = people[i] + (0.0 if begins else size)
-        least = min(loss[i], np.inf if begins else least)
-        merged_keys[found], merged_released[found], merged_people[found] = key, count, size
-        merged_loss[found] = least
-        last = key
-    found += 1
-    return ClassTable(merged_keys[:found], merged_released[:found], merged_people[:found], merged_loss[:found])
-
-
-@numba.njit(cache=True)
-def _within(table: ClassTable, chosen: NDArray[np.int64], shift: int) -> ClassTable:
-    """Return the rows whose key is one of those chosen (in order) but for its lower bits."""
-    keys, released, people, loss = table
-    kept_keys, kept_released, kept_people, kept_loss = _room(len(keys))
-    kept = at = 0
-    for i in range(len(keys)):
-        key = keys[i] >> shift << shift
-        while at < len(chosen) and chosen[at] < key:
-            at += 1
-        kept_keys[kept], kept_released[kept], kept_people[kept], kept_loss[kept] = (
-            keys[i],
-            released[i],
-            people[i],
-            loss[i],
-        )
-        kept += at < len(chosen) and chosen[at] == key
-    return ClassTable(
-        kept_keys[:kept].copy(), kept_released[:kept].copy(), kept_people[:kept].copy(), kept_loss[:kept].copy()
-    )

@@ -180,26 +180,33 @@ class FullDomainGame:
         cells = self.lattice.n_records
         return Followed(np.arange(cells), self.finest[2], np.zeros(cells))
 
-    def outcomes(
-        self, node: int, table: ClassTable, followed: Followed, points: NDArray[np.bool_] | None = None
-    ) -> Floats:
+    def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
         """Return payout, suppressed records, attacked records and adversary's payoff of a node, shape (n_points, 4).
 
         Here they follow from the sizes of the node's classes alone; elsewhere more of `node` may matter. Of classes
-        that are not in the table, nothing is counted. Of some points, if `points` are given, of the others perhaps 0.
+        that are not in the table, nothing is counted.
         """
-        outcomes = np.zeros((self.prices.n_points, 4))
-        asked = self._everywhere if points is None else points
-        if not self.by_class:
-            rows = followed.rows
-            payoffs_by_record(
-                self.released[rows], followed.group_of, followed.loss, self.cell_kind[rows], table.people,
-                self.prices.arrays, self.rule, outcomes,
-            )  # fmt: skip
-        elif self.no_attack:
-            no_attack_payoffs(table, self.thresholds.attacked_below, self._columns[0], asked, outcomes)
+        if self.by_class:
+            starts = np.array([0, len(table.keys)])
+            return np.asarray(self.outcomes_of_tables(table, starts, self._everywhere)[0])
+        outcomes, rows = np.zeros((self.prices.n_points, 4)), followed.rows
+        payoffs_by_record(
+            self.released[rows], followed.group_of, followed.loss, self.cell_kind[rows], table.people,
+            self.prices.arrays, self.rule, outcomes,
+        )  # fmt: skip
+        return outcomes
+
+    def outcomes_of_tables(self, tables: ClassTable, starts: NDArray[np.int64], points: NDArray[np.bool_]) -> Floats:
+        """Return the outcomes of tables of classes that stand for their records, shape (n_tables, n_points, 4).
+
+        The tables follow one another; `starts` (n_tables + 1,) tells where each begins, and their end. At points that
+        are not asked for, outcomes are perhaps 0.
+        """
+        outcomes = np.zeros((len(starts) - 1, self.prices.n_points, 4))
+        if self.no_attack:
+            no_attack_payoffs(tables, starts, self.thresholds.attacked_below, self._columns[0], points, outcomes)
         else:
-            basic_payoffs(table, self.thresholds, self._columns, asked, outcomes)
+            basic_payoffs(tables, starts, self.thresholds, self._columns, points, outcomes)
         return outcomes
 
     def may_keep(self, table: ClassTable, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -208,8 +215,7 @@ class FullDomainGame:
         No class does that is part of one that does not, and loses as much or more. For games whose classes stand for
         their records.
         """
-        attacked_below, ruinous_at = (ratios.least(points) for ratios in self.thresholds)
-        return may_be_kept(table, attacked_below, ruinous_at, self.no_attack)
+        return np.asarray(may_be_kept(table, self.thresholds, points, self.no_attack))
 
     @cached_property
     def _everywhere(self) -> NDArray[np.bool_]:

@@ -110,9 +110,12 @@ class Incumbents:
             )
         )  # fmt: skip
 
-    def promise(self, outcomes: Floats, points: NDArray[np.bool_]) -> float:
-        """Return how far nodes that lead to these outcomes at best may be ahead, over some points."""
-        return float(_ahead(outcomes, points, self.payout, self._game.most_suppressed))
+    def promises(self, outcomes: Floats, points: NDArray[np.bool_]) -> Floats:
+        """Return the most that nodes pay that lead to each of these outcomes at best, over some points.
+
+        `outcomes` have shape (n, n_points, 4).
+        """
+        return np.asarray(_most(outcomes, points, self._game.most_suppressed))
 
     def solution(self, bound: Floats, evaluated: int, *, exact: bool) -> FullDomainSolution:
         """Return the nodes held."""
@@ -152,9 +155,10 @@ def _better(
 
 
 @numba.njit(cache=True)
-def _ahead(outcomes: Floats, points: NDArray[np.bool_], payout: Floats, most_suppressed: int) -> float:
-    most = -np.inf
-    for point in range(len(points)):
-        if points[point] and outcomes[point, SUPPRESSED] <= most_suppressed:
-            most = max(most, outcomes[point, PAYOUT])
+def _most(outcomes: Floats, points: NDArray[np.bool_], most_suppressed: int) -> Floats:
+    most = np.full(len(outcomes), -np.inf)
+    for number in range(len(outcomes)):
+        for point in range(len(points)):
+            if points[point] and outcomes[number, point, SUPPRESSED] <= most_suppressed:
+                most[number] = max(most[number], outcomes[number, point, PAYOUT])
     return most

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.games.full_domain.class_table import ClassTable
+from reidsim.games.full_domain.class_table import ClassTable, part
 from reidsim.games.full_domain.prices import FourArrays, Prices
 from reidsim.releases.strategy_space import Floats
 
@@ -38,8 +38,8 @@ class Ratios(NamedTuple):
 
     Parameters
     ----------
-    values : ndarray of float64, shape (n_values,)
-        Distinct, in rising order.
+    values : ndarray of float64, shape (n_values + 2,)
+        Distinct, in rising order, then without limit, so that a look-up ends.
     of_point : ndarray of int64, shape (n_points,)
         Position of each point's value among them.
     per_unit : float
@@ -62,11 +62,8 @@ class Ratios(NamedTuple):
         per_unit = _STRETCHES / highest if highest > _LEAST_RANGE else 0.0
         # A little lower, as a product with `per_unit` may be rounded up.
         lowest = np.arange(_STRETCHES) * (highest / _STRETCHES) * (1 - 1e-9)
-        return cls(values, of_point, per_unit, np.searchsorted(values, lowest) if per_unit else np.zeros(1, np.int64))
-
-    def least(self, points: NDArray[np.bool_]) -> float:
-        """Return the lowest ratio of some points."""
-        return float(self.values[self.of_point[points].min()])
+        begin = np.searchsorted(values, lowest) if per_unit else np.zeros(1, np.int64)
+        return cls(np.append(values, [np.inf, np.inf]), of_point, per_unit, begin)
 
 
 class Thresholds(NamedTuple):
@@ -121,32 +118,49 @@ def _basic_at_one_point(
 ) -> None:
     """Fill in the only row of the outcomes of a node in the basic game."""
     released, people, loss = table.released, table.people, table.loss
-    worth = odds = attacked = suppressed = 0.0
+    worth = odds = attacked = unattacked = total = 0.0
+    # Without branches, as it is hard to foresee what becomes of a class.
     for i in range(len(released)):
-        count = released[i]
+        count = float(released[i])
         utility, size = utility_of(loss[i]), max(people[i], 1.0)
-        if size >= attacked_below and utility > 0.0 and benefit > 0.0:
-            worth += count * utility
-        elif size < attacked_below and utility * size > ruinous_at:
-            worth += count * utility
-            odds += count / size
-            attacked += count
-        else:
-            suppressed += count
+        safe = size >= attacked_below
+        left_alone = count * (safe & (utility > 0.0))
+        borne = count * (~safe & (utility * size > ruinous_at))
+        worth += (left_alone + borne) * utility
+        odds += borne / size
+        attacked += borne
+        unattacked += left_alone
+        total += count
+    if benefit == 0.0:
+        unattacked = 0.0
     outcomes[0, PAYOUT] = benefit * worth - harm * odds
-    outcomes[0, SUPPRESSED] = suppressed
+    outcomes[0, SUPPRESSED] = total - attacked - unattacked
     outcomes[0, ATTACKED] = attacked
     outcomes[0, ADVERSARY] = gain * odds - cost * attacked
 
 
 @numba.njit(cache=True)
 def basic_payoffs(
+    tables: ClassTable,
+    starts: NDArray[np.int64],
+    thresholds: Thresholds,
+    prices: FourArrays,
+    asked: NDArray[np.bool_],
+    outcomes: Floats,
+) -> None:
+    """Fill in the outcomes of nodes in the basic game, shape (n_nodes, n_points, 4), at the points asked for.
+
+    Prices have shape (n_points,); the classes of each node begin at `starts`.
+    """
+    for number in range(len(outcomes)):
+        table = part(tables, starts[number], starts[number + 1])
+        _basic_payoffs(table, thresholds, prices, asked, outcomes[number])
+
+
+@numba.njit(cache=True)
+def _basic_payoffs(
     table: ClassTable, thresholds: Thresholds, prices: FourArrays, asked: NDArray[np.bool_], outcomes: Floats
 ) -> None:
-    """Fill in the outcomes of a node in the basic game, shape (n_points, 4), at the points asked for.
-
-    Prices have shape (n_points,).
-    """
     benefit, harm, gain, cost = prices
     attacked_below, attack_of, attack_per_unit, attack_begin = thresholds.attacked_below
     ruinous_at, ruin_of, ruin_per_unit, ruin_begin = thresholds.ruinous_at
@@ -162,36 +176,26 @@ def basic_payoffs(
     attacks, ruins = most_attack + 1 - least_attack, most_ruin + 1 - least_ruin
     sums = np.zeros((attacks + 1, ruins + 1, 3))
     total = 0.0
+    # Hardly a branch, as it is hard to foresee what becomes of a class.
     for i in range(len(released)):
-        count = released[i]
+        count = float(released[i])
         total += count
-        utility = utility_of(loss[i])
-        if count == 0 or utility == 0.0:
-            continue
-        size = max(people[i], 1.0)
-        # Where it is never attacked, no point asks what an attack would lead to.
-        safe, borne = attacks, ruins
-        if size < attacked_below[most_attack]:
-            safe = 0
-            if size >= attacked_below[least_attack]:
-                safe = _first(size, attack_per_unit, attack_begin)
-                # Few stretches hold more than one ratio: a step without a branch leaves little to foresee.
-                safe += attacked_below[safe] <= size
-                while attacked_below[safe] <= size:
-                    safe += 1
-                safe -= least_attack
-            amount = utility * size
-            if amount <= ruinous_at[most_ruin]:
-                borne = 0
-                if amount > ruinous_at[least_ruin]:
-                    borne = _first(amount, ruin_per_unit, ruin_begin)
-                    borne += ruinous_at[borne] < amount
-                    while ruinous_at[borne] < amount:
-                        borne += 1
-                    borne -= least_ruin
-        sums[safe, borne, 0] += count * utility
-        sums[safe, borne, 1] += count / size
-        sums[safe, borne, 2] += count
+        utility, size = utility_of(loss[i]), max(people[i], 1.0)
+        amount = utility * size
+        count *= utility > 0.0
+        # Few stretches hold more than one ratio.
+        safe = _first(size, attack_per_unit, attack_begin)
+        safe += attacked_below[safe] <= size
+        while attacked_below[safe] <= size:
+            safe += 1
+        borne = _first(amount, ruin_per_unit, ruin_begin)
+        borne += ruinous_at[borne] < amount
+        while ruinous_at[borne] < amount:
+            borne += 1
+        sums_here = sums[_clipped(safe, least_attack, attacks), _clipped(borne, least_ruin, ruins)]
+        sums_here[0] += count * utility
+        sums_here[1] += count / size
+        sums_here[2] += count
     for safe in range(attacks + 1):
         worth, odds, attacked = 0.0, 0.0, 0.0
         for borne in range(ruins, -1, -1):
@@ -227,6 +231,12 @@ def _range(ratio_of: NDArray[np.int64], asked: NDArray[np.bool_]) -> tuple[int, 
 
 
 @numba.njit(cache=True)
+def _clipped(number: int, least: int, most: int) -> int:
+    """Return by how much a number exceeds the least: 0 if it does not, and no more than the most."""
+    return min(max(number - least, 0), most)
+
+
+@numba.njit(cache=True)
 def _first(amount: float, per_unit: float, begin: NDArray[np.int64]) -> int:
     """Return how many ratios are below the stretch that an amount is in."""
     return int(begin[int(min(amount * per_unit, len(begin) - 1.0))])
@@ -234,9 +244,23 @@ def _first(amount: float, per_unit: float, begin: NDArray[np.int64]) -> int:
 
 @numba.njit(cache=True)
 def no_attack_payoffs(
+    tables: ClassTable,
+    starts: NDArray[np.int64],
+    attack: Ratios,
+    benefit: Floats,
+    asked: NDArray[np.bool_],
+    outcomes: Floats,
+) -> None:
+    """Fill in the outcomes of nodes in the No-Attack game, at the points asked for; larger classes alone are kept."""
+    for number in range(len(outcomes)):
+        table = part(tables, starts[number], starts[number + 1])
+        _no_attack_payoffs(table, attack, benefit, asked, outcomes[number])
+
+
+@numba.njit(cache=True)
+def _no_attack_payoffs(
     table: ClassTable, attack: Ratios, benefit: Floats, asked: NDArray[np.bool_], outcomes: Floats
 ) -> None:
-    """Fill in the outcomes of a node in the No-Attack game, at the points asked for; larger classes alone are kept."""
     attacked_below, attack_of, attack_per_unit, attack_begin = attack
     released, people, loss = table.released, table.people, table.loss
     least, most = _range(attack_of, asked)
@@ -245,20 +269,13 @@ def no_attack_payoffs(
     records = np.zeros(attacks + 1)
     total = 0.0
     for i in range(len(released)):
-        count = released[i]
-        if count == 0:
-            continue
+        count, size = released[i], max(people[i], 1.0)
         total += count
-        size = max(people[i], 1.0)
-        safe = attacks
-        if size <= attacked_below[most]:
-            safe = 0
-            if size > attacked_below[least]:
-                safe = _first(size, attack_per_unit, attack_begin)
-                safe += attacked_below[safe] < size
-                while attacked_below[safe] < size:
-                    safe += 1
-                safe -= least
+        safe = _first(size, attack_per_unit, attack_begin)
+        safe += attacked_below[safe] < size
+        while attacked_below[safe] < size:
+            safe += 1
+        safe = _clipped(safe, least, attacks)
         worth[safe] += count * utility_of(loss[i])
         records[safe] += count
     for safe in range(attacks - 1, -1, -1):
@@ -275,8 +292,12 @@ def no_attack_payoffs(
 
 
 @numba.njit(cache=True)
-def may_be_kept(table: ClassTable, attacked_below: float, ruinous_at: float, no_attack: bool) -> NDArray[np.bool_]:
-    """Tell which classes keep records at some point, given the lowest thresholds of all; shape (n_classes,)."""
+def may_be_kept(
+    table: ClassTable, thresholds: Thresholds, asked: NDArray[np.bool_], no_attack: bool
+) -> NDArray[np.bool_]:
+    """Tell which classes keep records at some of the points asked for, shape (n_classes,)."""
+    attacked_below = thresholds.attacked_below.values[_range(thresholds.attacked_below.of_point, asked)[0]]
+    ruinous_at = thresholds.ruinous_at.values[_range(thresholds.ruinous_at.of_point, asked)[0]]
     kept = np.empty(len(table.keys), dtype=np.bool_)
     for i in range(len(kept)):
         size = max(table.people[i], 1.0)

@@ -13,12 +13,13 @@ from tiers import examples
 from reidsim.errors import InputError
 from reidsim.games.full_domain import branches
 from reidsim.games.full_domain.anytime import anytime_search, explore
+from reidsim.games.full_domain.branch_tables import BranchTables
+from reidsim.games.full_domain.class_table import ClassTable
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.node_payoffs import PAYOUT, SUPPRESSED
 from reidsim.games.full_domain.nodes import every_node
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.search import search
-from reidsim.games.full_domain.walk import NOBODY
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
@@ -56,15 +57,43 @@ def test_no_node_of_a_branch_pays_more_or_suppresses_less_than_its_bound(small, 
     roll_up, finest, _ = game.finest
     nodes, nobody = every_node(game), np.empty(0, dtype=np.int32)
     levels = [game.lattice.levels(node) for node in nodes.nodes.tolist()]
+    tables = BranchTables(roll_up, game.lowest)
     for depth in range(len(roll_up.order)):
         fixed = roll_up.order[: depth + 1]
         for first in {tuple(node[at] for at in fixed) for node in levels}:
             branch = [at for at, node in enumerate(levels) if tuple(node[here] for here in fixed) == first]
-            table, _ = roll_up.at(finest, levels[branch[0]], nobody)
-            assert (np.diff(table.keys) > 0).all()
-            bound = game.outcomes(0, roll_up.project(table, depth), NOBODY)[0]
+            lowest = [
+                game.lowest[at] if at not in fixed[:-1] else first[fixed.index(at)] for at in range(len(levels[0]))
+            ]
+            table, starts = tables.levels(roll_up.at(finest, lowest, nobody)[0], depth)
+            step = first[-1] - game.lowest[fixed[-1]]
+            bound = game.outcomes_of_tables(table, starts, np.ones(1, dtype=np.bool_))[step, 0]
+            keys = table.keys[starts[step] : starts[step + 1]]
+            assert (np.diff(keys) > 0).all()
             assert (nodes.payout[branch] <= bound[PAYOUT] + 1e-7).all()
             assert (nodes.suppressed[branch] >= bound[SUPPRESSED]).all()
+
+
+def test_classes_of_a_branch_are_merged_as_one_level_after_the_other():
+    """Keys of more bits than are put in order at once."""
+    random = np.random.default_rng(5)
+    wide = (tuple(range(64)), tuple(at // 8 for at in range(64)), (0,) * 64)
+    records = tuple(map(tuple, random.integers(0, 64, (3000, 4)).tolist()))
+    game = game_of(SmallDataset((wide,) * 4, records, None, *[(100,) * 3000] * 4))
+    roll_up, finest, _ = game.finest
+    tables, nobody = BranchTables(roll_up, game.lowest), np.empty(0, dtype=np.int32)
+    for depth, step in itertools.product(range(3), range(3)):
+        levels = [0] * 4
+        for at in roll_up.order[:depth]:
+            levels[at] = 1
+        below, _ = roll_up.at(finest, levels, nobody)
+        levels[roll_up.order[depth]] = step
+        expected, _ = roll_up.at(finest, levels, nobody)
+        starts = tables.levels(below, depth)[1]
+        within, dropped = tables.within(below, depth, step, np.ones(starts[step + 1] - starts[step], dtype=np.bool_))
+        assert dropped == 0
+        for name, column in within._asdict().items():
+            assert column.tolist() == pytest.approx(getattr(expected, name).tolist())
 
 
 def test_dives_are_one_after_the_other(monkeypatch):
@@ -97,8 +126,9 @@ def test_classes_in_some_attributes_lose_the_least_once_raised():
     assert roll_up.order == [0, 1]
     table, _ = roll_up.at(finest, (0, 1), np.empty(0, dtype=np.int32))
     assert table.loss[0] > table.loss[1] == 0
-    merged, _ = roll_up.up(roll_up.project(table, 1), 0, 0, follow=False)
-    assert merged.loss.tolist() == [game.lattice.losses[0][1][0]]
+    merged, starts = BranchTables(roll_up, (0, 1)).levels(table, 0)
+    assert starts.tolist() == [0, 2, 3]
+    assert merged.loss.tolist() == [*table.loss, game.lattice.losses[0][1][0]]
 
 
 @given(variants(datasets(same_prices=True)), st.data())
@@ -107,17 +137,22 @@ def test_classes_that_keep_no_record_keep_none_further_up(small, data):
     assume(game.by_class)
     roll_up, finest, _ = game.finest
     levels = [data.draw(st.integers(low, n - 1)) for low, n in zip(game.lowest, game.lattice.shape, strict=True)]
-    number = data.draw(st.integers(1, len(levels)))
-    low = [game.lowest[at] if at in roll_up.order[number:] else level for at, level in enumerate(levels)]
-    nobody = np.empty(0, dtype=np.int32)
-    table, _ = roll_up.at(finest, low, nobody)
-    first = roll_up.project(table, number) if number < len(levels) else table
+    depth = data.draw(st.integers(0, len(levels) - 1))
+    position, tables, nobody = roll_up.order[depth], BranchTables(roll_up, game.lowest), np.empty(0, dtype=np.int32)
+    low = [game.lowest[at] if at in roll_up.order[depth + 1 :] else level for at, level in enumerate(levels)]
+    lower = [game.lowest[at] if at == position else level for at, level in enumerate(low)]
+    below, _ = roll_up.at(finest, lower, nobody)
+    step = levels[position] - game.lowest[position]
+    firsts, starts = tables.levels(below, depth)
+    first = ClassTable(*(column[starts[step] : starts[step + 1]] for column in firsts))
     kept = game.may_keep(first, np.ones(game.prices.n_points, dtype=np.bool_))
-    within = roll_up.within(table, first.keys[kept], number)
-    shift, _ = roll_up.field(roll_up.order[number - 1])
+    within, dropped = tables.within(below, depth, step, kept)
+    shift, _ = roll_up.field(position)
+    table, _ = roll_up.at(finest, low, nobody)
     expected = np.isin(table.keys >> shift, first.keys[kept] >> shift)
-    for column, all_of_it in zip(within, table, strict=True):
-        assert column.tolist() == all_of_it[expected].tolist()
+    for name, column in within._asdict().items():
+        assert column.tolist() == pytest.approx(getattr(table, name)[expected].tolist())
+    assert dropped == table.released[~expected].sum()
     node = game.lattice.index(levels)
     of_cell = roll_up.keys_at(game.lattice.codes, levels) >> shift
     keeps = game.kept_at(node) & (game.released > 0)
