@@ -6,6 +6,7 @@ can win, and those with neighbouring ratios of loss to benefit mostly the best o
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numba
@@ -75,7 +76,6 @@ def best_of(
     return chosen
 
 
-@numba.njit(cache=True)
 def sums_at_points(
     options: Options,
     weights: NDArray[np.int64],
@@ -99,10 +99,35 @@ def sums_at_points(
     best by three ties never has a say in which of equal options is kept, and at two ties below what comes before it the
     search of the options has ended.
     """
+    steps, widest = np.zeros((len(benefit), _AMOUNTS)), int(np.diff(options.start).max(initial=1))
+    _steps_at_points(
+        options, weights, begins, thresholds, slack, benefit, loss, weight, no_attack, indifference, widest, steps
+    )
+    sums = np.empty((_AMOUNTS, len(benefit)))
+    for begin, end in pairwise(begins.tolist()):
+        np.cumsum(steps[begin:end].T, axis=1, out=sums[:, begin:end])
+    # Steps up and down do not cancel to the last bit; whole numbers of records do, and tell where there is nothing.
+    return np.concatenate((np.where(sums[3:] > 0.0, sums[:3], 0.0), sums[5:]))
+
+
+@numba.njit(cache=True)
+def _steps_at_points(
+    options: Options,
+    weights: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    thresholds: Floats,
+    slack: Floats,
+    benefit: Floats,
+    loss: Floats,
+    weight: Floats,
+    no_attack: bool,
+    indifference: float,
+    widest: int,
+    steps: Floats,
+) -> None:
+    """Put by how much the sums differ from those at the point before; where a threshold begins, from nothing."""
     start, utility, success = options.start, options.utility, options.success
-    # By how much the sums differ from those at the point before; where a threshold begins, from nothing.
-    steps = np.zeros((len(benefit), _AMOUNTS))
-    kept = np.empty(max(1, np.diff(start).max()), dtype=np.int64)
+    kept = np.empty(widest, dtype=np.int64)
     right, best_of_right = np.empty(64, dtype=np.int64), np.empty(64, dtype=np.int64)
     margin = 10 * indifference
     for i in range(len(start) - 1):
@@ -160,12 +185,6 @@ def sums_at_points(
             added = _amounts(options, kept, chosen, weights[i], attacked_above)
             for row in range(_AMOUNTS):
                 steps[begin, row] += added[row]
-    sums = np.empty((_AMOUNTS, len(benefit)))
-    for group in range(len(thresholds)):
-        for row in range(_AMOUNTS):
-            sums[row, begins[group] : begins[group + 1]] = np.cumsum(steps[begins[group] : begins[group + 1], row])
-    # Steps up and down do not cancel to the last bit; whole numbers of records do, and tell where there is nothing.
-    return np.concatenate((np.where(sums[3:] > 0.0, sums[:3], 0.0), sums[5:]))
 
 
 @numba.njit(cache=True)

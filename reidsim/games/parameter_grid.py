@@ -183,39 +183,64 @@ def best_options(
     return _best_option(options, attacked_above, benefit, loss, no_attack, INDIFFERENCE)
 
 
-@numba.njit(cache=True)
 def _undominated(utility: Floats, success: Floats, same: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the strategies kept, record after record, by falling utility, and how many each record keeps."""
-    n, size = utility.shape
-    keep = np.empty(n * size, dtype=np.int64)
-    per_record = np.zeros(n, dtype=np.int64)
-    # Records share few rows of utilities, which are put in order once each: looked up by a number made of their bits.
-    bits = utility.view(np.int64)
-    orders, allowed = np.empty((n, size), dtype=np.int32), np.empty(n, dtype=np.int64)
-    safer_than_all_before = np.empty(size, dtype=np.bool_)
+    # Records share few rows of utilities, which are put in order once each.
+    rows, order_of = _rows_met(utility.view(np.int64))
+    orders = np.argsort(-utility[rows], axis=1, kind="stable")
+    return _kept(utility, success, orders, order_of, same)
+
+
+@numba.njit(cache=True)
+def _rows_met(bits: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first row of each kind, and by row which of these is equal to it; found by a number made of bits."""
+    n, size = bits.shape
     places = 2
     while places < 2 * n:
         places *= 2
-    first_with = np.full(places, -1, dtype=np.int64)
+    met = np.full(places, -1, dtype=np.int64)
+    rows, which = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     found = 0
     for i in range(n):
         number = 0
         for strategy in range(size):
             number = number * 31 + (bits[i, strategy] ^ (bits[i, strategy] >> 29))
         place = (number ^ (number >> 32)) & (places - 1)
-        while first_with[place] >= 0 and not np.array_equal(bits[first_with[place]], bits[i]):
+        while met[place] >= 0:
+            same = 0
+            while same < size and bits[rows[met[place]], same] == bits[i, same]:
+                same += 1
+            if same == size:
+                break
             place = (place + 1) & (places - 1)
-        if first_with[place] < 0:
-            first_with[place] = i
-            allowed[i] = _by_utility(utility[i], same, orders[i])
-        order = orders[first_with[place]]
+        if met[place] < 0:
+            met[place], rows[found] = found, i
+            found += 1
+        which[i] = met[place]
+    return rows[:found].copy(), which
+
+
+@numba.njit(cache=True)
+def _kept(
+    utility: Floats, success: Floats, orders: NDArray[np.int64], order_of: NDArray[np.int64], same: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return what `_undominated` does; ``orders[order_of[i]]`` has the strategies of record i by falling utility."""
+    n, size = utility.shape
+    keep = np.empty(n * size, dtype=np.int64)
+    per_record, allowed = np.zeros(n, dtype=np.int64), np.full(len(orders), -1, dtype=np.int64)
+    safer_than_all_before = np.empty(size, dtype=np.bool_)
+    found = 0
+    for i in range(n):
+        order = orders[order_of[i]]
+        if allowed[order_of[i]] < 0:
+            allowed[order_of[i]] = _settle(utility[i], same, order)
         safest = np.inf
         for strategy in range(size):
             safer_than_all_before[strategy] = utility[i, strategy] >= 0.0 and success[i, strategy] < safest
             if safer_than_all_before[strategy]:
                 safest = success[i, strategy]
         safest = np.inf
-        for at in range(allowed[first_with[place]]):
+        for at in range(allowed[order_of[i]]):
             strategy = order[at]
             if success[i, strategy] < safest or safer_than_all_before[strategy]:
                 safest = min(safest, success[i, strategy])
@@ -226,17 +251,21 @@ def _undominated(utility: Floats, success: Floats, same: float) -> tuple[NDArray
 
 
 @numba.njit(cache=True)
-def _by_utility(utility: Floats, same: float, order: NDArray[np.int32]) -> int:
-    """Put the strategies that are allowed in order of falling utility, those of one utility in lattice order."""
-    falling = np.argsort(-utility, kind="mergesort")
-    allowed = int((utility >= 0.0).sum())
-    begin = 0
-    while begin < allowed:
-        end = begin + 1
-        while end < allowed and utility[falling[end]] > utility[falling[begin]] - same:
-            end += 1
-        order[begin:end] = np.sort(falling[begin:end])
-        begin = end
+def _settle(utility: Floats, same: float, falling: NDArray[np.int64]) -> int:
+    """Put strategies of one utility, but for rounding, in lattice order; return how many strategies are allowed."""
+    allowed = 0
+    while allowed < len(falling) and utility[falling[allowed]] >= 0.0:
+        allowed += 1
+    begin, highest = 0, np.inf
+    for at in range(allowed):
+        strategy = falling[at]
+        if utility[strategy] <= highest - same:
+            begin, highest = at, utility[strategy]
+        place = at
+        while place > begin and falling[place - 1] > strategy:
+            falling[place] = falling[place - 1]
+            place -= 1
+        falling[place] = strategy
     return allowed
 
 

@@ -166,6 +166,19 @@ def test_a_town_is_played_as_branch_and_bound_plays_it(no_attack, together, carr
     assert found.evaluated.mean() < game.space.size / 2
 
 
+@pytest.mark.deep
+@pytest.mark.parametrize("no_attack", [False, True])
+def test_each_infers_in_its_own_way(no_attack, carried):
+    way, identify = carried.attack.stages
+    ways = [way, replace(way, candidate_share=0.6, price=3.0), replace(way, method="nearest-neighbour")]
+    attacks = [replace(carried.attack, stages=(own, identify)) for own in ways]
+    game = against(carried, [*attacks, carried.attack.one_stage()], [0.2, 0.4, 0.3, 0.3], "all")
+    groups, tables = several_adversaries._opponents(game)
+    assert (len(groups), len(tables.weight)) == (3, 1)
+    exact = branch_and_bound(game, Constraint(no_attack=no_attack))
+    np.testing.assert_array_equal(best_against_several(game, no_attack=no_attack).strategies, exact.strategies)
+
+
 @pytest.mark.parametrize("no_attack", [False, True])
 def test_surnames_are_inferred_only_where_they_matter(no_attack, carried):
     """Not where a record is lost to who infers nothing, nor where it is attacked anyway and must not be."""

@@ -116,7 +116,7 @@ def search(
         strategies[target], evaluated[target] = _best_of(alike, tables, stakes, target, order, utility, risk)
 
 
-@borrowing()
+@borrowing(inline="always")
 def _best_of(
     alike: tuple[Alike, ...] | None,
     tables: Tables,
@@ -167,7 +167,7 @@ def _ask_table(
         risk[k] = _risk_with(stakes, target, worth[k], needed, risk[k], taken, tables.invited[each, row, form])
 
 
-@borrowing()
+@borrowing(inline="always")
 def _ask_alike(
     alike: Alike, stakes: Stakes, target: int, candidates: Strategies, worth: Floats, needed: float, risk: Floats
 ) -> None:

@@ -21,7 +21,6 @@ import numpy as np
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.multistage.stages import Identify
 from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, memory_for
 from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage, is_two_stage
 from reidsim.adversaries.multistage.world import MultistageWorld
@@ -108,13 +107,14 @@ def _opponents(game: RecordGame) -> tuple[tuple[Alike, ...] | None, Tables] | No
         if now is None:
             return None
         compiled = _compiled(now)
-        if compiled is not None:
+        infers = compiled is not None and compiled.arrays.infers
+        replies = None if infers else tabled(now.linker, now.adversary, game.space)
+        if replies is not None:
+            tables.append((each.weight, replies))
+        elif compiled is not None:
             alike.setdefault(id(compiled), (compiled, []))[1].append(now)
-            continue
-        replies = tabled(now.linker, now.adversary, game.space)
-        if replies is None:
+        else:
             return None
-        tables.append((each.weight, replies))
     groups = tuple(sorted(starmap(_alike, alike.values()), key=lambda group: group.arrays.infers))
     # Compiled functions read genealogies of one type.
     if len({group.arrays.genealogy.alleles.dtype for group in groups}) > 1:
@@ -176,9 +176,7 @@ def _compiled(each: AdversaryType) -> _Inferred | None:
     if counted or not is_two_stage(linker.attack, linker.space):
         return None
     known = _inferred.setdefault(linker.world, {})
-    # Mutation rates are arrays, which do not compare as a whole.
-    stages = (stage if isinstance(stage, Identify) else id(stage) for stage in linker.attack.stages)
-    way = (id(linker.space), *stages)
+    way = (id(linker.space), *linker.attack.stages)
     if way not in known:
         arrays = compile_two_stage(linker.attack, linker.world, linker.space)
         known[way] = _Inferred(arrays, memory_for(arrays), linker.attack, linker.space)

@@ -110,9 +110,10 @@ def _keep_leaders(room: Workspace, leaders: Leaders, target: int) -> None:
     while floor < len(room.ends) and room.ends[floor] > n_kept:
         floor += 1
     kept = room.ends[floor] if floor < len(room.ends) else 0
-    leaders.agreeing[target, :kept] = room.agreeing[:kept]
-    leaders.observed[target, :kept] = room.observed[:kept]
-    leaders.rows[target, :kept] = room.rows[:kept]
+    for man in range(kept):
+        leaders.agreeing[target, man] = room.agreeing[man]
+        leaders.observed[target, man] = room.observed[man]
+        leaders.rows[target, man] = room.rows[man]
     for agreements in range(len(room.ends)):
         leaders.ends[target, agreements] = min(room.ends[agreements], kept)
     leaders.floor[target] = floor
@@ -148,10 +149,12 @@ def _infer_rows(
             room.candidates,
             room.weights,
         )
-        if shared == 0 or fewest_agreements(kept.agreeing, kept.ends, shared, candidate_share) >= kept.floor[0]:
-            surnames[i], confidence[i] = nearest_surname(tables, genealogy, kept, cache, shared, candidate_share)
-            continue
-        compare_target(genealogy, targets[target], room)
-        surnames[i], confidence[i] = nearest_surname(tables, genealogy, room, cache, shared, candidate_share)
-        # What this set needed, others may need too.
-        _keep_leaders(room, leaders, target)
+        room_of = kept
+        enough = shared == 0 or fewest_agreements(kept.agreeing, kept.ends, shared, candidate_share) >= kept.floor[0]
+        if not enough:
+            compare_target(genealogy, targets[target], room)
+            room_of = room
+        surnames[i], confidence[i] = nearest_surname(tables, genealogy, room_of, cache, shared, candidate_share)
+        if not enough:
+            # What this set needed, others may need too.
+            _keep_leaders(room, leaders, target)

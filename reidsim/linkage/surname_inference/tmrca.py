@@ -63,7 +63,7 @@ class AncestryTables(NamedTuple):
     nearest: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ancestry:
     """How loci mutate from father to son and how far back two men meet (Wan et al. 2021, after Gymrek et al. 2013).
 
@@ -108,6 +108,16 @@ class Ancestry:
         if isinstance(self.horizon, bool) or not isinstance(self.horizon, int) or self.horizon < 1:
             raise InputError("horizon out of range", found=self.horizon, expected="a whole number of generations")
         object.__setattr__(self, "mutation_rates", rates)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ancestry) and self._said == other._said
+
+    def __hash__(self) -> int:
+        return hash(self._said)
+
+    @property
+    def _said(self) -> tuple[bytes, float, int]:
+        return self.mutation_rates.tobytes(), self.effective_population, self.horizon
 
     @property
     def n_loci(self) -> int:
@@ -182,7 +192,8 @@ def posterior(tables: AncestryTables, agreeing: np.uint64, differing: np.uint64,
     Where no t is possible `out` is all 0 and the mean is infinite.
     """
     n = len(tables.prior)
-    out[:] = tables.prior
+    for t in range(n):
+        out[t] = tables.prior[t]
     for j in tables.order:
         if agreeing >> np.uint64(j) & _ONE:
             for t in range(n):
