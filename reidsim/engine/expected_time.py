@@ -39,12 +39,16 @@ _PATIENCE = 5.0
 _MANY_STEPS, _LEAST_OF_REST = 100, 0.5
 # By which share the seconds of a trial differ from time to time.
 _NOISE = 0.1
+# Points of a batch that differ in more than money are tried besides one, so many at most, on parts that take about as
+# many seconds.
+_MOST_BESIDE, _BRIEF = 8, 0.2
 # Below it no estimate is better than that it is little.
 _LITTLE = 10.0
 _UNITS_OF_TIME = (("second", 1), ("minute", 60), ("hour", 3_600), ("day", 86_400))
 
 # The seconds that each kind of step of a run took with a part of a study.
 Seconds = NDArray[np.float64]
+Beside = Callable[[Sequence[int]], Sequence[tuple[int, Sequence[float]]]]
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,38 @@ def expected_batch(
             seconds[step] = _seconds(partial(work, _task(design, point, part)))
         return seconds
 
-    return expected_steps(study, play, steps, built, workers)
+    def beside(sizes: Sequence[int]) -> list[tuple[int, list[float]]]:
+        firsts, clock, found = [group[0] for group in groups if group is not largest], Stopwatch(), []
+        for place in np.linspace(0, len(firsts) - 1, min(len(firsts), _MOST_BESIDE)).astype(int).tolist():
+            if clock.seconds < _PATIENCE:
+                with contextlib.suppress(InputError):
+                    # That a point cannot be run is told by running it.
+                    found.append(_tried(loaded, design, firsts[place], study, sizes))
+        return found
+
+    return expected_steps(study, play, steps, built, workers, beside)
+
+
+def _tried(
+    loaded: LoadedScenario[ScenarioHead], design: Design, point: int, before: Study[Any], sizes: Sequence[int]
+) -> tuple[int, list[float]]:
+    """Return the units of work of a run at a point, and the seconds that parts of ascending sizes take, while brief."""
+    at = at_point(loaded, design.values(point), loaded.scenario.seed).with_sections(replications=1)
+    portions = kind_of(at.scenario).portions(kind_of(at.scenario).build_after(at, before))
+    if portions is None:
+        raise InputError("of no part its time can be told")
+
+    def seconds_of(size: int) -> float:
+        part = portions.study_of(min(max(size, portions.least), portions.units))
+        return _seconds(partial(ScenarioWork(loaded, design, GivenStudy(part)), _task(design, point, part)))
+
+    # What is compiled is no part of what a run takes.
+    seconds_of(portions.least)
+    seconds: list[float] = []
+    for size in sizes:
+        if not seconds or seconds[-1] < _BRIEF:
+            seconds.append(seconds_of(size))
+    return portions.units, seconds
 
 
 def _of_no_data(loaded: LoadedScenario[ScenarioHead], design: Design) -> Iterator[str]:
@@ -212,6 +247,7 @@ def expected_steps(
     steps: NDArray[np.int64],
     built: float,
     workers: int = 1,
+    beside: Beside | None = None,
 ) -> Expected | None:
     """Return how long so many steps of each kind take, with what is built before them; None if it cannot be told.
 
@@ -226,6 +262,9 @@ def expected_steps(
         Seconds of building.
     workers : int
         Processes that share the steps.
+    beside : callable, optional
+        Tries other steps of the first kind on parts of ascending sizes; returns of each how many units of work it has,
+        and the seconds of one part or more.
     """
     portions = kind_of(study.scenario).portions(study.with_loaded(study.loaded.with_sections(replications=1)))
     if portions is None:
@@ -254,6 +293,9 @@ def expected_steps(
     except _TooLongError as given_up:
         return Expected(built + given_up.seconds, np.inf, least / portions.units, _PATIENCE)
     low, high = expected(sizes, found)
+    if beside is not None and high < np.inf:
+        factors = _factors(sizes, found, portions.units, beside)
+        low, high = (built + (seconds - built) * factor for seconds, factor in zip((low, high), factors, strict=True))
     share, tried = sizes[-1] / portions.units, float(found[-1].sum())
     if workers == 1 or high < WORTH_SECONDS:
         return Expected(low, high, share, tried)
@@ -299,6 +341,27 @@ def trials(
         sizes.append(size)
         found.append(play(portions.study_of(size)))
     return sizes, found
+
+
+def _factors(sizes: Sequence[int], found: Sequence[Seconds], units: int, beside: Beside) -> tuple[float, float]:
+    """Return how many times as long as those of trials, at least and at most, steps take on average."""
+    of_trials = [float(seconds[0]) for seconds in found]
+    brief = sum(seconds < _BRIEF for seconds in of_trials)
+    others, factors = beside(sizes[: max(brief, 1)]), []
+    for end, ((first, *_), sign) in enumerate(zip(extrapolated(sizes, found, units), (-1, 1), strict=True)):
+        whole = [first]
+        for units_there, tried in others:
+            size, here, there = sizes[len(tried) - 1], of_trials[len(tried) - 1], tried[-1]
+            units_there = max(units_there, size)
+            if len(tried) > 1:
+                of_parts = extrapolated(sizes[: len(tried)], [np.array([seconds]) for seconds in tried], units_there)
+                whole.append(of_parts[end][0])
+                continue
+            each = (first - of_trials[-1]) / (units - sizes[-1]) if units > sizes[-1] else here / size
+            each += (there - here + sign * _NOISE * max(there, here)) / size
+            whole.append(there + (units_there - size) * max(each, 0.0))
+        factors.append(float(np.mean(whole) / first) if first > 0 else 1.0)
+    return factors[0], factors[1]
 
 
 def _growth(sizes: Sequence[int], found: Sequence[Seconds], left: float) -> float:

@@ -194,6 +194,62 @@ def test_the_time_of_a_batch_grows_with_points_and_replications(monkeypatch):
     assert seconds([100, 200, 300], 4) == 4 * (10 + 3 + 2)
 
 
+def test_points_that_differ_in_more_than_money_are_tried_too(monkeypatch):
+    monkeypatch.setattr(expected_time, "trials", lambda portions, *asked: ([portions.units], [np.array([3.0, 0.0])]))
+    monkeypatch.setattr(expected_time, "default_workers", lambda needed: 1)
+    asked = []
+
+    def tried(loaded, design, point, before, sizes):
+        asked.append((design.values(point)["subjects.minority_support"], sizes))
+        return sizes[-1], [9.0]
+
+    monkeypatch.setattr(expected_time, "_tried", tried)
+    loaded = load_scenario("wan2021", {**SMALL_MASKING, "sweep.values": {"subjects.minority_support": [0.0, -2.0]}})
+    study = kind_of(loaded.scenario).build(loaded)
+    found = expected_batch(loaded, design_of(loaded), study, 10.0)
+    assert asked == [(-2.0, [SMALL_MASKING["targets.size"]])]
+    assert (found.low, found.high) == (2 * 10 + 3 + 9, 2 * 10 + 3 + 9)
+
+
+def test_another_point_is_tried_on_its_own_data_in_ascending_parts_while_these_are_brief(monkeypatch):
+    loaded = load_scenario("wan2021", {**SMALL_MASKING, "sweep.values": {"targets.size": [40, 80]}})
+    study = kind_of(loaded.scenario).build(loaded)
+    taken = iter([5.0, 0.1, 0.3])
+    monkeypatch.setattr(expected_time, "_seconds", lambda work: work() and next(taken))
+    units, seconds = expected_time._tried(loaded, design_of(loaded), 1, study, [10, 20, 40])
+    assert (units, seconds) == (80, [0.1, 0.3])
+
+
+LINES = st.tuples(st.floats(0, 0.5), st.floats(1e-5, 1e-2))
+
+
+@given(first=LINES, others=st.lists(st.tuples(LINES, st.integers(1, 10**6), st.integers(2, 3)), max_size=4))
+def test_the_mean_of_points_whose_time_is_linear_is_within_the_range(first, others):
+    sizes, units = [32, 128, 512], 100_000
+
+    def seconds(line, size):
+        return line[0] + line[1] * size
+
+    def beside(brief):
+        assert brief == sizes[: len(brief)]
+        return [(there, [seconds(line, size) for size in sizes[:known]]) for line, there, known in others]
+
+    found = [np.array([seconds(first, size)]) for size in sizes]
+    each = [seconds(first, units)]
+    each += [seconds(line, max(there, sizes[known - 1])) for line, there, known in others]
+    factors = expected_time._factors(sizes, found, units, beside)
+    low, high = (end[0] * factor for end, factor in zip(extrapolated(sizes, found, units), factors, strict=True))
+    assert low <= np.mean(each) * (1 + 1e-9)
+    assert high >= np.mean(each) * (1 - 1e-9)
+
+
+def test_of_a_point_that_takes_long_one_part_tells_by_how_much_it_differs():
+    found = [np.array([1.0]), np.array([2.0])]
+    low, high = expected_time._factors([10, 20], found, 40, lambda sizes: [(40, [4.0])])
+    # 0.1 s a unit at the first point, 0.3 s more at the other: 4 s, and 13 s.
+    assert low < (4 + 4 + 30 * 0.4) / 2 / 4 < high
+
+
 def test_the_time_of_a_stress_test_is_that_of_its_points(monkeypatch):
     monkeypatch.setattr(expected_time, "trials", lambda portions, *asked: ([portions.units], [np.array([3.0, 0.5])]))
     study = study_of("wan2015", {})
