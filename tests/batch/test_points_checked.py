@@ -133,8 +133,8 @@ def test_of_many_points_few_are_made_to_tell_their_parts_and_their_time(monkeypa
     groups = ScenarioWork(loaded, design).groups
     assert groups == [(point,) for point in range(20_000)]
     assert expected_batch(loaded, design, check_once(at_point(loaded, design.values(0))).study, 0.0) is not None
-    # Both with another rate, which changes no data.
-    assert len(made) < 10
+    # Both with another rate, which changes no data, and those tried beside the first.
+    assert len(made) < 20
 
 
 def test_parts_that_only_some_points_name_are_all_imported():
