@@ -86,13 +86,9 @@ def search(
     payoffs, bounds = np.full(n, -np.inf), np.full(n, -np.inf)
     evaluated = np.zeros(n, dtype=np.int64)
     arrays, attack = game.arrays, game.attack_arrays
-    n_linked = arrays.form_kept.shape[1]
-    by_weight = n_linked + np.argsort(arrays.weights[:, n_linked:], axis=1, kind="stable")
 
     def solve(rows: Rows, memory: Memory) -> None:
-        _best_first(
-            arrays, by_weight, attack, memory, rows, no_attack, most_evaluated, strategies, payoffs, evaluated, bounds
-        )
+        _best_first(arrays, attack, memory, rows, no_attack, most_evaluated, strategies, payoffs, evaluated, bounds)
 
     game.in_chunks(solve, progress)
     return strategies, payoffs, evaluated, bounds
@@ -101,7 +97,6 @@ def search(
 @numba.njit(cache=True, nogil=True)
 def _best_first(
     game: GameArrays,
-    by_weight: NDArray[np.int64],
     attack: TwoStageArrays,
     memory: Memory,
     rows: Rows,
@@ -115,8 +110,8 @@ def _best_first(
     n_forms, n_linked = game.form_kept.shape
     n_bits = game.n_bits
     for target in rows:
-        own = target if len(game.weights) > 1 else 0
-        weights, lightest_first = game.weights[own], by_weight[own]
+        weights = game.weights[target if len(game.weights) > 1 else 0]
+        by_weight = np.argsort(weights[n_linked:], kind="mergesort") + n_linked
         benefit, tie, total = game.benefit[target], game.tie[target], game.total_weight
         best, best_confidence, chosen = -np.inf, np.inf, strategies[target]
         if chosen >= 0:
@@ -148,11 +143,11 @@ def _best_first(
                 bounds[target] = bound
                 break
             if heaviest + 1 < n_bits:
-                following = lightest_first[heaviest + 1]
+                following = by_weight[heaviest + 1]
                 grown = masked + cut[following]
                 heappush(queue, (grown, strategy | game.places[following], heaviest + 1))
                 if heaviest >= 0:
-                    last = lightest_first[heaviest]
+                    last = by_weight[heaviest]
                     swapped = (strategy & ~game.places[last]) | game.places[following]
                     heappush(queue, (grown - cut[last], swapped, heaviest + 1))
             reply = reply_to(attack, memory, target, strategy)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +21,7 @@ from reidsim.linkage.surname_inference.inference import NO_SURNAME
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 # Strategies computed at a time.
-_PORTION = 8
+PORTION = 8
 
 
 class Alike(NamedTuple):
@@ -84,7 +83,7 @@ class Stakes(NamedTuple):
     no_attack: bool
 
 
-@numba.njit(cache=True)
+@borrowing()
 def search(
     alike: tuple[Alike, ...] | None,
     tables: Tables,
@@ -94,6 +93,7 @@ def search(
     utility: Floats,
     strategies: Strategies,
     evaluated: NDArray[np.int64],
+    risk: Floats,
 ) -> None:
     """Find the best strategies of some records whose strategies are worth the same.
 
@@ -110,8 +110,9 @@ def search(
         Theirs, falling.
     strategies, evaluated : ndarray of int64, shape (n_records,)
         The best of each, of equals the lowest number, and how many were computed, are put here.
+    risk : ndarray of float64, shape (PORTION,)
+        Room to work in.
     """
-    risk = np.zeros(_PORTION)
     for target in targets:
         strategies[target], evaluated[target] = _best_of(alike, tables, stakes, target, order, utility, risk)
 
@@ -130,7 +131,7 @@ def _best_of(
     benefit, tie = stakes.benefit[target], stakes.tie[target]
     best, chosen, start = -np.inf, WITHHELD, 0
     while start < len(order) and benefit * utility[start] >= best - tie:
-        n = min(len(order) - start, _PORTION)
+        n = min(len(order) - start, PORTION)
         while benefit * utility[start + n - 1] < best - tie:
             n -= 1
         candidates, worth = order[start : start + n], utility[start : start + n]

@@ -27,7 +27,7 @@ from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.simple_behaviours import NeverAttacks
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.masking.search_against_several import Alike, Stakes, Tables, search
+from reidsim.games.masking.search_against_several import PORTION, Alike, Stakes, Tables, search
 from reidsim.games.masking.tabled_replies import TabledReplies, tabled
 from reidsim.games.memory import RememberingAdversary, RememberingLinker, known_of, linker_with_past
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
@@ -82,10 +82,10 @@ def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice
     benefit, loss = game.benefit.copy(), game.loss.copy()
     stakes = Stakes(benefit, loss, game.tie().copy(), rows, _meeting(game) == "one-of", no_attack)
     strategies, evaluated = np.full(n, WITHHELD, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    done = 0
+    done, risk = 0, np.zeros(PORTION)
     for _, alike in groupby(_worthwhile(game), key=lambda ordered: id(ordered[0])):
         while chunk := list(islice(alike, _CHUNK)):
-            search(*opponents, stakes, np.arange(done, done + len(chunk)), *chunk[0], strategies, evaluated)
+            search(*opponents, stakes, np.arange(done, done + len(chunk)), *chunk[0], strategies, evaluated, risk)
             done += len(chunk)
     return Choice(strategies, "best-first", evaluated, exact=True)
 

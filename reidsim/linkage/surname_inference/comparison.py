@@ -155,8 +155,9 @@ def compare_target(genealogy: GenealogyArrays, target: NDArray[np.int32], room: 
     so the search for men who agree enough ends early.
     """
     n_loci, n = genealogy.alleles.shape
+    held = room.target
     for locus in range(n_loci):
-        room.target[locus] = target[locus]
+        held[locus] = target[locus]
     _count_agreements(genealogy, target, _ALL_LOCI, room.counts)
     step = max(1, n // _SAMPLE)
     sampled = np.zeros(n_loci + 1, np.int64)

@@ -110,10 +110,10 @@ def _keep_leaders(room: Workspace, leaders: Leaders, target: int) -> None:
     while floor < len(room.ends) and room.ends[floor] > n_kept:
         floor += 1
     kept = room.ends[floor] if floor < len(room.ends) else 0
+    agreeing, observed, rows = leaders.agreeing[target], leaders.observed[target], leaders.rows[target]
+    own_agreeing, own_observed, own_rows = room.agreeing, room.observed, room.rows
     for man in range(kept):
-        leaders.agreeing[target, man] = room.agreeing[man]
-        leaders.observed[target, man] = room.observed[man]
-        leaders.rows[target, man] = room.rows[man]
+        agreeing[man], observed[man], rows[man] = own_agreeing[man], own_observed[man], own_rows[man]
     for agreements in range(len(room.ends)):
         leaders.ends[target, agreements] = min(room.ends[agreements], kept)
     leaders.floor[target] = floor

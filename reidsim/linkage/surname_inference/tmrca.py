@@ -191,9 +191,9 @@ def posterior(tables: AncestryTables, agreeing: np.uint64, differing: np.uint64,
 
     Where no t is possible `out` is all 0 and the mean is infinite.
     """
-    n = len(tables.prior)
+    prior, n = tables.prior, len(tables.prior)
     for t in range(n):
-        out[t] = tables.prior[t]
+        out[t] = prior[t]
     for j in tables.order:
         if agreeing >> np.uint64(j) & _ONE:
             for t in range(n):
