@@ -115,9 +115,7 @@ def draw(grown: dict[str, tuple[list[int], list[float], float]], path: Path) -> 
         does, what = work.replace("`", "").split(" over ")
         axes.set_title(does, fontsize=9, loc="left")
         axes.set_xlabel(what, fontsize=9)
-        axes.annotate(
-            f"exponent {exponent:.2f}", (0.96, 0.06), xycoords="axes fraction", ha="right", fontsize=9, color="#0072B2"
-        )
+        axes.annotate(f"exponent {exponent:.2f}", (0.04, 0.89), xycoords="axes fraction", fontsize=9, color="#0072B2")
         axes.tick_params(labelsize=8)
         axes.grid(visible=True, alpha=0.3)
     every = [each for _, seconds, _ in grown.values() for each in seconds]
