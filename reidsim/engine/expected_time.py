@@ -164,7 +164,7 @@ def expected_batch(
     groups = ScenarioWork(loaded, design).groups
     drawn_once = has_numbered_replications(loaded.scenario)
     built_from = np.unique(design.alike([*kind.amount_keys, *_of_no_data(loaded, design)]))
-    builds = len(built_from) * (1 if drawn_once else replications)
+    builds, built_once = len(built_from) * (1 if drawn_once else replications), built
     if builds > 1 and built < _SECONDS:
         seed = loaded.scenario.seed if drawn_once else replication_seed(loaded.scenario.seed, replications - 1)
         last = at_point(loaded, design.values(built_from[-1]), seed)
@@ -184,7 +184,7 @@ def expected_batch(
     def beside(sizes: Sequence[int]) -> list[tuple[int, list[float]]]:
         firsts, clock, found = [group[0] for group in groups if group is not largest], Stopwatch(), []
         for place in np.linspace(0, len(firsts) - 1, min(len(firsts), _MOST_BESIDE)).astype(int).tolist():
-            if clock.seconds < _PATIENCE:
+            if clock.seconds + built_once < _PATIENCE:
                 with contextlib.suppress(InputError):
                     # That a point cannot be run is told by running it.
                     found.append(_tried(loaded, design, firsts[place], study, sizes))

@@ -206,9 +206,12 @@ def test_points_that_differ_in_more_than_money_are_tried_too(monkeypatch):
     monkeypatch.setattr(expected_time, "_tried", tried)
     loaded = load_scenario("wan2021", {**SMALL_MASKING, "sweep.values": {"subjects.minority_support": [0.0, -2.0]}})
     study = kind_of(loaded.scenario).build(loaded)
-    found = expected_batch(loaded, design_of(loaded), study, 10.0)
+    found = expected_batch(loaded, design_of(loaded), study, 2.0)
     assert asked == [(-2.0, [SMALL_MASKING["targets.size"]])]
-    assert (found.low, found.high) == (2 * 10 + 3 + 9, 2 * 10 + 3 + 9)
+    assert (found.low, found.high) == (2 * 2 + 3 + 9, 2 * 2 + 3 + 9)
+    # Nobody waits for others that take long to build.
+    assert expected_batch(loaded, design_of(loaded), study, 10.0).high == 2 * 10 + 2 * 3
+    assert len(asked) == 1
 
 
 def test_another_point_is_tried_on_its_own_data_in_ascending_parts_while_these_are_brief(monkeypatch):
