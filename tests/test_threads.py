@@ -22,9 +22,11 @@ from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.backward_induction import masking_backward_induction
 from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.greedy import greedy
+from reidsim.games.people import PeopleLattice, PeopleLinker
 from reidsim.games.record_game import WITHHELD, Constraint, PopulationLinker, RecordGame
 from reidsim.kinds.tables.build import build_study
 from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.linkage.people import PeopleOfRows, RowSets
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.study import record_table
@@ -60,10 +62,23 @@ def test_masking_solvers_in_threads_give_the_same_bytes(monkeypatch, solver, kep
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("people", [False, True], ids=["records", "people of several"])
 @pytest.mark.parametrize("memory", [2**28, 2**21], ids=["all tables kept", "few tables kept"])
-def test_records_in_threads_give_the_same_bytes(monkeypatch, memory):
+def test_records_in_threads_give_the_same_bytes(monkeypatch, memory, people):
     study = build_study(load_scenario("wan2015"))
-    lattice, n = study.lattice_of(study.lattice.codes[:600]), 600
+    cells, population, row_sets = study.lattice_of(study.lattice.codes[:600]), study.linked_population, None
+    lattice = cells
+    if people:
+        rng = np.random.default_rng(3)
+        row_sets, _ = RowSets.of(
+            rng.integers(0, 600, 1500), np.sort(np.append(np.arange(700), rng.integers(0, 700, 800)))
+        )
+        population = PeopleOfRows.of(cells.domain, cells.codes, row_sets)
+        lattice = PeopleLattice(cells.hierarchies, cells.codes, cells.loss_attributes, row_sets=row_sets)
+    # However many strategies may win.
+    monkeypatch.setattr("reidsim.games.contenders._MOST_KEPT", lattice.size)
+    n = lattice.n_records
+    assert n == (667 if people else 600)
     monkeypatch.setattr("reidsim.games.record_game.WORTH_THREADS", 1)
     # Amounts that differ, so that each thread must take those of its own records.
     benefit, loss, gain = np.random.default_rng(1).uniform(1, 1500, (3, n))
@@ -90,8 +105,14 @@ def test_records_in_threads_give_the_same_bytes(monkeypatch, memory):
     for number in (1, 3):
         monkeypatch.setattr("reidsim.games.record_game.available_threads", lambda number=number: number)
         made.append(0)
-        sizes = GroupSizes(study.linked_population, lattice, memory_limit=memory)
-        game = RecordGame(lattice, PopulationLinker(sizes), OneShotAdversary(gain, 4.0), benefit, loss)
+        linker = PopulationLinker(GroupSizes(population, cells, memory_limit=memory))
+        game = RecordGame(
+            lattice,
+            linker if row_sets is None else PeopleLinker(linker, row_sets),
+            OneShotAdversary(gain, 4.0),
+            benefit,
+            loss,
+        )
         choices = backward_induction(game, constraints)
         lowest = Constraint(minimum=minimum)
         contenders = Contenders.of(game, lowest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 
 import numba
@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.contenders import Contenders
-from reidsim.games.record_game import WITHHELD, WORTH_THREADS, Choice, Constraint, PopulationLinker, RecordGame
+from reidsim.games.record_game import WITHHELD, WORTH_THREADS, Choice, Constraint, DivisibleLinker, RecordGame
 from reidsim.linkage.risk import UniformGuess
-from reidsim.populations.domain import Codes
 from reidsim.populations.population import Counts
 from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
@@ -22,37 +21,45 @@ from reidsim.threads import done_in_threads
 
 
 class _Held:
-    """The best strategies so far of some records, under each constraint."""
+    """The best strategies so far of some records, under each constraint.
 
-    def __init__(self, game: RecordGame, constraints: Mapping[str, Constraint]) -> None:
-        n = game.n_records
+    Parameters
+    ----------
+    game : RecordGame
+    constraints : sequence of Constraint
+    """
+
+    def __init__(self, game: RecordGame, constraints: Sequence[Constraint]) -> None:
+        shape = (len(constraints), game.n_records)
         self._game, self._constraints, self._tie = game, constraints, game.tie()
-        self._best = {name: np.full(n, -np.inf) for name in constraints}
-        self.strategies = {name: np.full(n, WITHHELD, dtype=np.int64) for name in constraints}
+        self._best = np.full(shape, -np.inf)
+        self.strategies = np.full(shape, WITHHELD, dtype=np.int64)
 
     def play(self, strategy: int) -> None:
         """Take a strategy where it is better."""
         outcome = self._game.outcome(strategy)
-        for name, constraint in self._constraints.items():
-            best = self._best[name]
+        for best, chosen, constraint in zip(self._best, self.strategies, self._constraints, strict=True):
             better = outcome.publisher_payoff > best + self._tie
             if constraint.no_attack or constraint.minimum is not None:
                 better &= constraint.allows(self._game.space, strategy, outcome.response.invited)
             best[better] = outcome.publisher_payoff[better]
-            self.strategies[name][better] = strategy
+            chosen[better] = strategy
 
 
 class _HeldCompiled(_Held):
     """The same against one attempt at each record, compiled: threads need the interpreter a few times per strategy."""
 
-    def __init__(self, game: RecordGame, constraints: Mapping[str, Constraint]) -> None:
+    def __init__(self, game: RecordGame, constraints: Sequence[Constraint]) -> None:
         super().__init__(game, constraints)
         adversary, space, n = game.adversary, game.space, game.n_records
         assert isinstance(adversary, OneShotAdversary)  # noqa: S101 # as `fits` found
         assert isinstance(space, GeneralizationLattice)  # noqa: S101
-        self._codes, self._lattice = np.ascontiguousarray(space.codes), space
+        self._lattice = space
+        # What is lost by all attributes but the last, whose level changes from strategy to strategy.
+        self._outer, self._lost_outside = [0] * (len(space.shape) - 1), np.zeros(n)
         amounts = (game.benefit, game.loss, adversary.gain, adversary.cost * np.float64(1 + INDIFFERENCE))
         self._amounts = np.array([np.broadcast_to(each, (n,)) for each in amounts])
+        self._no_attack = np.array([each.no_attack for each in constraints], dtype=np.bool_)
 
     @staticmethod
     def fits(game: RecordGame) -> bool:
@@ -61,24 +68,44 @@ class _HeldCompiled(_Held):
         return (
             type(adversary) is OneShotAdversary
             and type(adversary.risk) is UniformGuess
-            and type(game.space) is GeneralizationLattice
+            and isinstance(game.space, GeneralizationLattice)
         )
+
+    def _lost(self, strategy: int) -> tuple[Floats, Floats]:
+        """Return what is lost of each record by all attributes but the last, and by the last; of no length if none."""
+        *outer, level = self._lattice.levels(strategy)
+        *losses, of_last = self._lattice.record_losses
+        if outer != self._outer:
+            self._outer = outer
+            self._lost_outside[:] = 0.0
+            for each, above in zip(losses, outer, strict=True):
+                if above > 0:
+                    self._lost_outside += each[above]
+        return self._lost_outside, of_last[level] if level > 0 else np.zeros(0)
+
+    def _within(self, strategy: int) -> NDArray[np.bool_]:
+        """Return where the strategy is at the minimum or above, (n_constraints, n); of no length if there is none."""
+        if all(each.minimum is None for each in self._constraints):
+            return np.zeros((0, 0), dtype=np.bool_)
+        anywhere = np.zeros(self._game.n_records, dtype=np.bool_)
+        return np.array([each.allows(self._lattice, strategy, anywhere) for each in self._constraints])
 
     def play(self, strategy: int) -> None:
         """Take a strategy where it is better."""
-        linkage, levels = self._game.linker.link(strategy), self._lattice.levels(strategy)
-        columns = [position for position, level in enumerate(levels) if level > 0]
-        losses = [self._lattice.losses[position][levels[position]] for position in columns]
-        begins = np.cumsum([0, *map(len, losses)])
-        lost = (np.array(columns, dtype=np.int64), begins, np.concatenate([*losses, np.zeros(0)]))
-        sizes = (np.ascontiguousarray(linkage.group_sizes), np.ascontiguousarray(linkage.believed_group_sizes))
-        for name, constraint in self._constraints.items():
-            within = np.zeros(0, dtype=np.bool_)
-            if constraint.minimum is not None:
-                anywhere = np.zeros(self._game.n_records, dtype=np.bool_)
-                within = constraint.allows(self._lattice, strategy, anywhere)
-            held = (self._best[name], self.strategies[name])
-            _take_better(strategy, *sizes, self._codes, *lost, self._amounts, within, constraint.no_attack, *held)
+        linkage = self._game.linker.link(strategy)
+        outside, last = self._lost(strategy)
+        _take_better(
+            strategy,
+            np.ascontiguousarray(linkage.group_sizes),
+            np.ascontiguousarray(linkage.believed_group_sizes),
+            outside,
+            last,
+            self._amounts,
+            self._within(strategy),
+            self._no_attack,
+            self._best,
+            self.strategies,
+        )
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -86,13 +113,11 @@ def _take_better(
     strategy: int,
     group_sizes: Counts,
     believed_group_sizes: Counts,
-    codes: Codes,
-    columns: NDArray[np.int64],
-    begins: NDArray[np.int64],
-    losses: Floats,
+    outside: Floats,
+    last: Floats,
     amounts: Floats,
     within: NDArray[np.bool_],
-    no_attack: bool,
+    no_attack: NDArray[np.bool_],
     best: Floats,
     chosen: Strategies,
 ) -> None:
@@ -100,27 +125,33 @@ def _take_better(
 
     Parameters
     ----------
-    columns, begins, losses : ndarray
-        Attributes that are generalized, and where in `losses` the information loss of each of their values begins.
+    outside, last : ndarray of float64, shape (n_records,)
+        Information lost by all attributes but the last, and by the last, of no length if that is as it was.
     amounts : ndarray of float64, shape (4, n_records)
         Benefit, loss, gain, and what an attack must be worth more than.
-    within : ndarray of bool, shape (n_records,)
+    within : ndarray of bool, shape (n_constraints, n_records)
         Where the strategy is at the minimum or above; of no length if there is none.
-    best, chosen : ndarray, shape (n_records,)
+    no_attack : ndarray of bool, shape (n_constraints,)
+        Constraints under which nobody may be attacked.
+    best, chosen : ndarray, shape (n_constraints, n_records)
         What is held.
     """
     benefit, loss, gain, price = amounts
     for i in range(len(group_sizes)):
-        attacked = gain[i] * (1.0 / believed_group_sizes[i]) > price[i]
-        if (attacked and no_attack) or (len(within) and not within[i]):
+        lost = outside[i] + last[i] if len(last) else outside[i]
+        payoff, tie = benefit[i] * (0.0 if lost > NO_BENEFIT else 1.0 - lost), INDIFFERENCE * (benefit[i] + loss[i])
+        may_win = False
+        for k in range(len(no_attack)):
+            may_win |= payoff > best[k, i] + tie
+        if not may_win:
             continue
-        lost = 0.0
-        for j in range(len(columns)):
-            lost += losses[begins[j] + codes[i, columns[j]]]
-        payoff = benefit[i] * (0.0 if lost > NO_BENEFIT else 1.0 - lost)
+        attacked = gain[i] * (1.0 / believed_group_sizes[i]) > price[i]
         payoff -= loss[i] * (1.0 / group_sizes[i] if attacked else 0.0)
-        if payoff > best[i] + INDIFFERENCE * (benefit[i] + loss[i]):
-            best[i], chosen[i] = payoff, strategy
+        for k in range(len(no_attack)):
+            if (attacked and no_attack[k]) or (len(within) and not within[k, i]):
+                continue
+            if payoff > best[k, i] + tie:
+                best[k, i], chosen[k, i] = payoff, strategy
 
 
 def backward_induction(
@@ -153,8 +184,8 @@ def backward_induction(
     """
     n, size = game.n_records, game.space.size
     if contenders is None or contenders.pairs is None:
-        held = _of_all_strategies(game, constraints, progress)
-        strategies = {name: np.concatenate([each.strategies[name] for each in held]) for name in constraints}
+        held = _of_all_strategies(game, list(constraints.values()), progress)
+        strategies = dict(zip(constraints, np.concatenate([each.strategies for each in held], axis=1), strict=True))
     else:
         strategies = dict.fromkeys(constraints, contenders.best(game))
     evaluated = np.full(n, size, dtype=np.int64)
@@ -162,17 +193,17 @@ def backward_induction(
 
 
 def _of_all_strategies(
-    game: RecordGame, constraints: Mapping[str, Constraint], progress: Callable[[int, int], None] | None
+    game: RecordGame, constraints: Sequence[Constraint], progress: Callable[[int, int], None] | None
 ) -> list[_Held]:
     """Return the best of all strategies, in parts of the records that are played in threads."""
     size = game.space.size
     parts = game.parts(in_step=True)
     kind = _HeldCompiled if _HeldCompiled.fits(game) else _Held
-    held = [kind(part, {name: each.of(rows) for name, each in constraints.items()}) for rows, part in parts]
+    held = [kind(part, [each.of(rows) for each in constraints]) for rows, part in parts]
     at_once = 1
-    if len(held) > 1 and isinstance(game.linker, PopulationLinker):
+    if len(held) > 1 and isinstance(game.linker, DivisibleLinker):
         # Until threads wait for each other, so long waits whoever is interrupted.
-        at_once = max(1, min(WORTH_THREADS // game.n_records, game.linker.tables_kept))
+        at_once = max(1, min(WORTH_THREADS // game.n_records, game.linker.tables_kept or 0))
     for begin in range(0, size, at_once):
         several = range(begin, min(begin + at_once, size))
         # Of two threads one links ahead while the other plays, so that neither waits for what both need.

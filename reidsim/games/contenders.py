@@ -229,7 +229,7 @@ def _contenders(game: RecordGame, constraint: Constraint) -> Pairs | None:
         rows = alive.pop(strategy)
         if remembering is not None:
             rows = rows[remembering.tells_all(strategy, rows)]
-        most = game.benefit_of(strategy, rows)
+        most = game.benefit_of(strategy, _or_all(rows, game))
         may_win = most >= sure[rows] - tie[rows]
         rows, most = rows[may_win], most[may_win]
         if not len(rows):
@@ -240,7 +240,7 @@ def _contenders(game: RecordGame, constraint: Constraint) -> Pairs | None:
         allowed = constraint.allows(space, strategy, np.zeros(len(rows), dtype=np.bool_), rows)
         if not allowed.all():
             rows, most = rows[allowed], most[allowed]
-        linked = {id(linker): linker.link(strategy, rows) for linker in linkers}
+        linked = {id(linker): linker.link(strategy, _or_all(rows, game)) for linker in linkers}
         safe = np.ones(len(rows))
         for linker in linkers:
             safe *= 1.0 - UniformGuess().success_probability(linked[id(linker)].group_sizes)
@@ -257,6 +257,11 @@ def _contenders(game: RecordGame, constraint: Constraint) -> Pairs | None:
         np.concatenate([most for _, _, most, _ in found]),
         tuple(_joined([linked[number] for *_, linked in found]) for number in range(len(linkers))),
     )
+
+
+def _or_all(rows: Rows, game: RecordGame) -> Rows | None:
+    """Return some of the records of a game, in ascending order; None if these are all, which are looked up faster."""
+    return None if len(rows) == game.n_records else rows
 
 
 def _remembering(linkers: tuple[Linker, ...]) -> RememberingLinker | None:

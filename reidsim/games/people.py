@@ -18,7 +18,7 @@ from reidsim.adversaries.multistage.attack import PlanLinkage
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary, Linkage, Response, arrays_of, one_over
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
-from reidsim.games.record_game import Linker
+from reidsim.games.record_game import DivisibleLinker, Linker
 from reidsim.linkage.people import RowSets, best_entries, smallest_groups
 from reidsim.linkage.row_groups import classes_at
 from reidsim.populations.population import Counts
@@ -48,6 +48,12 @@ class PeopleLattice(GeneralizationLattice):
 
     row_sets: RowSets = field(kw_only=True)
     benefit_of_cell: Floats | None = field(default=None, kw_only=True)
+
+    def of(self, rows: slice) -> PeopleLattice:
+        """Return the lattice of neighbouring row sets; it shares what this one holds of them."""
+        part = replace(self, row_sets=self.row_sets.of_neighbours(rows))
+        part.__dict__["record_losses"] = tuple(losses[:, rows] for losses in self.record_losses)
+        return part
 
     @property
     def n_records(self) -> int:
@@ -103,6 +109,15 @@ class PeopleLinker:
 
     linker: Linker
     row_sets: RowSets
+
+    @property
+    def tables_kept(self) -> int | None:
+        """See `DivisibleLinker`."""
+        return self.linker.tables_kept if isinstance(self.linker, DivisibleLinker) else None
+
+    def of(self, rows: slice) -> PeopleLinker:
+        """See `DivisibleLinker`."""
+        return PeopleLinker(self.linker, self.row_sets.of_neighbours(rows))
 
     def link(self, strategy: int, rows: Rows | None = None) -> PeopleLinkage:
         """Link all row sets, or those of `rows`, shared as `strategy`."""

@@ -42,6 +42,20 @@ class JointLinker(Linker, Protocol):
         ...
 
 
+@runtime_checkable
+class DivisibleLinker(Linker, Protocol):
+    """Tells what linkage yields to several threads, each of which asks for some neighbouring records."""
+
+    @property
+    def tables_kept(self) -> int | None:
+        """How many strategies threads may be apart without making a table twice; None if several cannot ask."""
+        ...
+
+    def of(self, rows: slice) -> Linker:
+        """Return what links neighbouring records."""
+        ...
+
+
 @dataclass(frozen=True)
 class PopulationLinker:
     """Links to the people of a population who share the released values.
@@ -62,9 +76,13 @@ class PopulationLinker:
 
     @property
     def tables_kept(self) -> int:
-        """How many strategies threads that link one after the other may be apart without making a table twice."""
+        """See `DivisibleLinker`."""
         each = (self.group_sizes, self.believed_group_sizes, self.population)
         return min(sizes.tables_kept for sizes in each if sizes is not None)
+
+    def of(self, rows: slice) -> Linker:
+        """See `DivisibleLinker`."""
+        return _NeighboursLinker(self, rows)
 
     def link(self, strategy: int, rows: Rows | slice | None = None) -> Linkage:
         """Return group sizes; see `Linker`."""
@@ -183,18 +201,19 @@ class RecordGame:
             self.linker, self.adversary, self.space, self.n_records, available_threads(),
         )  # fmt: skip
         if not (
-            type(linker) is PopulationLinker
+            isinstance(linker, DivisibleLinker)
+            and (kept := linker.tables_kept) is not None
             and type(adversary) is OneShotAdversary
-            and type(space) is GeneralizationLattice
+            and isinstance(space, GeneralizationLattice)
             and n * space.size >= WORTH_THREADS
-            and (in_step or linker.tables_kept >= _APART)
+            and (in_step or kept >= _APART)
             and threads > 1
         ):
             return [(slice(0, n), self)]
         ends = np.linspace(0, n, threads + 1).astype(np.int64).tolist()
         return [
             (rows, RecordGame(
-                space.of(rows), _NeighboursLinker(linker, rows), adversary.of(rows), self.benefit[rows], self.loss[rows]
+                space.of(rows), linker.of(rows), adversary.of(rows), self.benefit[rows], self.loss[rows]
             ))
             for rows in map(slice, ends[:-1], ends[1:])
         ]  # fmt: skip

@@ -161,8 +161,8 @@ class GroupSizes:
         if space <= _DIRECT_ADDRESSING_FACTOR * len(keys):
             merged, inverse = _merge_by_address(keys, space)
         else:
-            merged, positions = np.unique(keys, return_inverse=True)
-            inverse = positions.astype(np.int32)
+            # Regrouped in ascending order, keys come in a few ascending runs for each outer one: this sort merges runs.
+            merged, inverse = _merge_in_order(keys, np.argsort(keys, kind="stable"))
         group_of_cell = _looked_up(inverse, below.group_of_cell)
         if self._row_sets is None:
             counts = added_up(below.counts, inverse, len(merged))
@@ -251,6 +251,18 @@ def _regroup(
         outer = high // radix
         regrouped[i] = (outer * new_radix + parents[high - outer * radix]) * inner + (keys[i] - high * inner)
     return regrouped
+
+
+@numba.njit(cache=True, nogil=True)
+def _merge_in_order(keys: NDArray[np.int64], order: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Find the distinct keys and where each key went, given the positions of the keys in ascending order."""
+    merged, inverse, found = np.empty(len(keys), dtype=np.int64), np.empty(len(keys), dtype=np.int32), 0
+    for place in order:
+        if found == 0 or merged[found - 1] != keys[place]:
+            merged[found] = keys[place]
+            found += 1
+        inverse[place] = found - 1
+    return merged[:found].copy(), inverse
 
 
 @numba.njit(cache=True, nogil=True)

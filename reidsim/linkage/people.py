@@ -104,6 +104,12 @@ class RowSets:
         """Return the entries of some sets, one set after the other, and where each begins, shape (n + 1,)."""
         return ranges(self.start[sets], self.lengths[sets])
 
+    def of_neighbours(self, sets: slice) -> RowSets:
+        """Return some neighbouring sets."""
+        start = self.start[sets.start : sets.stop + 1]
+        entries = slice(start[0], start[-1])
+        return RowSets(start - start[0], self.cells[entries], self.rows[entries], self.people[sets])
+
     def in_classes(self, class_of_cell: NDArray[np.integer], n_classes: int) -> Integers:
         """Count the different people who have a row in each class, shape (n_classes,)."""
         counts: Integers = _in_classes(self.start, self.cells, self.people, class_of_cell, n_classes)
@@ -176,7 +182,7 @@ def distinct_people(population: Population) -> RowSets | None:
     return population.row_sets if isinstance(population, PeopleOfRows) else None
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def smallest_groups(start: Integers, believed: Counts, true: Counts) -> Positions:
     """Return the entry of each set whose group is believed to be the smallest, of equals that of the smallest in truth.
 
@@ -268,15 +274,19 @@ def _numbered(cells: Positions, begin: Integers, lengths: Integers) -> Positions
     return number.astype(np.intp)
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _in_classes(
     start: Integers, cells: Positions, people: Integers, class_of_cell: NDArray[np.integer], n_classes: int
 ) -> Integers:
     counts = np.zeros(n_classes, dtype=np.int64)
-    # The set that was last counted in each class.
+    # The set that was last counted in each class; most sets are of one cell, which nothing was counted of before.
     last = np.full(n_classes, -1, dtype=np.int64)
     for row_set in range(len(people)):
-        for entry in range(start[row_set], start[row_set + 1]):
+        first, end = start[row_set], start[row_set + 1]
+        if end - first == 1:
+            counts[class_of_cell[cells[first]]] += people[row_set]
+            continue
+        for entry in range(first, end):
             here = class_of_cell[cells[entry]]
             if last[here] != row_set:
                 last[here] = row_set

@@ -197,7 +197,11 @@ def date_levels(attribute: Attribute, levels: Sequence[str]) -> list[list[str]]:
         if wider <= finer or (finer and wider % finer):
             expected = "months, years and multiples of those before"
             raise InputError("dates do not nest", where="levels", found=list(levels), expected=expected)
-    return [[_label(category, span) for category in attribute.categories] for span in spans]
+    years = [int(category[:4]) if _is_calendar(category) else None for category in attribute.categories]
+    return [
+        [_label(category, year, span) for category, year in zip(attribute.categories, years, strict=True)]
+        for span in spans
+    ]
 
 
 def _is_calendar(text: str) -> bool:
@@ -205,13 +209,10 @@ def _is_calendar(text: str) -> bool:
     return (day := read_day(text)) is not None and day.calendar == text
 
 
-def _label(category: str, span: int) -> str:
-    if not category:
-        return category
-    if not _is_calendar(category):
-        return NOT_A_DATE
+def _label(category: str, year: int | None, span: int) -> str:
+    if year is None:
+        return NOT_A_DATE if category else category
     if span == 0:
         return category[:7]
-    year = int(category[:4])
     first = year // span * span
     return f"{year}" if span == 1 else f"{first}-{first + span - 1}"
