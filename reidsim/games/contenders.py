@@ -76,8 +76,8 @@ class Contenders:
         Of each type that may attack.
     benefit, loss : ndarray of float64, shape (n_records,)
     minimum : ndarray of int64, shape (n_records,), optional
-    pairs : Pairs or None
-        Those that may win; none if they are too many to be listed.
+    pairs : tuple of Pairs or None
+        Those that may win, of neighbouring records each; none if they are too many to be listed.
     """
 
     space: StrategySpace
@@ -85,7 +85,7 @@ class Contenders:
     benefit: Floats
     loss: Floats
     minimum: Strategies | None
-    pairs: Pairs | None
+    pairs: tuple[Pairs, ...] | None
 
     @classmethod
     def of(cls, game: RecordGame, constraint: Constraint) -> Contenders | None:
@@ -115,11 +115,15 @@ class Contenders:
         assert self.pairs is not None  # noqa: S101 # as the caller has seen
         best = np.full(game.n_records, -np.inf)
         chosen, tie = np.full(game.n_records, WITHHELD, dtype=np.int64), game.tie()
-        for begin in range(0, len(self.pairs.rows), _AT_ONCE):
-            part = slice(begin, begin + _AT_ONCE)
-            strategies, rows = self.pairs.strategies[part], self.pairs.rows[part].astype(np.intp)
-            payoff = self.pairs.most[part] - game.loss[rows] * _reidentified(game, self.pairs.linked, rows, part)
-            _take_better(strategies, rows, payoff, tie, best, chosen)
+
+        def compare(pairs: Pairs) -> None:
+            for begin in range(0, len(pairs.rows), _AT_ONCE):
+                part = slice(begin, begin + _AT_ONCE)
+                strategies, rows = pairs.strategies[part], pairs.rows[part].astype(np.intp)
+                payoff = pairs.most[part] - game.loss[rows] * _reidentified(game, pairs.linked, rows, part)
+                _take_better(strategies, rows, payoff, tie, best, chosen)
+
+        list(done_in_threads(compare, self.pairs, len(self.pairs)))
         return chosen
 
 
@@ -144,7 +148,7 @@ def _reidentified(game: RecordGame, linked: tuple[Linkage, ...], rows: Rows, par
     return replies[0].reidentified
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _take_better(
     strategies: NDArray[np.int32],
     rows: Rows,
@@ -195,28 +199,20 @@ def _linkers(game: RecordGame) -> tuple[Linker, ...] | None:
     return tuple(linkers)
 
 
-def _in_parts(game: RecordGame, constraint: Constraint) -> Pairs | None:
+def _in_parts(game: RecordGame, constraint: Constraint) -> tuple[Pairs, ...] | None:
     parts = game.parts()
 
     def find(number: int) -> tuple[int, Pairs | None]:
         records, part = parts[number]
-        return number, _contenders(part, constraint.of(records))
+        return number, _contenders(part, constraint.of(records), records.start)
 
     found = dict(done_in_threads(find, range(len(parts)), len(parts)))
-    pairs = [each for number in range(len(parts)) if (each := found[number]) is not None]
-    if len(pairs) < len(parts):
-        return None
-    if len(pairs) == 1:
-        return pairs[0]
-    return Pairs(
-        np.concatenate([each.strategies for each in pairs]),
-        np.concatenate([each.rows + records.start for each, (records, _) in zip(pairs, parts, strict=True)]),
-        np.concatenate([each.most for each in pairs]),
-        tuple(_joined(linked) for linked in zip(*(each.linked for each in pairs), strict=True)),
-    )
+    pairs = tuple(each for number in range(len(parts)) if (each := found[number]) is not None)
+    return pairs if len(pairs) == len(parts) else None
 
 
-def _contenders(game: RecordGame, constraint: Constraint) -> Pairs | None:
+def _contenders(game: RecordGame, constraint: Constraint, first: int) -> Pairs | None:
+    """Return the pairs of the records of a game, which are numbered from `first` on; none if they are too many."""
     space, tie, linkers = game.space, game.tie(), _linkers(game) or ()
     # What the best of the strategies met pays at least; those above come first.
     sure = np.full(game.n_records, -np.inf)
@@ -245,14 +241,14 @@ def _contenders(game: RecordGame, constraint: Constraint) -> Pairs | None:
         for linker in linkers:
             safe *= 1.0 - UniformGuess().success_probability(linked[id(linker)].group_sizes)
         sure[rows] = np.fmax(sure[rows], most - game.loss[rows] * (1.0 - safe))
-        found.append((strategy, rows, most, [linked[id(linker)] for linker in linkers]))
+        found.append((strategy, rows + first, most, [linked[id(linker)] for linker in linkers]))
         kept += len(rows)
         if kept > _MOST_KEPT * game.n_records:
             return None
     if not found:
         return None
     return Pairs(
-        np.repeat([strategy for strategy, *_ in found], [len(rows) for _, rows, _, _ in found]).astype(np.int32),
+        np.repeat(np.array([each[0] for each in found], dtype=np.int32), [len(rows) for _, rows, _, _ in found]),
         np.concatenate([rows for _, rows, _, _ in found], dtype=np.int32, casting="same_kind"),
         np.concatenate([most for _, _, most, _ in found]),
         tuple(_joined([linked[number] for *_, linked in found]) for number in range(len(linkers))),

@@ -114,7 +114,7 @@ class GroupSizes:
         """Return the group size of each record (or of `rows`) when shared as `strategy`, shape (n,)."""
         table = self.table(strategy)
         group_of = table.group_of if rows is None else table.group_of[rows]
-        return _looked_up(np.maximum(table.counts, self._smallest), group_of)
+        return _looked_up_from(self._smallest, table.counts, group_of)
 
     def among(self, people: Counts) -> GroupSizes:
         """Return the sizes of groups among other people on the same records, so many on each (n_records,).
@@ -237,6 +237,15 @@ def _looked_up(values: NDArray[Any], places: NDArray[np.integer[Any]]) -> NDArra
     found = np.empty(len(places), dtype=values.dtype)
     for i in range(len(places)):
         found[i] = values[places[i]]
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _looked_up_from(least: int, values: NDArray[Any], places: NDArray[np.integer[Any]]) -> NDArray[Any]:
+    """Do the same for values of which none counts as less than the least."""
+    found = np.empty(len(places), dtype=values.dtype)
+    for i in range(len(places)):
+        found[i] = max(values[places[i]], least)
     return found
 
 

@@ -177,13 +177,16 @@ class GeneralizationLattice:
         return np.ascontiguousarray(self.all_levels(np.arange(self.size)).T)
 
     @cached_property
-    def _average_losses(self) -> tuple[Floats, ...]:
-        return tuple(losses.mean(axis=1) for losses in self.record_losses)
+    def _average_losses(self) -> tuple[list[float], ...]:
+        return tuple(losses.mean(axis=1).tolist() for losses in self.record_losses)
 
     def average_utility(self, strategy: int) -> float:
         """Return the mean utility over all records."""
-        levels = self.levels(strategy)
-        return 1.0 - float(sum(losses[level] for losses, level in zip(self._average_losses, levels, strict=True)))
+        lost = 0.0
+        # One after the other, as `sum` does not add up numbers of Python in all of its versions.
+        for losses, level in zip(self._average_losses, self.levels(strategy), strict=True):
+            lost += losses[level]
+        return 1.0 - lost
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
         """Return the sum of levels over the greatest possible sum (Wan et al. 2015, Eq. 5)."""

@@ -77,15 +77,15 @@ def test_they_decide_every_game_on_their_links_as_all_strategies_do(case):
 def test_what_pays_less_than_another_one_under_attack_is_left_out():
     game = CROWD.game()
     contenders = Contenders.of(game, Constraint())
-    assert contenders.pairs.strategies.tolist() == [0]
+    assert contenders.pairs[0].strategies.tolist() == [0]
     # With so much to lose even a crowd of forty may be worth leaving.
     dear = replace(game, loss=np.array([3000.0]))
     assert not contenders.are_of(dear, Constraint())
-    assert Contenders.of(dear, Constraint()).pairs.strategies.tolist() == [0, 1]
+    assert Contenders.of(dear, Constraint()).pairs[0].strategies.tolist() == [0, 1]
     # What is below the minimum is not held against the others.
     lowest = Constraint(minimum=np.array([1]))
     assert not contenders.are_of(game, lowest)
-    assert Contenders.of(game, lowest).pairs.strategies.tolist() == [1]
+    assert Contenders.of(game, lowest).pairs[0].strategies.tolist() == [1]
 
 
 def test_they_are_those_of_the_same_links_and_stakes():
