@@ -16,8 +16,13 @@ from reidsim.games.record_game import WITHHELD, WORTH_THREADS, Choice, Constrain
 from reidsim.linkage.risk import UniformGuess
 from reidsim.populations.population import Counts
 from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
-from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.releases.strategy_space import Floats, Rows, Strategies
 from reidsim.threads import done_in_threads
+
+# More than rounding makes of a share that is lost.
+_SLACK = 1e-9
+# Of fewer than this share of the records group sizes are looked up alone.
+_FEW = 1 / 3
 
 
 class _Held:
@@ -34,6 +39,10 @@ class _Held:
         self._game, self._constraints, self._tie = game, constraints, game.tie()
         self._best = np.full(shape, -np.inf)
         self.strategies = np.full(shape, WITHHELD, dtype=np.int64)
+
+    def needs(self, strategy: int) -> bool:
+        """Tell whether the linkage of a strategy is needed to play it."""
+        return True
 
     def play(self, strategy: int) -> None:
         """Take a strategy where it is better."""
@@ -59,6 +68,10 @@ class _HeldCompiled(_Held):
         self._outer, self._lost_outside = [0] * (len(space.shape) - 1), np.zeros(n)
         amounts = (game.benefit, game.loss, adversary.gain, adversary.cost * np.float64(1 + INDIFFERENCE))
         self._amounts = np.array([np.broadcast_to(each, (n,)) for each in amounts])
+        # What may be lost so that a strategy may still win; nothing is held yet.
+        self._room = np.full(n, np.inf)
+        # For which records strategies may win that were asked for ahead of being played.
+        self._found: dict[int, Rows] = {}
         self._no_attack = np.array([each.no_attack for each in constraints], dtype=np.bool_)
 
     @staticmethod
@@ -83,34 +96,59 @@ class _HeldCompiled(_Held):
                     self._lost_outside += each[above]
         return self._lost_outside, of_last[level] if level > 0 else np.zeros(0)
 
-    def _within(self, strategy: int) -> NDArray[np.bool_]:
-        """Return where the strategy is at the minimum or above, (n_constraints, n); of no length if there is none."""
+    def needs(self, strategy: int) -> bool:
+        """Tell whether the linkage of a strategy is needed to play it."""
+        self._found[strategy] = rows = self._may_win(strategy)
+        return len(rows) > 0
+
+    def _may_win(self, strategy: int) -> Rows:
+        """Return the records for which the strategy may be better, ascending."""
+        return _within_room(*self._lost(strategy), self._room)
+
+    def _within(self, strategy: int, rows: Rows) -> NDArray[np.bool_]:
+        """Return where the strategy is at the minimum or above, (n_constraints, n_rows); of no length if all may be."""
         if all(each.minimum is None for each in self._constraints):
             return np.zeros((0, 0), dtype=np.bool_)
-        anywhere = np.zeros(self._game.n_records, dtype=np.bool_)
-        return np.array([each.allows(self._lattice, strategy, anywhere) for each in self._constraints])
+        anywhere = np.zeros(len(rows), dtype=np.bool_)
+        return np.array([each.allows(self._lattice, strategy, anywhere, rows) for each in self._constraints])
 
     def play(self, strategy: int) -> None:
         """Take a strategy where it is better."""
-        linkage = self._game.linker.link(strategy)
-        outside, last = self._lost(strategy)
+        rows = self._found.pop(strategy) if strategy in self._found else self._may_win(strategy)
+        if not len(rows):
+            return
+        few = len(rows) < _FEW * self._game.n_records
+        linkage = self._game.linker.link(strategy, rows if few else None)
+        sizes, believed = linkage.group_sizes, linkage.believed_group_sizes
         _take_better(
             strategy,
-            np.ascontiguousarray(linkage.group_sizes),
-            np.ascontiguousarray(linkage.believed_group_sizes),
-            outside,
-            last,
+            rows,
+            np.ascontiguousarray(sizes if few else sizes[rows]),
+            np.ascontiguousarray(believed if few else believed[rows]),
+            *self._lost(strategy),
             self._amounts,
-            self._within(strategy),
+            self._within(strategy, rows),
             self._no_attack,
             self._best,
             self.strategies,
+            self._room,
         )
+
+
+@numba.njit(cache=True, nogil=True)
+def _within_room(outside: Floats, last: Floats, room: Floats) -> Rows:
+    """Return the records of which no more is lost than may be; for the parameters see `_take_better`."""
+    rows, found = np.empty(len(outside), dtype=np.intp), 0
+    for i in range(len(outside)):
+        rows[found] = i
+        found += (outside[i] + last[i] if len(last) else outside[i]) <= room[i]
+    return rows[:found]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _take_better(
     strategy: int,
+    rows: Rows,
     group_sizes: Counts,
     believed_group_sizes: Counts,
     outside: Floats,
@@ -120,38 +158,44 @@ def _take_better(
     no_attack: NDArray[np.bool_],
     best: Floats,
     chosen: Strategies,
+    room: Floats,
 ) -> None:
     """Take a strategy where it is better than what is held by more than rounding; as `RecordGame.outcome` computes it.
 
     Parameters
     ----------
+    rows : ndarray of int, shape (n_rows,)
+        Records that are compared; `group_sizes` and `within` are of these alone.
     outside, last : ndarray of float64, shape (n_records,)
         Information lost by all attributes but the last, and by the last, of no length if that is as it was.
     amounts : ndarray of float64, shape (4, n_records)
         Benefit, loss, gain, and what an attack must be worth more than.
-    within : ndarray of bool, shape (n_constraints, n_records)
+    within : ndarray of bool, shape (n_constraints, n_rows)
         Where the strategy is at the minimum or above; of no length if there is none.
     no_attack : ndarray of bool, shape (n_constraints,)
         Constraints under which nobody may be attacked.
     best, chosen : ndarray, shape (n_constraints, n_records)
         What is held.
+    room : ndarray of float64, shape (n_records,)
+        How much may be lost at most so that a strategy may win under any of the constraints: without an attack, which
+        never makes it pay more. A little more than that, as it is computed otherwise.
     """
     benefit, loss, gain, price = amounts
-    for i in range(len(group_sizes)):
+    for place in range(len(rows)):
+        i = rows[place]
         lost = outside[i] + last[i] if len(last) else outside[i]
         payoff, tie = benefit[i] * (0.0 if lost > NO_BENEFIT else 1.0 - lost), INDIFFERENCE * (benefit[i] + loss[i])
-        may_win = False
+        attacked = gain[i] * (1.0 / believed_group_sizes[place]) > price[i]
+        payoff -= loss[i] * (1.0 / group_sizes[place] if attacked else 0.0)
+        least = np.inf
         for k in range(len(no_attack)):
-            may_win |= payoff > best[k, i] + tie
-        if not may_win:
-            continue
-        attacked = gain[i] * (1.0 / believed_group_sizes[i]) > price[i]
-        payoff -= loss[i] * (1.0 / group_sizes[i] if attacked else 0.0)
-        for k in range(len(no_attack)):
-            if (attacked and no_attack[k]) or (len(within) and not within[k, i]):
-                continue
-            if payoff > best[k, i] + tie:
+            allowed = not (attacked and no_attack[k]) and (not len(within) or within[k, place])
+            if allowed and payoff > best[k, i] + tie:
                 best[k, i], chosen[k, i] = payoff, strategy
+            least = min(least, best[k, i])
+        # Without benefit nothing pays more than 0.
+        if least + tie >= 0:
+            room[i] = 1.0 - (least + tie) / benefit[i] + _SLACK if benefit[i] > 0 else -np.inf
 
 
 def backward_induction(
@@ -211,7 +255,8 @@ def _of_all_strategies(
 
         def play(each: _Held, several: range = several, ahead: Mapping[int, Lock] = ahead) -> None:
             for strategy in several:
-                if strategy + 1 in ahead and ahead[strategy + 1].acquire(blocking=False):
+                following = ahead.get(strategy + 1)
+                if following is not None and each.needs(strategy + 1) and following.acquire(blocking=False):
                     game.linker.link(strategy + 1, np.empty(0, dtype=np.intp))
                 each.play(strategy)
 

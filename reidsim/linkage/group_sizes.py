@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.linkage.equivalence import distinct_rows
-from reidsim.linkage.people import distinct_people
+from reidsim.linkage.people import ClassedPeople, distinct_people
 from reidsim.populations.domain import added_up
 from reidsim.populations.population import Counts, Population
 from reidsim.releases.lattice import GeneralizationLattice
@@ -45,19 +45,20 @@ class NodeTable:
         People in each group.
     group_of : ndarray of int32, shape (n_records,)
         Position of each record's group in `keys`.
-    group_of_cell : ndarray of int32, shape (n_cells,)
-        That of each cell of the population; of no length unless people have rows in several cells.
+    people : ClassedPeople, optional
+        In groups; of a population whose people have rows in several cells.
     """
 
     keys: NDArray[np.int64]
     counts: Counts
     group_of: NDArray[np.int32]
-    group_of_cell: NDArray[np.int32]
+    people: ClassedPeople | None = None
 
     @property
     def nbytes(self) -> int:
         """Memory held."""
-        return self.keys.nbytes + self.counts.nbytes + self.group_of.nbytes + self.group_of_cell.nbytes
+        people = 0 if self.people is None else self.people.nbytes
+        return self.keys.nbytes + self.counts.nbytes + self.group_of.nbytes + people
 
 
 class GroupSizes:
@@ -93,7 +94,6 @@ class GroupSizes:
     ) -> None:
         self._smallest = 1 if holds_records else 0
         self._lattice = lattice
-        self._row_sets = distinct_people(population.marginal(lattice.domain.names))
         self._kept: OrderedDict[int, NodeTable] = OrderedDict()
         self._kept_bytes = 0
         self._base = _base_table(population, lattice)
@@ -163,12 +163,9 @@ class GroupSizes:
         else:
             # Regrouped in ascending order, keys come in a few ascending runs for each outer one: this sort merges runs.
             merged, inverse = _merge_in_order(keys, np.argsort(keys, kind="stable"))
-        group_of_cell = _looked_up(inverse, below.group_of_cell)
-        if self._row_sets is None:
-            counts = added_up(below.counts, inverse, len(merged))
-        else:
-            counts = self._row_sets.in_classes(group_of_cell, len(merged))
-        return NodeTable(merged, counts, _looked_up(inverse, below.group_of), group_of_cell)
+        people = None if below.people is None else below.people.merged(inverse, len(merged))
+        counts = added_up(below.counts, inverse, len(merged)) if people is None else people.counts()
+        return NodeTable(merged, counts, _looked_up(inverse, below.group_of), people)
 
     def _keep(self, strategy: int, table: NodeTable) -> None:
         self._kept[strategy] = table
@@ -226,9 +223,9 @@ def _base_table(population: Population, lattice: GeneralizationLattice) -> NodeT
     first, inverse = distinct_rows(list(codes.T), len(codes))
     totals = added_up(counts, inverse, len(first))
     group_of = inverse[len(marginal.cells) :].astype(np.int32)
-    several = distinct_people(population) is not None
-    group_of_cell = inverse[: len(marginal.cells) if several else 0].astype(np.int32)
-    return NodeTable(lattice.domain.keys(codes[first]), totals, group_of, group_of_cell)
+    row_sets = distinct_people(marginal)
+    people = None if row_sets is None else row_sets.classed(inverse[: len(marginal.cells)], len(first))
+    return NodeTable(lattice.domain.keys(codes[first]), totals, group_of, people)
 
 
 @numba.njit(cache=True, nogil=True)

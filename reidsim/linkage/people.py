@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -112,8 +113,12 @@ class RowSets:
 
     def in_classes(self, class_of_cell: NDArray[np.integer], n_classes: int) -> Integers:
         """Count the different people who have a row in each class, shape (n_classes,)."""
-        counts: Integers = _in_classes(self.start, self.cells, self.people, class_of_cell, n_classes)
-        return counts
+        return self.classed(class_of_cell, n_classes).counts()
+
+    def classed(self, class_of_cell: NDArray[np.integer], n_classes: int) -> ClassedPeople:
+        """Return who has a row in each class, in a form in which classes can be merged."""
+        nobody = np.zeros(n_classes, dtype=np.int64)
+        return ClassedPeople(*_merged(nobody, self.start, self.cells, self.people, class_of_cell, n_classes))
 
     def by_cell(self, n_cells: int) -> tuple[Integers, Positions]:
         """Return the sets that have a row in each cell, cell after cell, and where each cell begins, (n_cells + 1,)."""
@@ -141,6 +146,39 @@ class RowSets:
             each = np.where(np.repeat(nothing, self.lengths), each, weighted)
         totals = np.add.reduceat(each, self.start[:-1])
         return np.asarray(np.add.reduceat(each * amounts[..., self.cells], self.start[:-1], axis=-1) / totals)
+
+
+class ClassedPeople(NamedTuple):
+    """People by the classes that their rows are in: the wider the classes, the fewer people are in several.
+
+    Parameters
+    ----------
+    alone : ndarray of int64, shape (n_classes,)
+        People all of whose rows are in the class.
+    start : ndarray of int64, shape (n_sets + 1,)
+        Where the classes of each set of people begin who have rows in several.
+    classes : ndarray of int32, shape (n_entries,)
+        Set after set.
+    people : ndarray of int64, shape (n_sets,)
+    """
+
+    alone: Integers
+    start: Integers
+    classes: NDArray[np.int32]
+    people: Integers
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        return sum(each.nbytes for each in self)
+
+    def counts(self) -> Integers:
+        """Count the different people who have a row in each class, shape (n_classes,)."""
+        return _in_any(*self)
+
+    def merged(self, class_of_class: NDArray[np.integer], n_classes: int) -> ClassedPeople:
+        """Return the same people in wider classes, given that of each class."""
+        return ClassedPeople(*_merged(*self, class_of_class, n_classes))
 
 
 @dataclass(frozen=True)
@@ -275,20 +313,45 @@ def _numbered(cells: Positions, begin: Integers, lengths: Integers) -> Positions
 
 
 @numba.njit(cache=True, nogil=True)
-def _in_classes(
-    start: Integers, cells: Positions, people: Integers, class_of_cell: NDArray[np.integer], n_classes: int
-) -> Integers:
-    counts = np.zeros(n_classes, dtype=np.int64)
-    # The set that was last counted in each class; most sets are of one cell, which nothing was counted of before.
+def _merged(
+    alone: Integers,
+    start: Integers,
+    classes: NDArray[np.integer],
+    people: Integers,
+    class_of_class: NDArray[np.integer],
+    n_classes: int,
+) -> tuple[Integers, Integers, NDArray[np.int32], Integers]:
+    """Return the fields of `ClassedPeople` in wider classes; those who are in one class then are alone in it."""
+    now_alone = np.zeros(n_classes, dtype=np.int64)
+    for each in range(len(alone)):
+        now_alone[class_of_class[each]] += alone[each]
+    now_start, now_people = np.zeros(len(start), dtype=np.int64), np.empty(len(people), dtype=np.int64)
+    now_classes = np.empty(len(classes), dtype=np.int32)
+    # The set that was last met in each class.
     last = np.full(n_classes, -1, dtype=np.int64)
-    for row_set in range(len(people)):
-        first, end = start[row_set], start[row_set + 1]
-        if end - first == 1:
-            counts[class_of_cell[cells[first]]] += people[row_set]
-            continue
-        for entry in range(first, end):
-            here = class_of_cell[cells[entry]]
-            if last[here] != row_set:
-                last[here] = row_set
-                counts[here] += people[row_set]
+    n_sets, end = 0, 0
+    for each in range(len(people)):
+        begin = end
+        for entry in range(start[each], start[each + 1]):
+            here = class_of_class[classes[entry]]
+            if last[here] != each:
+                last[here] = each
+                now_classes[end] = here
+                end += 1
+        if end - begin == 1:
+            end = begin
+            now_alone[now_classes[begin]] += people[each]
+        else:
+            now_people[n_sets] = people[each]
+            n_sets += 1
+            now_start[n_sets] = end
+    return now_alone, now_start[: n_sets + 1].copy(), now_classes[:end].copy(), now_people[:n_sets].copy()
+
+
+@numba.njit(cache=True, nogil=True)
+def _in_any(alone: Integers, start: Integers, classes: NDArray[np.int32], people: Integers) -> Integers:
+    counts = alone.copy()
+    for each in range(len(people)):
+        for entry in range(start[each], start[each + 1]):
+            counts[classes[entry]] += people[each]
     return counts

@@ -63,3 +63,36 @@ def test_people_are_counted_once_in_every_margin():
         assert distinct_people(margin) is not None
         for cell, count in zip(margin.cells, margin.counts.tolist(), strict=True):
             assert count == len(set(person[(codes[:, columns] == cell).all(axis=1)].tolist()))
+
+
+def test_people_are_counted_once_in_every_class_however_often_classes_are_merged():
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        n = int(rng.integers(1, 60))
+        person = np.unique(rng.integers(0, 12, n), return_inverse=True)[1]
+        cells = rng.integers(0, 30, n)
+        row_sets, _ = RowSets.of(cells, person)
+        n_classes, classes = 12, rng.integers(0, 12, 30)
+        classed = row_sets.classed(classes, n_classes)
+        while True:
+            members = [set(person[classes[cells] == each].tolist()) for each in range(n_classes)]
+            assert classed.counts().tolist() == list(map(len, members))
+            several = {p for p in range(int(person.max()) + 1) if len(set(classes[cells[person == p]].tolist())) > 1}
+            assert classed.people.sum() == len(several)
+            assert classed.alone.sum() == int(person.max()) + 1 - len(several)
+            assert (
+                len(classed.classes)
+                == classed.start[-1]
+                == sum(len(set(classes[cells[person == own]].tolist())) for own in _one_of_each(several, person, cells))
+            )
+            if n_classes == 1:
+                break
+            fewer = max(n_classes // 2, 1)
+            wider = rng.integers(0, fewer, n_classes)
+            classes, n_classes = wider[classes], fewer
+            classed = classed.merged(wider, n_classes)
+
+
+def _one_of_each(people, person, cells):
+    """One of those people with the same cells equally often."""
+    return {tuple(sorted(cells[person == own].tolist())): own for own in sorted(people)}.values()

@@ -250,27 +250,32 @@ def _by_backward_induction(
     choices: dict[str, Choice] = {}
     games: dict[int, tuple[RecordGame, dict[str, Constraint]]] = {}
     for name in policies:
-        planned, constraint = _planned(study, name, game), constraint_of(study, name)
-        contenders = _contenders(study, name, planned, constraint)
-        if contenders is not None:
-            choices |= backward_induction(planned, {name: constraint}, contenders=contenders)
-            continue
-        key = id(game) if planned is game else -1
-        games.setdefault(key, (planned, {}))[1][name] = constraint
+        planned = _planned(study, name, game)
+        games.setdefault(id(game) if planned is game else -1, (planned, {}))[1][name] = constraint_of(study, name)
     for played, constraints in games.values():
-        choices |= backward_induction(played, constraints, progress=progress)
+        # Where one policy has all strategies worked out, the others are compared on the way.
+        all_are = any(each.no_attack for each in constraints.values())
+        for name, constraint in list(constraints.items()):
+            contenders = _contenders(study, name, played, constraint, only_kept=all_are)
+            if contenders is not None and contenders.pairs is not None:
+                choices |= backward_induction(played, {name: constraint}, contenders=contenders)
+                del constraints[name]
+        if constraints:
+            choices |= backward_induction(played, constraints, progress=progress)
     return choices
 
 
-def _contenders(study: TablesStudy, policy: str, game: RecordGame, constraint: Constraint) -> Contenders | None:
+def _contenders(
+    study: TablesStudy, policy: str, game: RecordGame, constraint: Constraint, *, only_kept: bool
+) -> Contenders | None:
     """Return the strategies that may win, those of the game before if they are the same; None if they are not known."""
     kept = study.contenders.get(policy)
-    if kept is None or not kept.are_of(game, constraint):
-        kept = Contenders.of(game, constraint)
-        if kept is None:
-            return None
-        study.contenders[policy] = kept
-    return kept if kept.pairs is not None else None
+    if kept is not None and kept.are_of(game, constraint):
+        return kept
+    found = None if only_kept else Contenders.of(game, constraint)
+    if found is not None:
+        study.contenders[policy] = found
+    return found
 
 
 def _best_of_each(study: TablesStudy, policy: str, game: RecordGame, report: Callable[[], object]) -> Choice:
