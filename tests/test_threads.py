@@ -62,13 +62,16 @@ def test_masking_solvers_in_threads_give_the_same_bytes(monkeypatch, solver, kep
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("people", [False, True], ids=["records", "people of several"])
+@pytest.mark.parametrize("world", ["records", "people of several", "expected counts"])
 @pytest.mark.parametrize("kept", [300, 0.5], ids=["all tables kept", "few tables kept"])
-def test_records_in_threads_give_the_same_bytes(monkeypatch, kept, people):
+def test_records_in_threads_give_the_same_bytes(monkeypatch, kept, world):
     study = build_study(load_scenario("wan2015"))
     cells, population, row_sets = study.lattice_of(study.lattice.codes[:600]), study.linked_population, None
     lattice = cells
-    if people:
+    if world == "expected counts":
+        # The sums of which depend on the order in which they are added up.
+        population = replace(population, counts=population.counts / 7)
+    if world == "people of several":
         rng = np.random.default_rng(3)
         row_sets, _ = RowSets.of(
             rng.integers(0, 600, 1500), np.sort(np.append(np.arange(700), rng.integers(0, 700, 800)))
@@ -79,7 +82,7 @@ def test_records_in_threads_give_the_same_bytes(monkeypatch, kept, people):
     # However many strategies may win.
     monkeypatch.setattr("reidsim.games.contenders._MOST_KEPT", lattice.size)
     n = lattice.n_records
-    assert n == (667 if people else 600)
+    assert n == (667 if world == "people of several" else 600)
     monkeypatch.setattr("reidsim.games.record_game.WORTH_THREADS", 1)
     # Amounts that differ, so that each thread must take those of its own records.
     benefit, loss, gain = np.random.default_rng(1).uniform(1, 1500, (3, n))
@@ -133,7 +136,11 @@ def test_records_in_threads_give_the_same_bytes(monkeypatch, kept, people):
     assert found[0].keys() == found[1].keys()
     assert all(found[0][name].tobytes() == found[1][name].tobytes() for name in found[0])
     assert (found[0]["both"] >= minimum).sum() > n / 3
-    assert made[0] == made[1]
+    if kept == 300:
+        assert made[0] == made[1]
+    else:
+        # Evaluated in any order, some are made again, and others not.
+        assert abs(made[0] - made[1]) < 0.05 * made[0]
     assert (paid.attempts.risk[:, paid.attacked] > 0).any()
     assert n < len(order) < n * lattice.size
     assert {thread for number, thread in busy if number == 3}.isdisjoint({threading.get_ident()})

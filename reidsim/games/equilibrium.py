@@ -110,23 +110,21 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
     frequency: Floats | None = None
     attempts = AttemptsSoFar(game.loss)
 
-    def play(part: tuple[slice, RecordGame]) -> None:
+    def play(shared: tuple[int, Rows]) -> None:
         nonlocal frequency
-        records, alone = part
-        for strategy, shared in shared_rows(strategies[records]):
-            outcome, rows = alone.outcome(strategy, shared), shared + records.start
-            publisher[rows] = outcome.publisher_payoff
-            adversary[rows] = outcome.response.adversary_payoff
-            attacked[rows] = outcome.response.attacks
-            success[rows] = outcome.response.success_of_attacks
-            utility[rows] = outcome.utility
-            attempts.add(outcome.response, rows)
-            if outcome.response.often is not None:
-                frequency = np.ones(n) if frequency is None else frequency
-                frequency[rows] = outcome.response.often
+        strategy, rows = shared
+        outcome = game.outcome(strategy, rows)
+        publisher[rows] = outcome.publisher_payoff
+        adversary[rows] = outcome.response.adversary_payoff
+        attacked[rows] = outcome.response.attacks
+        success[rows] = outcome.response.success_of_attacks
+        utility[rows] = outcome.utility
+        attempts.add(outcome.response, rows)
+        if outcome.response.often is not None:
+            frequency = np.ones(n) if frequency is None else frequency
+            frequency[rows] = outcome.response.often
 
-    parts = game.parts()
-    list(done_in_threads(play, parts, len(parts)))
+    list(done_in_threads(play, list(shared_rows(strategies)), game.threads))
     intensity = game.space.generalization_intensity(np.maximum(strategies, 0))
     return Equilibrium(
         strategies=strategies,

@@ -191,29 +191,39 @@ class RecordGame:
         linker = self.linker
         return replace(self, linker=linker.given(strategies)) if isinstance(linker, JointLinker) else self
 
+    @property
+    def _divisible(self) -> DivisibleLinker | None:
+        """The linker, if several threads may ask it and the adversary, and gain anything by it."""
+        linker = self.linker
+        may_be_asked = (
+            isinstance(linker, DivisibleLinker)
+            and linker.tables_kept is not None
+            and type(self.adversary) is OneShotAdversary
+            and isinstance(self.space, GeneralizationLattice)
+        )
+        worth_it = self.n_records * self.space.size >= WORTH_THREADS and available_threads() > 1
+        return linker if may_be_asked and worth_it else None  # type: ignore[return-value]
+
+    @property
+    def threads(self) -> int:
+        """How many threads may play different strategies at a time."""
+        return available_threads() if self._divisible is not None else 1
+
     def parts(self, *, in_step: bool = False) -> list[tuple[slice, RecordGame]]:
         """Return the games of neighbouring records, to be played in a thread each, all of them in lattice order.
 
         The game as it is where all strategies take an instant, linkage or adversary cannot be asked by
         several, or too few tables are kept for threads that are not `in_step`, a few strategies at a time.
         """
-        linker, adversary, space, n, threads = (
-            self.linker, self.adversary, self.space, self.n_records, available_threads(),
-        )  # fmt: skip
-        if not (
-            isinstance(linker, DivisibleLinker)
-            and (kept := linker.tables_kept) is not None
-            and type(adversary) is OneShotAdversary
-            and isinstance(space, GeneralizationLattice)
-            and n * space.size >= WORTH_THREADS
-            and (in_step or kept >= _APART)
-            and threads > 1
-        ):
+        linker, adversary, n, threads = self._divisible, self.adversary, self.n_records, available_threads()
+        if linker is None or not (in_step or (linker.tables_kept or 0) >= _APART):
             return [(slice(0, n), self)]
+        assert isinstance(adversary, OneShotAdversary)  # noqa: S101 # as `_divisible` found
+        assert isinstance(self.space, GeneralizationLattice)  # noqa: S101
         ends = np.linspace(0, n, threads + 1).astype(np.int64).tolist()
         return [
             (rows, RecordGame(
-                space.of(rows), linker.of(rows), adversary.of(rows), self.benefit[rows], self.loss[rows]
+                self.space.of(rows), linker.of(rows), adversary.of(rows), self.benefit[rows], self.loss[rows]
             ))
             for rows in map(slice, ends[:-1], ends[1:])
         ]  # fmt: skip

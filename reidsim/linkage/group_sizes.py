@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from threading import RLock
+from threading import Event, RLock
 from typing import Any, ClassVar
 
 import numba
@@ -29,8 +29,9 @@ from reidsim.releases.strategy_space import Rows
 _MOST_KEPT, _LEAST_KEPT, _MANY_TABLES = 256 * 2**20, 32 * 2**20, 1_000
 # A key space this many times larger than the table is still merged by direct addressing rather than by sorting.
 _DIRECT_ADDRESSING_FACTOR = 8
-# Held while a table is made: what one thread needs another may be making.
-_MAKING = RLock()
+# Held while it is looked up which tables there are, and which of them, by whose they are and node, a thread is making.
+_LOOKING = RLock()
+_IN_THE_MAKING: dict[tuple[int, int], Event] = {}
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class GroupSizes:
     lattice : GeneralizationLattice
     memory_limit : int, optional
         Bytes that kept tables may take together; `most_kept` of those who can be looked up, if not given. Besides them,
-        one table is in the making.
+        each thread may be making one.
     holds_records : bool
         Whether every record's person is in the population.
     """
@@ -132,15 +133,31 @@ class GroupSizes:
             with suppress(KeyError):
                 self._kept.move_to_end(strategy)
             return kept
-        with _MAKING:
-            return self._kept.get(strategy) or self._made(strategy)
+        own, key = Event(), (id(self), strategy)
+        while True:
+            with _LOOKING:
+                if (kept := self._kept.get(strategy)) is not None:
+                    return kept
+                others = _IN_THE_MAKING.setdefault(key, own)
+            if others is own:
+                break
+            others.wait()
+        try:
+            return self._made(strategy)
+        finally:
+            with _LOOKING:
+                del _IN_THE_MAKING[key]
+            own.set()
 
     def _made(self, strategy: int) -> NodeTable:
-        below = [s for s in self._lattice.predecessors(strategy) if s == 0 or s in self._kept]
-        if below:
-            source = min(below, key=lambda s: len(self.table(s).keys))
-        else:
-            source = list(self._lattice.predecessors(strategy))[-1]
+        below = list(self._lattice.predecessors(strategy))
+        source = below[-1]
+        # Sums of whole numbers are the same whichever table they are made from. Others are always made from one: which
+        # tables there are may depend on threads.
+        if self._base.counts.dtype.kind in "iu":
+            with _LOOKING:
+                kept = [s for s in below if s == 0 or s in self._kept]
+                source = min(kept, key=lambda s: len(self.table(s).keys), default=source)
         table = self._roll_up(source, strategy)
         self._keep(strategy, table)
         return table
@@ -168,11 +185,12 @@ class GroupSizes:
         return NodeTable(merged, counts, _looked_up(inverse, below.group_of), people)
 
     def _keep(self, strategy: int, table: NodeTable) -> None:
-        self._kept[strategy] = table
-        self._kept_bytes += table.nbytes
-        while self._kept_bytes > self._memory_limit and len(self._kept) > 1:
-            _, dropped = self._kept.popitem(last=False)
-            self._kept_bytes -= dropped.nbytes
+        with _LOOKING:
+            self._kept[strategy] = table
+            self._kept_bytes += table.nbytes
+            while self._kept_bytes > self._memory_limit and len(self._kept) > 1:
+                _, dropped = self._kept.popitem(last=False)
+                self._kept_bytes -= dropped.nbytes
 
 
 class _SizesAmong(GroupSizes):
