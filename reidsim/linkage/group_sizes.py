@@ -181,7 +181,7 @@ class GroupSizes:
             # Regrouped in ascending order, keys come in a few ascending runs for each outer one: this sort merges runs.
             merged, inverse = _merge_in_order(keys, np.argsort(keys, kind="stable"))
         people = None if below.people is None else below.people.merged(inverse, len(merged))
-        counts = added_up(below.counts, inverse, len(merged)) if people is None else people.counts()
+        counts = added_up(below.counts, inverse, len(merged)) if people is None else people.counts
         return NodeTable(merged, counts, _looked_up(inverse, below.group_of), people)
 
     def _keep(self, strategy: int, table: NodeTable) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numba
@@ -86,7 +87,7 @@ class RowSets:
         """Number of sets."""
         return len(self.people)
 
-    @property
+    @cached_property
     def lengths(self) -> Integers:
         """Cells of each set, shape (n_sets,)."""
         return np.diff(self.start)
@@ -113,7 +114,7 @@ class RowSets:
 
     def in_classes(self, class_of_cell: NDArray[np.integer], n_classes: int) -> Integers:
         """Count the different people who have a row in each class, shape (n_classes,)."""
-        return self.classed(class_of_cell, n_classes).counts()
+        return self.classed(class_of_cell, n_classes).counts
 
     def classed(self, class_of_cell: NDArray[np.integer], n_classes: int) -> ClassedPeople:
         """Return who has a row in each class, in a form in which classes can be merged."""
@@ -153,8 +154,10 @@ class ClassedPeople(NamedTuple):
 
     Parameters
     ----------
+    counts : ndarray of int64, shape (n_classes,)
+        Different people who have a row in the class.
     alone : ndarray of int64, shape (n_classes,)
-        People all of whose rows are in the class.
+        Those all of whose rows are in it.
     start : ndarray of int64, shape (n_sets + 1,)
         Where the classes of each set of people begin who have rows in several.
     classes : ndarray of int32, shape (n_entries,)
@@ -162,6 +165,7 @@ class ClassedPeople(NamedTuple):
     people : ndarray of int64, shape (n_sets,)
     """
 
+    counts: Integers
     alone: Integers
     start: Integers
     classes: NDArray[np.int32]
@@ -172,13 +176,9 @@ class ClassedPeople(NamedTuple):
         """Memory held."""
         return sum(each.nbytes for each in self)
 
-    def counts(self) -> Integers:
-        """Count the different people who have a row in each class, shape (n_classes,)."""
-        return _in_any(*self)
-
     def merged(self, class_of_class: NDArray[np.integer], n_classes: int) -> ClassedPeople:
         """Return the same people in wider classes, given that of each class."""
-        return ClassedPeople(*_merged(*self, class_of_class, n_classes))
+        return ClassedPeople(*_merged(*self[1:], class_of_class, n_classes))
 
 
 @dataclass(frozen=True)
@@ -320,11 +320,12 @@ def _merged(
     people: Integers,
     class_of_class: NDArray[np.integer],
     n_classes: int,
-) -> tuple[Integers, Integers, NDArray[np.int32], Integers]:
+) -> tuple[Integers, Integers, Integers, NDArray[np.int32], Integers]:
     """Return the fields of `ClassedPeople` in wider classes; those who are in one class then are alone in it."""
     now_alone = np.zeros(n_classes, dtype=np.int64)
     for each in range(len(alone)):
         now_alone[class_of_class[each]] += alone[each]
+    counts = now_alone.copy()
     now_start, now_people = np.zeros(len(start), dtype=np.int64), np.empty(len(people), dtype=np.int64)
     now_classes = np.empty(len(classes), dtype=np.int32)
     # The set that was last met in each class.
@@ -336,6 +337,7 @@ def _merged(
             here = class_of_class[classes[entry]]
             if last[here] != each:
                 last[here] = each
+                counts[here] += people[each]
                 now_classes[end] = here
                 end += 1
         if end - begin == 1:
@@ -345,13 +347,4 @@ def _merged(
             now_people[n_sets] = people[each]
             n_sets += 1
             now_start[n_sets] = end
-    return now_alone, now_start[: n_sets + 1].copy(), now_classes[:end].copy(), now_people[:n_sets].copy()
-
-
-@numba.njit(cache=True, nogil=True)
-def _in_any(alone: Integers, start: Integers, classes: NDArray[np.int32], people: Integers) -> Integers:
-    counts = alone.copy()
-    for each in range(len(people)):
-        for entry in range(start[each], start[each + 1]):
-            counts[classes[entry]] += people[each]
-    return counts
+    return counts, now_alone, now_start[: n_sets + 1].copy(), now_classes[:end].copy(), now_people[:n_sets].copy()

@@ -76,7 +76,7 @@ def test_people_are_counted_once_in_every_class_however_often_classes_are_merged
         classed = row_sets.classed(classes, n_classes)
         while True:
             members = [set(person[classes[cells] == each].tolist()) for each in range(n_classes)]
-            assert classed.counts().tolist() == list(map(len, members))
+            assert classed.counts.tolist() == list(map(len, members))
             several = {p for p in range(int(person.max()) + 1) if len(set(classes[cells[person == p]].tolist())) > 1}
             assert classed.people.sum() == len(several)
             assert classed.alone.sum() == int(person.max()) + 1 - len(several)
