@@ -23,7 +23,7 @@ from figures import figure
 from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.games import backward_induction as induction
-from reidsim.games import contenders, equilibrium
+from reidsim.games import equilibrium
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.greedy import greedy
@@ -113,15 +113,13 @@ def large_file(records: int) -> tuple[Population, GeneralizationLattice]:
 def induced(people: Population, lattice: GeneralizationLattice, threads: int) -> tuple[float, float, bytes]:
     """Solve the record-level game anew, as a run does, and evaluate the choices; see `masked`."""
     numba.config.NUMBA_NUM_THREADS = threads
-    busy = BusySeconds(contenders, equilibrium, induction)
+    busy = BusySeconds(equilibrium, induction)
     amounts = (np.full(lattice.n_records, amount) for amount in (1200.0, 300.0))
     game = RecordGame(lattice, PopulationLinker(GroupSizes(people, lattice)), OneShotAdversary(300.0, 4.0), *amounts)
     _ = lattice.record_losses
 
     def solve() -> bytes:
-        may_win = contenders.Contenders.of(game, Constraint())
-        found = induction.backward_induction(game, {"basic": Constraint()}, contenders=may_win)
-        found |= induction.backward_induction(game, {"no-attack": Constraint(no_attack=True)})
+        found = induction.backward_induction(game, {"basic": Constraint(), "no-attack": Constraint(no_attack=True)})
         for choice in found.values():
             equilibrium.evaluate(game, choice)
         return b"".join(choice.strategies.tobytes() for choice in found.values())

@@ -21,8 +21,6 @@ from reidsim.threads import done_in_threads
 
 # More than rounding makes of a share that is lost.
 _SLACK = 1e-9
-# Strategies that are linked before they are played, while other threads link others.
-_AHEAD = 2
 # Of fewer than this share of the records group sizes are looked up alone.
 _FEW = 1 / 3
 
@@ -252,18 +250,19 @@ def _of_all_strategies(
         at_once = max(1, min(WORTH_THREADS // game.n_records, game.linker.tables_kept or 0))
     for begin in range(0, size, at_once):
         several = range(begin, min(begin + at_once, size))
-        # Each thread links ahead what no other does, so that none waits for what all need.
+        # Of two threads one links ahead while the other plays, so that neither waits for what both need.
         ahead = {strategy: Lock() for strategy in several[1:]} if len(held) > 1 else {}
 
         def play(each: _Held, several: range = several, ahead: Mapping[int, Lock] = ahead) -> None:
             for strategy in several:
-                for following in range(strategy + 1, strategy + _AHEAD + 1):
-                    taken = ahead.get(following)
-                    if taken is None or taken.locked() or not each.needs(following):
-                        continue
-                    if taken.acquire(blocking=False):
-                        game.linker.link(following, np.empty(0, dtype=np.intp))
-                        break
+                following = ahead.get(strategy + 1)
+                if (
+                    following is not None
+                    and not following.locked()
+                    and each.needs(strategy + 1)
+                    and following.acquire(blocking=False)
+                ):
+                    game.linker.link(strategy + 1, np.empty(0, dtype=np.intp))
                 each.play(strategy)
 
         list(done_in_threads(play, held, len(held)))
