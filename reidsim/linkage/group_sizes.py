@@ -134,19 +134,20 @@ class GroupSizes:
                 self._kept.move_to_end(strategy)
             return kept
         own, key = Event(), (id(self), strategy)
-        while True:
-            with _LOOKING:
-                if (kept := self._kept.get(strategy)) is not None:
-                    return kept
-                others = _IN_THE_MAKING.setdefault(key, own)
-            if others is own:
-                break
-            others.wait()
         try:
-            return self._made(strategy)
+            while True:
+                with _LOOKING:
+                    if (kept := self._kept.get(strategy)) is not None:
+                        return kept
+                    making = _IN_THE_MAKING.setdefault(key, own)
+                if making is own:
+                    return self._made(strategy)
+                making.wait()
         finally:
+            # Also where an interrupt ends it: others would wait for ever.
             with _LOOKING:
-                del _IN_THE_MAKING[key]
+                if _IN_THE_MAKING.get(key) is own:
+                    del _IN_THE_MAKING[key]
             own.set()
 
     def _made(self, strategy: int) -> NodeTable:

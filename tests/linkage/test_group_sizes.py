@@ -1,5 +1,7 @@
 """Group sizes of every node of a lattice against counting people one by one."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -88,6 +90,10 @@ def test_expected_counts_add_up_and_a_record_is_at_least_one_person(small, data)
     sizes = asked_in(range(lattice.size), GroupSizes(population, lattice))
     assert sizes.dtype == np.float64
     np.testing.assert_allclose(sizes, naive_sizes(small, weights), rtol=1e-12)
+    # To the last digit the same, whatever is asked for first and however few tables are kept.
+    order, memory_limit = data.draw(st.permutations(range(lattice.size))), data.draw(memory_limits)
+    again = asked_in(order, GroupSizes(population, lattice, memory_limit=memory_limit))
+    np.testing.assert_array_equal(again, sizes)
 
 
 @given(small=small_games())
@@ -211,3 +217,35 @@ def test_a_registry_may_hold_nobody_of_a_group():
     assert [registry.at(strategy).tolist() for strategy in range(3)] == [[2, 0, 0], [2, 2, 0], [2, 2, 2]]
     assert [everybody.at(strategy).tolist() for strategy in range(3)] == [[2, 1, 1], [2, 2, 1], [2, 2, 2]]
     assert registry.total == 2
+
+
+def test_threads_that_ask_for_one_table_wait_for_who_makes_it_and_make_it_if_that_fails(monkeypatch):
+    levels = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
+    small = game_of([levels, levels], [(0, 0), (3, 3)], [(0, 0)], benefit=1.0, loss=1.0, gain=1.0, cost=1.0)
+    sizes, made, ended = GroupSizes(small.population(), small.lattice()), [], []
+    roll_up, waiting = GroupSizes._roll_up, threading.Barrier(3)
+
+    class Waited(threading.Event):
+        def wait(self, timeout=None):
+            if not ended:
+                waiting.wait(10)
+            return super().wait(10)
+
+    def rolled_up(*nodes):
+        made.append(threading.get_ident())
+        if len(made) == 1:
+            # Until the two others wait.
+            waiting.wait(10)
+            ended.append(True)
+            raise KeyboardInterrupt
+        return roll_up(*nodes)
+
+    monkeypatch.setattr(GroupSizes, "_roll_up", rolled_up)
+    monkeypatch.setattr(module, "Event", Waited)
+    with ThreadPoolExecutor(3) as pool:
+        asked = [pool.submit(sizes.table, 1) for _ in range(3)]
+        failed = [each.exception() for each in asked]
+    assert sorted(map(type, failed), key=str) == sorted([KeyboardInterrupt, type(None), type(None)], key=str)
+    assert not module._IN_THE_MAKING
+    assert len(made) == 2
+    assert len({id(each.result()) for each in asked if each.exception() is None}) == 1
