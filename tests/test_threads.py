@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from small_games import game_of
 
 from reidsim import threads
 from reidsim.adversaries.multistage.two_stage import forget_inferences
@@ -149,6 +150,25 @@ def test_records_in_threads_give_the_same_bytes(monkeypatch, kept, world):
         whole, alone = game.outcome(5, rows + records.start), part.outcome(5, rows)
         assert (alone.publisher_payoff == whole.publisher_payoff).all()
         assert (alone.response.success == whole.response.success).all()
+
+
+def test_there_are_no_more_parts_than_records(monkeypatch):
+    monkeypatch.setattr("reidsim.games.record_game.WORTH_THREADS", 1)
+    levels = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
+    small = game_of(
+        [levels] * 2, [(0, 0), (3, 3)] * 40, [(0, 0), (3, 3), (1, 2)], benefit=9.0, loss=5.0, gain=5.0, cost=1
+    )
+    game, found = small.game(), []
+    for number in (1, 8):
+        monkeypatch.setattr("reidsim.games.record_game.available_threads", lambda number=number: number)
+        assert len(game.parts()) == min(number, 3)
+        both = {"basic": Constraint(), "no-attack": Constraint(no_attack=True)}
+        choices = backward_induction(game, both) | backward_induction(
+            game, {"may win": Constraint()}, contenders=Contenders.of(game, Constraint())
+        )
+        found.append({name: each.strategies.tolist() for name, each in choices.items()})
+    assert found[0] == found[1]
+    assert found[0]["basic"] == found[0]["may win"]
 
 
 def test_records_of_several_policies_stand_in_their_order(monkeypatch):

@@ -82,6 +82,7 @@ class _HeldCompiled(_Held):
             type(adversary) is OneShotAdversary
             and type(adversary.risk) is UniformGuess
             and isinstance(game.space, GeneralizationLattice)
+            and type(game.space).utility is GeneralizationLattice.utility
         )
 
     def _lost(self, strategy: int) -> tuple[Floats, Floats]:

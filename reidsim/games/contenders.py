@@ -23,7 +23,7 @@ from reidsim.games.memory import RememberingAdversary, RememberingLinker
 from reidsim.games.record_game import WITHHELD, Constraint, Linker, RecordGame
 from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
-from reidsim.threads import done_in_threads
+from reidsim.threads import available_threads, done_in_threads
 
 # Per record, on average; where more may win, working out all of them needs less memory.
 _MOST_KEPT = 16
@@ -123,7 +123,7 @@ class Contenders:
                 payoff = pairs.most[part] - game.loss[rows] * _reidentified(game, pairs.linked, rows, part)
                 _take_better(strategies, rows, payoff, tie, best, chosen)
 
-        list(done_in_threads(compare, self.pairs, len(self.pairs)))
+        list(done_in_threads(compare, self.pairs, available_threads()))
         return chosen
 
 

@@ -215,12 +215,12 @@ class RecordGame:
         The game as it is where all strategies take an instant, linkage or adversary cannot be asked by
         several, or too few tables are kept for threads that are not `in_step`, a few strategies at a time.
         """
-        linker, adversary, n, threads = self._divisible, self.adversary, self.n_records, available_threads()
+        linker, adversary, n = self._divisible, self.adversary, self.n_records
         if linker is None or not (in_step or (linker.tables_kept or 0) >= _APART):
             return [(slice(0, n), self)]
         assert isinstance(adversary, OneShotAdversary)  # noqa: S101 # as `_divisible` found
         assert isinstance(self.space, GeneralizationLattice)  # noqa: S101
-        ends = np.linspace(0, n, threads + 1).astype(np.int64).tolist()
+        ends = np.linspace(0, n, min(available_threads(), n) + 1).astype(np.int64).tolist()
         return [
             (rows, RecordGame(
                 self.space.of(rows), linker.of(rows), adversary.of(rows), self.benefit[rows], self.loss[rows]

@@ -2,7 +2,8 @@
 
 One table of the population is rolled up from node to node: going one level up in one attribute only merges cells,
 so a node's table is made from that of a node just below it, which is smaller than the population. Tables that have
-been made are kept within a memory limit and made again from the nearest one kept when they were dropped.
+been made are kept within a memory limit and made again when they were dropped: of whole counts from the smallest one
+just below that is kept.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ class GroupSizes:
         return _SizesAmong(self, people)
 
     def table(self, strategy: int) -> NodeTable:
-        """Return the population table at a node, rolled up from the smallest one at hand."""
+        """Return the population table at a node, rolled up from one just below."""
         if strategy == 0:
             return self._base
         if (kept := self._kept.get(strategy)) is not None:
@@ -240,10 +241,10 @@ def _base_table(population: Population, lattice: GeneralizationLattice) -> NodeT
     codes = np.concatenate([marginal.cells, lattice.codes])
     counts = np.concatenate([marginal.counts, np.zeros(lattice.n_records, dtype=marginal.counts.dtype)])
     first, inverse = distinct_rows(list(codes.T), len(codes))
-    totals = added_up(counts, inverse, len(first))
     group_of = inverse[len(marginal.cells) :].astype(np.int32)
     row_sets = distinct_people(marginal)
     people = None if row_sets is None else row_sets.classed(inverse[: len(marginal.cells)], len(first))
+    totals = added_up(counts, inverse, len(first)) if people is None else people.counts
     return NodeTable(lattice.domain.keys(codes[first]), totals, group_of, people)
 
 

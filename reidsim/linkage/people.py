@@ -118,7 +118,8 @@ class RowSets:
 
     def classed(self, class_of_cell: NDArray[np.integer], n_classes: int) -> ClassedPeople:
         """Return who has a row in each class, in a form in which classes can be merged."""
-        nobody = np.zeros(n_classes, dtype=np.int64)
+        # Nobody has been found alone in a class of cells yet.
+        nobody = np.zeros(0, dtype=np.int64)
         return ClassedPeople(*_merged(nobody, self.start, self.cells, self.people, class_of_cell, n_classes))
 
     def by_cell(self, n_cells: int) -> tuple[Integers, Positions]:
@@ -173,8 +174,8 @@ class ClassedPeople(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Memory held."""
-        return sum(each.nbytes for each in self)
+        """Memory held besides that of the counts, which tables hold as well."""
+        return sum(each.nbytes for each in self[1:])
 
     def merged(self, class_of_class: NDArray[np.integer], n_classes: int) -> ClassedPeople:
         """Return the same people in wider classes, given that of each class."""

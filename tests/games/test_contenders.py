@@ -16,6 +16,7 @@ from reidsim.games.backward_induction import backward_induction
 from reidsim.games.contenders import Contenders
 from reidsim.games.memory import RememberingAdversary, RememberingLinker
 from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
+from reidsim.releases.lattice import GeneralizationLattice
 
 PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
 # A record in crowds of 40 to 100 people: what generalizing saves is less than what it costs.
@@ -125,3 +126,20 @@ def test_where_nearly_all_may_win_none_are_listed():
     assert contenders.pairs is None
     choice = backward_induction(game, {"it": Constraint()}, contenders=contenders)["it"]
     assert choice.strategies.tolist() == backward_induction(game, {"it": Constraint()})["it"].strategies.tolist()
+
+
+def test_a_lattice_of_somebodys_own_is_worth_what_it_says():
+    class Own(GeneralizationLattice):
+        def utility(self, strategy, rows=None):
+            return np.maximum(super().utility(strategy, rows), 0.0) ** 0.2
+
+    levels = ((0, 1, 2), (0, 0, 0))
+    small = game_of(
+        [levels] * 2, [(0, 0)] * 30 + [(0, 1)] * 30, [(0, 0), (0, 1)], benefit=900.0, loss=8e3, gain=300.0, cost=4.0
+    )
+    of_losses = small.game()
+    game = replace(of_losses, space=Own(of_losses.space.hierarchies, of_losses.space.codes))
+    payoffs = np.array([game.outcome(strategy).publisher_payoff for strategy in range(game.space.size)])
+    chosen = backward_induction(game, {"basic": Constraint()})["basic"].strategies
+    assert chosen.tolist() == payoffs.argmax(axis=0).tolist()
+    assert chosen.tolist() != backward_induction(of_losses, {"basic": Constraint()})["basic"].strategies.tolist()

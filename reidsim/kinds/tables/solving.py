@@ -272,6 +272,7 @@ def _contenders(
     kept = study.contenders.get(policy)
     if kept is not None and kept.are_of(game, constraint):
         return kept
+    study.contenders.pop(policy, None)
     found = None if only_kept else Contenders.of(game, constraint)
     if found is not None:
         study.contenders[policy] = found

@@ -51,7 +51,7 @@ class TablesStudy(TableData):
         What links cells to people, once it was asked for, by what an adversary links with (None: with everybody):
         rolled-up people do not depend on amounts.
     contenders : dict
-        The strategies that may win, by policy, of the game solved last.
+        The strategies that may win, by policy, of the game solved last if it was solved by them.
     others
         See `TableData`.
     """
