@@ -17,6 +17,8 @@ from reidsim.scenarios.kind import Use
 _OF_RECORD, _OF_READ, _OF_OUTCOME, _OF_ROUNDS = 100, 37, 150, 400
 # Of each cell of the release and each of its values, of each cell of the population and each of its, of each level.
 _OF_CELL, _OF_VALUE, _OF_PEOPLE, _OF_PEOPLE_VALUE, _OF_LOSS = 190, 8, 60, 40, 8
+# Of each cell less, in a single run by record: only those are looked up for which a strategy may win.
+_OF_LEFT_OUT = 90
 # Tables of people rolled up to a node: of each group, and each cell of the release.
 _OF_GROUP, _OF_GROUPED = 16, 4
 # Of each cell: what comes of the plans against all opponents, and each strategy that may be best at some amounts.
@@ -49,6 +51,8 @@ def needed_memory(study: TablesStudy, use: Use = "run") -> int:
     by_record = study.n_records * of_record + outcomes
     by_cell = lattice.n_records * (_OF_CELL + _OF_VALUE * attributes + _OF_LOSS * sum(lattice.shape))
     by_cell += people * (_OF_PEOPLE + _OF_PEOPLE_VALUE * attributes)
+    if use == "run" and publisher.unit == "record" and publisher.solver == "backward-induction":
+        by_cell -= lattice.n_records * _OF_LEFT_OUT
     if use == "cross-play":
         by_cell += lattice.n_records * _OF_OPPONENTS
     elif use == "stress":
