@@ -41,7 +41,7 @@ def levels_by_period(periods: pd.DataFrame) -> Figure:
     levels = periods[attributes].apply(pd.to_numeric).reset_index(drop=True)
     look = style.looks(list(table["policy"].unique()))
     figure, axes_of = style.panels(len(attributes) + 1, 2, panel=(4.6, 2.3))
-    for place, (policy, rows) in enumerate(table.groupby("policy", sort=False)):
+    for place, (policy, rows) in enumerate(table.groupby("policy", sort=False, observed=True)):
         # Steps beside each other, as policies often choose alike.
         shift = 0.06 * (place - (len(look) - 1) / 2)
         for column, axes in zip(attributes, axes_of, strict=False):
@@ -104,6 +104,6 @@ def _checked(periods: pd.DataFrame, numbers: tuple[str, ...]) -> pd.DataFrame:
 
 def _lines_so_far(axes: Axes, table: pd.DataFrame, column: str) -> None:
     look = style.looks(list(table["policy"].unique()))
-    for policy, rows in table.groupby("policy", sort=False):
+    for policy, rows in table.groupby("policy", sort=False, observed=True):
         so_far = np.cumsum(rows[column].to_numpy())
         style.draw_line(axes, rows["number"].to_numpy(), so_far, look[str(policy)], style.policy_name(str(policy)))
