@@ -315,16 +315,17 @@ class Setting:
         """Number of distinct records."""
         return self.space.n_records
 
+    def released(self, strategies: Strategies) -> Strategies:
+        """Return the strategies of a round, -1 for the records of subjects who left, shape (n_cells,)."""
+        return strategies if self.known is None else np.where(self.known.gone > 0, WITHHELD, strategies)
+
     def seen(self, strategies: Strategies) -> Strategies:
         """Return what is known of each cell's records once they are shared as `strategies`, shape (n_cells,).
 
         That is as much as one strategy: of records shared before and now, of what both tell.
         """
         known = self.known
-        if known is None:
-            return strategies
-        now = np.where(known.gone > 0, WITHHELD, strategies)
-        return known_of(now, known.past, known.meet)
+        return strategies if known is None else known_of(self.released(strategies), known.past, known.meet)
 
     def exposed(self, participants: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many records of each cell are out, of so many who take part; with those who left, (n_cells,)."""
