@@ -100,7 +100,7 @@ class Memory:
         )
         setting = self._with_solver(known, row, participants if taking_part.any() else people)
         before = self._released_in[first]
-        now = np.where(known.gone > 0, before, self._with_round(taking_part)[before])
+        now = np.where(participants > 0, self._with_round(taking_part)[before], before)
         # A record without an earlier release has no candidates of one.
         before = np.where(known.past == WITHHELD, now, before)
         profiles, which, unreleased = self._profiles(now, before)
@@ -114,7 +114,9 @@ class Memory:
     def add(self, strategies: Strategies, taking_part: Bools) -> None:
         """Remember what is released of each subject who takes part, (n_subjects,) both; -1 where nothing is."""
         now = np.where(taking_part, strategies, WITHHELD)
-        self._released_in = np.where(now == WITHHELD, self._released_in, self._with_round(taking_part)[self._released_in])
+        self._released_in = np.where(
+            now == WITHHELD, self._released_in, self._with_round(taking_part)[self._released_in]
+        )
         self.form = known_of(now, self.form, self._meet)
 
     def _alone(self, taking_part: Bools) -> Setting:
@@ -205,9 +207,7 @@ def _of_rows(profile: AdversaryProfile, part: Known, rows: Rows) -> AdversaryPro
     )  # fmt: skip
 
 
-def _remembering(
-    versions: Sequence[AdversaryProfile], known: Known, which: Rows, unreleased: Rows
-) -> AdversaryProfile:
+def _remembering(versions: Sequence[AdversaryProfile], known: Known, which: Rows, unreleased: Rows) -> AdversaryProfile:
     """Return a type of adversary who remembers, given its profiles by set of candidates."""
     believed = [each.believed for each in versions if each.believed is not None]
     return replace(
