@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tiers import examples
 
@@ -41,6 +41,8 @@ benefit = 100
 loss = {loss}
 gain = {gain}
 cost = {cost}
+[beliefs]
+cost = {believed_cost}
 [adversary]
 risk = "{risk}"
 [publisher]
@@ -64,6 +66,7 @@ def worlds(draw):
         "loss": draw(st.sampled_from([30.0, 150.0, 300.0, 700.0])),
         "gain": draw(st.sampled_from([20.0, 60.0])),
         "cost": draw(st.sampled_from([4.0, 7.0, 11.0, 25.0])),
+        "believed_cost": draw(st.sampled_from([4.0, 7.0, 11.0, 25.0])),
     }
     return records, others, waves, amounts, draw(st.sampled_from(["prosecutor", "journalist"]))
 
@@ -87,7 +90,8 @@ class Plain:
     def __init__(self, world, policy):
         self.records, others, _, amounts, risk = world
         self.people, self.policy, self.prosecutor = [*self.records, *others], policy, risk == "prosecutor"
-        self.loss, self.gain, self.cost = (amounts[name] for name in ("loss", "gain", "cost"))
+        self.loss, self.gain = amounts["loss"], amounts["gain"]
+        self.cost, self.believed_cost = amounts["cost"], amounts["believed_cost"]
         # Of each person the releases: participants of the round, and the values that the release stands for.
         self.releases = [[] for _ in self.records]
         self.held = [None for _ in self.records]
@@ -99,7 +103,7 @@ class Plain:
         lost = sum(math.log(len(values)) for values in self.values(person, node))
         return 1 - lost / (math.log(len(AGES)) + math.log(len(SEXES)))
 
-    def risk(self, releases):
+    def risk(self, releases, cost):
         """Probability of re-identification, and what the adversary expects of an attack; 0 if it makes none."""
         if not releases:
             return 0.0, 0.0
@@ -112,8 +116,8 @@ class Plain:
             if all(value in values for _, released in releases for value, values in zip(one, released, strict=True))
         ]  # fmt: skip
         success = 1 / max(len(fitting), 1)
-        attacked = self.gain * success > self.cost * (1 + TIE)
-        return (success, self.gain * success - self.cost) if attacked else (0.0, 0.0)
+        attacked = self.gain * success > cost * (1 + TIE)
+        return (success, self.gain * success - cost) if attacked else (0.0, 0.0)
 
     def choose(self, person, participants):
         """Return the levels at which a record is released; None if it is withheld."""
@@ -124,7 +128,7 @@ class Plain:
         alone = self.policy in ("independent", "hold-first")
         past, best, chosen = [] if alone else self.releases[person], -math.inf, None
         for node in NODES:
-            risk, _ = self.risk([*past, (participants, self.values(person, node))])
+            risk, _ = self.risk([*past, (participants, self.values(person, node))], self.believed_cost)
             payoff = BENEFIT * self.utility(person, node) - self.loss * risk
             if self.policy == "no-attack" and risk > 0:
                 continue
@@ -141,7 +145,7 @@ class Plain:
                 self.held[person] = self.held[person] or node
                 self.releases[person].append((participants, self.values(person, node)))
                 utility[person] = self.utility(person, node)
-        replies = [self.risk(releases) for releases in self.releases]
+        replies = [self.risk(releases, self.cost) for releases in self.releases]
         risk, n = [one for one, _ in replies], len(self.records)
         return {
             "publisher_payoff": sum(BENEFIT * utility[person] - self.loss * risk[person] for person in range(n)) / n,
@@ -158,7 +162,16 @@ def require_same(found, expected):
         assert found[name] == pytest.approx(value, rel=1e-9, abs=1e-9), name
 
 
+# Three people are released in groups of three; once others left, or another came, one of them is withheld.
+SMALL = {"loss": 150.0, "gain": 20.0, "cost": 7.0, "believed_cost": 7.0}
+OTHERS = [(20, "F"), (20, "M"), (21, "F"), (22, "F"), (23, "F")]
+LEAVE = ([(20, "F"), (21, "F"), (22, "F")], OTHERS, [(0, 1), (0, 4), (0, 1)], SMALL, "prosecutor")
+COMES = ([(20, "F"), (21, "F"), (22, "F")], OTHERS, [(0, 2), (0, 4), (1, 1)], SMALL, "prosecutor")
+
+
 @examples(400)
+@example(LEAVE)
+@example(COMES)
 @given(worlds())
 def test_waves_agree_with_a_program_written_from_the_documentation(tmp_path_factory, world):
     path = written(tmp_path_factory.mktemp("waves"), world, '[releases]\nenters = "enters"\nleaves = "leaves"\n')
