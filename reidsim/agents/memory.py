@@ -99,11 +99,11 @@ class Memory:
             planned=None if planned is None else forms[first],
         )
         setting = self._with_solver(known, row, participants if taking_part.any() else people)
-        before = self._released_in[first]
-        now = np.where(participants > 0, self._with_round(taking_part)[before], before)
+        earlier = self._released_in[first]
+        now = np.where(participants > 0, self._with_round(taking_part)[earlier], earlier)
         # A record without an earlier release has no candidates of one.
-        before = np.where(known.past == WITHHELD, now, before)
-        profiles, which, unreleased = self._profiles(now, before)
+        earlier = np.where(known.past == WITHHELD, now, earlier)
+        profiles, which, unreleased = self._profiles(now, earlier)
         remembering = tuple(
             _remembering(versions, known, which, unreleased) for versions in zip(*profiles, strict=True)
         )

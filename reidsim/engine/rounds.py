@@ -116,8 +116,8 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     numbers = np.arange(1, len(rounds) + 1)
     rounds = rounds.assign(**place, round=numbers)[[*place, "round", *columns_of(ROUND_MEASURES)]]
     added = np.zeros((0, 3), dtype=np.int64) if model.planned is None else model.planned.counterfeits
-    counterfeits = pd.DataFrame(added, columns=["round", "record", "value_of"]).assign(**place)
-    counterfeits = counterfeits.assign(round=counterfeits["round"] + 1)[[*place, "round", "record", "value_of"]]
+    each_added = {"round": added[:, 0] + 1, "record": added[:, 1], "value_of": added[:, 2]}
+    counterfeits = pd.DataFrame({**place, **each_added}, index=range(len(added)))
     if setting.waves:
         after = rounds.columns.get_loc("round") + 1
         rounds.insert(after, "wave", list(setting.waves))

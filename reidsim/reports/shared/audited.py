@@ -59,7 +59,7 @@ def audit_of(shared: SharedRecords, written: pd.DataFrame) -> ReleaseAudit:
 def _classes_of(shared: SharedRecords, written: pd.DataFrame) -> NDArray[np.int64]:
     """Return the equivalence class of each row, counterfeits included, shape (n_rows,)."""
     groups = written.groupby(list(shared.quasi_identifiers), sort=False, dropna=False)
-    return groups.ngroup().to_numpy(dtype=np.int64)
+    return np.asarray(groups.ngroup(), dtype=np.int64)
 
 
 def sensitive_facts(shared: SharedRecords, written: pd.DataFrame) -> dict[str, Any]:
