@@ -512,7 +512,8 @@ def test_who_attacks_is_changed_by_a_scenario_on_top(clinic, below, above, who):
     ids=["always", "random", "one of two"],
 )
 def test_no_attack_releases_nothing_to_who_attacks_every_release(attacks, unit):
-    result = reidsim.run(TOWN, overrides={**attacks, "publisher.policies": ["no-attack"], "publisher.unit": unit})
+    unit_of_town = {"publisher.unit": unit, "population.holds_release": False}
+    result = reidsim.run(TOWN, overrides={**attacks, **unit_of_town, "publisher.policies": ["no-attack"]})
     assert (result.records["strategy"] == "withheld").all()
     assert (result.records["publisher_payoff"] == 0).all()
 
