@@ -26,7 +26,7 @@ from reidsim.adversaries.sequential.attack_process import (
     initial_state,
     linked_state,
 )
-from reidsim.adversaries.sequential.exploit_values import ExploitValues
+from reidsim.adversaries.sequential.exploit_values import ExploitValues, exploit_values
 from reidsim.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Sizes = NDArray[np.int64]
 
-# States of all programs of one attack: about a minute.
+# States of all programs of one attack that are solved: about a minute.
 _MOST_STATES = 300_000
+# The clusters of this many group sizes have more states than that.
+_MOST_SIZES = 400
 # A group size that is less likely than this changes no value that double precision holds.
 _NEGLIGIBLE = 1e-16
 
@@ -109,9 +111,12 @@ class AttackPrograms:
             self._access |= zip(fresh, self._solve([{size: 1.0} for size in fresh]), strict=True)
             return
         largest = max(wanted, default=0)
+        if self._cut is None and len(self._linked) <= largest:
+            # Backward induction says at once where the program will end, so that none is begun that takes too long.
+            table = exploit_values(self._attack, min(largest, _MOST_SIZES))
+            self._count(range(len(self._linked), table.largest + 1))
         while self._cut is None and len(self._linked) <= largest:
             size = len(self._linked)
-            self._count([size])
             process = attack_process(self._attack, largest=size)
             self._record([size], process.solve("linear-program", starts=[linked_state(size)]))
             # V(x_start) never rises with the group size (see `exploit_values`), so larger ones are worth nothing, too.
