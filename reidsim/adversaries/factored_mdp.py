@@ -265,7 +265,9 @@ class FactoredMDP:
         policy = {table.states[table.state_of[choice]]: table.actions[choice] for choice in choices}
         return Solution(self, method, first, dict(zip(table.states, values.tolist(), strict=True)), policy)
 
-    def follow(self, policy: Mapping[State, str], start: State | None = None) -> Followed:
+    def follow(
+        self, policy: Mapping[State, str], start: State | None = None, *, until: Callable[..., Any] | None = None
+    ) -> Followed:
         """Evaluate a policy: follow the Markov chain that it makes of the process, step by step (Eq. 5).
 
         In a state for which the policy names no action that is allowed, the first allowed action is taken.
@@ -274,6 +276,8 @@ class FactoredMDP:
         ----------
         policy : mapping of State to str
         start : State, optional
+        until : function, optional
+            An event, by variables, at which the process is left.
 
         Returns
         -------
@@ -284,6 +288,7 @@ class FactoredMDP:
         InputError
             If the chain has not ended after a million steps.
         """
+        ends = _Function(until or False, self._position, "until")
         present = {self.start if start is None else start: 1.0}
         visits: dict[State, float] = defaultdict(float)
         uses: dict[str, float] = defaultdict(float)
@@ -293,7 +298,7 @@ class FactoredMDP:
             following: dict[State, float] = defaultdict(float)
             for state, share in present.items():
                 visits[state] += share
-                if self.is_terminal(state):
+                if self.is_terminal(state) or ends.at(state):
                     continue
                 allowed = self.allowed(state)
                 action = policy.get(state, allowed[0])
@@ -305,8 +310,14 @@ class FactoredMDP:
             present = {state: share for state, share in following.items() if share > _LOST}
             weight *= self.discount
             if not present:
-                return Followed(self, fsum(earned), dict(visits), dict(uses))
+                return Followed(fsum(earned), dict(visits), dict(uses))
         raise InputError("the policy never ends", where="policy", expected="one that reaches a terminal state")
+
+    def probability(self, event: Callable[..., Any], policy: Mapping[State, str], start: State | None = None) -> float:
+        """Return the probability that an event, by variables, ever happens under a policy (Eq. 5); see `follow`."""
+        happens = _Function(event, self._position, "event")
+        followed = self.follow(policy, start, until=event)
+        return fsum(share for state, share in followed.visits.items() if happens.at(state))
 
     def _checked(self, name: str, value: Any, where: str) -> None:
         if value not in self._canonical[name]:
@@ -320,7 +331,6 @@ class Followed:
 
     Parameters
     ----------
-    process : FactoredMDP
     value : float
         Expected discounted sum of rewards.
     visits : dict of State to float
@@ -329,18 +339,9 @@ class Followed:
         Expected number of times that each action is taken.
     """
 
-    process: FactoredMDP
     value: float
     visits: dict[State, float]
     uses: dict[str, float]
-
-    def probability(self, event: Callable[..., Any]) -> float:
-        """Return the expected number of time steps at which an event holds, by variables.
-
-        This is the probability that it ever happens if it holds at one step at most, as success does in Eq. 5.
-        """
-        happens = _Function(event, self.process._position, "event")
-        return fsum(share for state, share in self.visits.items() if happens.at(state))
 
 
 @dataclass(frozen=True)
@@ -379,6 +380,10 @@ class Solution:
     def follow(self, start: State | None = None) -> Followed:
         """Evaluate the optimal policy from a state on, the start if not given; see `FactoredMDP.follow`."""
         return self.process.follow(self.policy, self.starts[0] if start is None else start)
+
+    def probability(self, event: Callable[..., Any], start: State | None = None) -> float:
+        """Return the probability that an event, by variables, ever happens under the optimal policy (Eq. 5)."""
+        return self.process.probability(event, self.policy, self.starts[0] if start is None else start)
 
     @cached_property
     def table(self) -> pd.DataFrame:

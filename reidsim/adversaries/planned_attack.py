@@ -32,7 +32,7 @@ class FactoredMDPAdversary:
         Returns the process for a group of this many people; 0 where nobody matches in truth and somebody was believed
         to. Its start must not depend on that number.
     success : function
-        Whether the right person was found, by variables of the process; true at one step of an attack at most.
+        Whether the right person was found, by variables of the process.
     gain : float
         By how much a success pays more than a failure, in currency units per record.
     exploit : str or iterable of str
@@ -82,6 +82,10 @@ class FactoredMDPAdversary:
             gain=self.gain,
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is copied and pickled: the attack without its solutions, whose functions may have no name."""
+        return {**vars(self), "_solutions": {}, "_outcomes": {}}
+
     def plan(self, group_size: int) -> Solution:
         """Return the optimal policy and values for a group of this many people."""
         if group_size not in self._solutions:
@@ -114,8 +118,7 @@ class FactoredMDPAdversary:
             policy = plan.policy | {start: best}
             pays = plan.policy[start] != nothing
             worth = plan.action_value(best) - plan.action_value(nothing)
-            hoped = plan.process.follow(policy)
-            found = hoped
+            process = plan.process
             if true != believed:
                 process = self._process(true)
                 if process.start not in policy:
@@ -123,10 +126,8 @@ class FactoredMDPAdversary:
                         "the start of the process depends on the group size", where="attack",
                         found=process.named(process.start), expected="the size in functions, not in a variable",
                     )  # fmt: skip
-                found = process.follow(policy)
-            success = found.probability(self.success)
-            self._outcomes[believed, true] = (
-                float(pays), worth, hoped.probability(self.success), success, found.value,
-                sum(found.uses.get(name, 0.0) for name in self.exploit),
-            )  # fmt: skip
+            hoped, success = (each.probability(self.success, policy) for each in (plan.process, process))
+            followed = process.follow(policy)
+            exploits = sum(followed.uses.get(name, 0.0) for name in self.exploit)
+            self._outcomes[believed, true] = (float(pays), worth, hoped, success, followed.value, exploits)
         return self._outcomes[believed, true]

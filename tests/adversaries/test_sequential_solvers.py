@@ -103,8 +103,9 @@ def test_the_attack_as_a_process_is_worth_what_the_oracle_says_by_every_method(a
         # Eq. 5: the record is re-identified with the probability that a successful state is ever reached.
         followed = solution.follow()
         assert followed.value == pytest.approx(solution.value, rel=1e-9, abs=1e-9 * attack.gain)
-        tries = followed.uses.get("exploit", 0.0)
-        assert (tries > 0) == (followed.probability(lambda x_s, x_t: x_s and not x_t) > 0)
+        reached = sum(share for state, share in followed.visits.items() if state[3] and not state[0])
+        assert solution.probability(lambda x_s: x_s) == pytest.approx(reached, rel=1e-12)
+        assert (reached > 0) == (followed.uses.get("exploit", 0.0) > 0)
 
 
 @pytest.mark.parametrize("solver", PROGRAMS)
