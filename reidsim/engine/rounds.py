@@ -170,7 +170,7 @@ def broken_guarantees(
             words = "; ".join(f"{name} buys {listed(sorted(resources))}" for name, resources in bought.items())
             known[words] = {"expected_purchases": bought}
         if wrong_beliefs:
-            words = ", ".join(f"beliefs.{key}" for key in wrong_beliefs)
+            words = f"{listed(f'beliefs.{key}' for key in wrong_beliefs)} differ from the truth"
             known[words] = {"knows_truth": True, "believed_loss": setting.loss}
         if len(known) > 1:
             known["; ".join(known)] = {key: value for change in known.values() for key, value in change.items()}

@@ -23,11 +23,12 @@ from reidsim.figures.attributes import attribute_shares
 from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy, reidentified_by_policy
 from reidsim.figures.cross_play import cross_play_maps
 from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sensitivity_bars
-from reidsim.figures.style import save_figure
+from reidsim.figures.style import policy_name, save_figure
 from reidsim.figures.sweep import sweep_figures
 from reidsim.figures.switch import switch_lines
 from reidsim.file_names import plain_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
+from reidsim.reports.over_rounds import guarantees_told
 from reidsim.reports.study_tables import SHOWN
 from reidsim.scenarios.registry import kind_of_content
 
@@ -118,7 +119,8 @@ def _agent_figures(analysis: AgentAnalysis) -> Iterator[tuple[str, Figure]]:
     if (learned > 1).any():
         yield "beliefs", beliefs_by_round(analysis.adversaries)
     if len(analysis.through["through"].unique()) > 1:
-        yield "through", found_through_resources(analysis.through)
+        note = guarantees_told(analysis.broken_guarantees, policy_name)
+        yield "through", found_through_resources(analysis.through, analysis.rounds, note)
 
 
 def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:
