@@ -78,6 +78,7 @@ def played(setting, policy="no-protection"):
 # Distinct people.
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("meeting", ["one-of", "all"])
 @pytest.mark.parametrize("drawn", [False, True])
 def test_expected_distinct_people_are_the_mean_over_draws(meeting, drawn, town, profile_of_small, setting_of_small):
@@ -143,7 +144,7 @@ def test_drawn_targets_share_the_budget_evenly_and_change_from_round_to_round(to
     [adversary] = expected.adversaries
     wanted = np.where(adversary.plan.replies.attacks, expected.participants, 0)
     np.testing.assert_allclose(adversary.plan.targets, wanted / wanted.sum())
-    setting = setting_of_small(profiles=[profile], mode="sampling", rounds=400)
+    setting = setting_of_small(profiles=[profile], mode="sampling", rounds=200)
     model = ReidentificationModel(setting, "no-protection")
     attacked = np.zeros(setting.n_subjects)
     for _ in range(setting.rounds):
@@ -154,7 +155,7 @@ def test_drawn_targets_share_the_budget_evenly_and_change_from_round_to_round(to
     share = 1 / wanted.sum()
     can = adversary.plan.replies.attacks[setting.cell_of_subject]
     assert not attacked[~can].any()
-    assert (np.abs(attacked[can] / 400 - share) <= 4 * np.sqrt(share / 400)).all()
+    assert (np.abs(attacked[can] / 200 - share) <= 4 * np.sqrt(share / 200)).all()
     best = profile_of_small(town, gain=60.0, cost=3.0, budget=3.5)
     same = ReidentificationModel(setting_of_small(profiles=[best]), "no-protection").run()
     assert sorted(same.adversaries[0].plan.targets)[-1] == 1
