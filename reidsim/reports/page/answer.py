@@ -56,7 +56,8 @@ def _policies(run: StoredRun) -> Iterator[Block]:
     by_loss = releases_by_loss(order, run.manifest, run.policies)
     yield paragraph(*_choice(run, order, exposures, n_points), kind="answer")
     if "broken_guarantees" in run.tables:
-        yield paragraph(guarantees_told(run.table("broken_guarantees")))
+        payoff = f"{'subject' if run.decides == 'subject' else 'publisher'}'s payoff"
+        yield paragraph(guarantees_told(run.table("broken_guarantees"), payoff=payoff))
     if "rounds" in run.tables and n_points == 1:
         distinct = distinct_people(run.table("rounds"), [str(name) for name in order.index])
         yield from [paragraph(distinct)] if distinct else []
