@@ -36,11 +36,11 @@ Floats = NDArray[np.float64]
 
 # Of a round, besides those of every game, in the order of columns.
 _OWN = measures_worded(read_toml(Path(__file__).with_suffix(".toml")))
-PARTICIPATION, BREACHES = _OWN["participation"], _OWN["breaches"]
+PARTICIPATION, BREACHES, DISTINCT = _OWN["participation"], _OWN["breaches"], _OWN["distinct_reidentified"]
 # Quantiles of the risk of records shared, by column.
 RISK_QUANTILES = {"risk_median": 0.5, "risk_90": 0.9, "risk_99": 0.99}
 # What tables of runs may hold, whatever the kind of scenario; those from participation on, with agents.
-RUN_MEASURES = (*MEASURES, *REIDENTIFIED, PARTICIPATION, BREACHES, _OWN["risk_90"], _OWN["risk_99"])
+RUN_MEASURES = (*MEASURES, *REIDENTIFIED, PARTICIPATION, BREACHES, DISTINCT, _OWN["risk_90"], _OWN["risk_99"])
 # Measures of a round, in the order of columns.
 ROUND_MEASURES = (*MEASURES, *_OWN.values(), *REIDENTIFIED)
 

@@ -15,6 +15,7 @@ from reidsim.agents.adversary import Adversary
 from reidsim.agents.attack import no_plan
 from reidsim.agents.attempts import cases_of_round
 from reidsim.agents.measures import (
+    DISTINCT,
     PARTICIPATION,
     ROUND_MEASURES,
     equilibrium_of,
@@ -24,7 +25,13 @@ from reidsim.agents.measures import (
     risk_quantiles,
 )
 from reidsim.agents.memory import Memory
-from reidsim.agents.outcomes import RoundOutcome, expected_outcome, sampled_outcome, subject_draws
+from reidsim.agents.outcomes import (
+    RoundOutcome,
+    expected_outcome,
+    sampled_outcome,
+    subject_draws,
+    survive,
+)
 from reidsim.agents.participation import Decided, count_by_cell, draw_harm, learn_and_decide, newly_exposed, takes_part
 from reidsim.agents.phases import PHASES
 from reidsim.agents.profile import ParticipationRule, Setting
@@ -124,6 +131,7 @@ class ReidentificationModel(mesa.Model):
         self._views: dict[int, DataSubject] = {}
         self._moved = (0, 0)
         self._linked_among: NDArray[np.int64] | None = None
+        self._never_reidentified = np.ones(setting.n_subjects)
         self._was_exposed = np.zeros(setting.n_subjects, dtype=np.bool_)
         self.planned = setting.planned(policy) if setting.planned is not None else None
         several = setting.rounds > 1 or self.planned is not None
@@ -323,6 +331,19 @@ class ReidentificationModel(mesa.Model):
         assert self.outcome is not None  # noqa: S101 # resolved before
         return newly_exposed(self.columns.cell, self.is_out, self.outcome.attacked > 0, self._was_exposed)
 
+    def _reidentify(self) -> float:
+        """Return the expected number of subjects re-identified at least once up to this round; counted if drawn.
+
+        Given what is released and who attacks what, re-identifications of different rounds are independent.
+        """
+        assert self.outcome is not None  # noqa: S101 # resolved before
+        if self.outcome.breached is not None:
+            self._never_reidentified[self.outcome.breached] = 0.0
+        else:
+            plans = [adversary.plan or no_plan(self.setting.n_cells) for adversary in self.adversaries]
+            survive(self.setting, plans, self.outcome, self.exposed, self.is_out, self._never_reidentified)
+        return float(len(self._never_reidentified) - self._never_reidentified.sum())
+
     def _measure_round(self) -> None:
         assert self.outcome is not None  # noqa: S101 # resolved before
         setting, n = self.setting, self.setting.n_subjects
@@ -343,6 +364,7 @@ class ReidentificationModel(mesa.Model):
             "exploits": fsum(adversary.exploits for adversary in self.adversaries),
             "detections": fsum(adversary.detected for adversary in self.adversaries),
             "breaches": float(self.outcome.breaches.sum()),
+            DISTINCT.column: self._reidentify(),
             "newly_exposed": self._newly_exposed() / n,
             **risk_quantiles(self.outcome.risk, self.exposed),
             **found.measures(),
