@@ -35,6 +35,8 @@ def run(
 ) -> None:
     """Run a scenario, print its measures by policy and write a results folder.
 
+    Exit code 0: complete. 2: wrong input. 3: runs of a batch failed and are left out of the results.
+
     Example: reidsim run wan2015 --set economics.loss=600 -o results/doubled-loss
 
     Example: reidsim run mine.toml --seed 7

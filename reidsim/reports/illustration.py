@@ -53,7 +53,8 @@ def illustrate(result: Result, folder: Path) -> list[str]:
 def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
     """Yield name and figure for everything that the result's tables allow."""
     if isinstance(result, CrossPlayResult):
-        yield "cross-play", cross_play_maps(result.matrix(PUBLISHER_PAYOFF.column), result.matrix(RISK.column))
+        if not result.runs.empty:
+            yield "cross-play", cross_play_maps(result.matrix(PUBLISHER_PAYOFF.column), result.matrix(RISK.column))
     elif isinstance(result, AttributesResult):
         yield "attributes", attribute_shares(result.table, SHOWN)
     elif isinstance(result, SwitchResult):

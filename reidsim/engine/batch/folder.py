@@ -30,6 +30,7 @@ from reidsim.validation import validated
 MANIFEST = "manifest.json"
 RUNNING = "running"
 COMPLETE = "complete"
+INCOMPLETE = "incomplete"
 # Parts of a manifest that are read, whoever wrote it.
 _PARTS = {"scenario": str, "scenario_file": str, "content": dict, "design": dict, "state": str}
 _RUN_AGAIN = "run the batch again, into another folder"
@@ -131,7 +132,7 @@ def read_runs(folder: Path) -> pd.DataFrame:
     """
     manifest = read_manifest(folder)
     options = {name: manifest[name] for name in _OPTIONS if name in manifest}
-    if manifest["state"] == COMPLETE:
+    if manifest["state"] != RUNNING:
         return read_stored(folder / f"{next(iter(options), 'runs')}.parquet", manifest)
     loaded = scenario_of(manifest)
     design = design_of(loaded)
@@ -192,7 +193,7 @@ def _other_seed_alone(found: Mapping[str, Any], manifest: Mapping[str, Any]) -> 
 
 
 def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
-    """Put the tables into a folder, and say last that they are complete.
+    """Put the tables into a folder, then the manifest with the state of the batch.
 
     Parameters
     ----------
@@ -222,7 +223,7 @@ def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
     finally:
         if unfinished is not None:
             shutil.rmtree(unfinished, ignore_errors=True)
-    _write_manifest(folder, {**manifest, "state": COMPLETE, "code_version": code_version()})
+    _write_manifest(folder, {**manifest, "code_version": code_version()})
 
 
 def forget_journal(folder: Path) -> None:
