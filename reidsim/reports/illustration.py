@@ -23,7 +23,7 @@ from reidsim.figures.attributes import attribute_shares
 from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy, reidentified_by_policy
 from reidsim.figures.cross_play import cross_play_maps
 from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sensitivity_bars
-from reidsim.figures.style import save_figure
+from reidsim.figures.style import own_settings, save_figure
 from reidsim.figures.sweep import sweep_figures
 from reidsim.figures.switch import switch_lines
 from reidsim.file_names import plain_name
@@ -42,11 +42,12 @@ def illustrate(result: Result, folder: Path) -> list[str]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     names: dict[str, str] = {}
-    for name, figure in figures_of(result):
-        # Keys of scenarios are part of some names, and kinds of somebody's own give others.
-        plain = plain_name(name, names)
-        names[plain] = f"{plain}.png"
-        save_figure(figure, folder / names[plain])
+    with own_settings():
+        for name, figure in figures_of(result):
+            # Keys of scenarios are part of some names, and kinds of somebody's own give others.
+            plain = plain_name(name, names)
+            names[plain] = f"{plain}.png"
+            save_figure(figure, folder / names[plain])
     return list(names.values())
 
 
@@ -67,6 +68,7 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
         yield from _run_figures(result)
 
 
+@own_settings()
 def plot(result: Result) -> Figure:
     """Draw the figure that tells most of a result; the results folder has them all.
 

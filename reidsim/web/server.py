@@ -49,6 +49,7 @@ def serve(loaded: LoadedScenario[ScenarioHead], port: int, started: Callable[[st
     with contextlib.closing(listener):
         _stay_on_this_machine()
         import uvicorn
+        from reidsim.figures.style import own_settings
         from solara.server import starlette
 
         guard = Guard(starlette.app, HOST, listener.getsockname()[1])
@@ -56,7 +57,8 @@ def serve(loaded: LoadedScenario[ScenarioHead], port: int, started: Callable[[st
         # What cannot be imported is told here, before the address is.
         import_module(_PAGE)
         started(guard.address)
-        server.run(sockets=[listener])
+        with own_settings():
+            server.run(sockets=[listener])
 
 
 def _listen(port: int) -> socket.socket:

@@ -93,7 +93,7 @@ def test_the_help_lists_the_exit_code_of_failed_runs(command):
 
 @pytest.mark.parametrize(
     ("command", "change"),
-    cases([("run", "changed"), ("run", "gone"), ("cross-play", "changed"), ("cross-play", "gone")], [("run", "changed")]),
+    cases([(command, change) for command in ("run", "cross-play") for change in CHANGES], [("run", "changed")]),
 )
 def test_data_that_change_stop_a_batch_until_they_are_restored(work, command, change):
     Path("careless.py").write_text(CARELESS.replace("{change}", CHANGES[change]), encoding="utf-8")
@@ -104,7 +104,7 @@ def test_data_that_change_stop_a_batch_until_they_are_restored(work, command, ch
     assert "data files changed" in refused(CliRunner().invoke(app, arguments))
     assert manifest("out")["state"] == "running"
     # Only runs that ended before the change are kept.
-    assert read_runs(Path("out"))["point"].nunique() == 1
+    assert set(read_runs(Path("out"))["point"]) == {0}
     refused(CliRunner().invoke(app, [*arguments, "--resume"]))
     Path("patients.csv").write_bytes(before)
     done = CliRunner().invoke(app, [*arguments, "--resume"])

@@ -99,9 +99,7 @@ def data_files(
     return DataFiles(loaded, design, options).hashes
 
 
-def _paths(
-    loaded: LoadedScenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None
-) -> dict[str, Path]:
+def _paths(loaded: LoadedScenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None) -> dict[str, Path]:
     """Return the path of each file that runs of a batch read, by name."""
     folder = loaded.folder.absolute()
     found: dict[str, list[Path]] = {}
