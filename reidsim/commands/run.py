@@ -66,16 +66,21 @@ def run(
         result.save(folder)
     interrupts.tell_kept(f"the results without figures are kept in {folder}")
     title, units = f"{loaded.name}: {loaded.scenario.title}", counted_units(loaded.content)
-    arguments.print_tables(summary_tables(result.summary, title, result.measures, units=units))
-    arguments.print_verdict(result)
-    arguments.print_warnings(result.warnings)
+    try:
+        arguments.print_tables(summary_tables(result.summary, title, result.measures, units=units))
+        arguments.print_verdict(result)
+        arguments.print_warnings(result.warnings)
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):
+        # Nobody reads the measures any more (rich raises SystemExit); the results are completed all the same.
+        _draw(result, folder)
+        raise
     _draw(result, folder)
     arguments.tell_results(folder, group_readable=group_readable)
 
 
 def _draw(result: RunResult, folder: Path) -> None:
     """Add the figures to a results folder, once its measures were printed."""
-    sys.stdout.flush()
     console = Console(stderr=True)
     if console.is_terminal:
         console.print("figures follow; Ctrl-C keeps this", highlight=False)

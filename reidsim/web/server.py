@@ -49,8 +49,9 @@ def serve(loaded: LoadedScenario[ScenarioHead], port: int, started: Callable[[st
     with contextlib.closing(listener):
         _stay_on_this_machine()
         import uvicorn
-        from reidsim.figures.style import own_settings
         from solara.server import starlette
+
+        from reidsim.figures.style import own_settings
 
         guard = Guard(starlette.app, HOST, listener.getsockname()[1])
         server = uvicorn.Server(uvicorn.Config(guard, log_level="error", lifespan="on"))

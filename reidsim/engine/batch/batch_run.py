@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
@@ -36,7 +37,7 @@ from reidsim.engine.batch.folder import (
     require_same,
 )
 from reidsim.engine.batch.gathered import Gathered, batch_tables
-from reidsim.engine.batch.journal import JOURNAL, damaged_lines, keeps_runs
+from reidsim.engine.batch.journal import JOURNAL, damaged_lines, is_journal_of, keeps_runs
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.result import BatchAnalysis, BatchResult, analysis_among, batch_analysis, batch_warnings
@@ -48,6 +49,7 @@ from reidsim.engine.results import (
     Result,
     make_folder,
     make_manifest,
+    removing_unused,
     require_free,
     require_no_links,
 )
@@ -194,13 +196,16 @@ def run_job(
     executor = executor or AutomaticExecutor()
     if folder is None:
         return result_of(run_tasks(work, tasks, executor, progress=report, require_unchanged=require_unchanged))
-    with _opened(folder, manifest, go_on=resume or rerun_failed) as ended:
+    # The runs alone tell what the batch is, should its manifest be damaged.
+    are_same = partial(is_journal_of, folder / JOURNAL, {task.key for task in tasks}, files.digest)
+    with _opened(folder, manifest, are_same, go_on=resume or rerun_failed) as ended:
         if ended is not None:
             return _stored(job, folder, loaded, design, ended, report)
         damaged = damaged_lines(folder / JOURNAL)
         outcomes = run_tasks(
-            work, tasks, executor, progress=report, folder=folder, again=again, require_unchanged=require_unchanged
-        )
+            work, tasks, executor, progress=report, folder=folder, again=again, require_unchanged=require_unchanged,
+            data=files.digest,
+        )  # fmt: skip
         result = result_of(outcomes, _lost(damaged))
         report("writing", 0, 1)
         finish(folder, lambda into: result.write_tables(into, illustrate))
@@ -250,19 +255,23 @@ def _manifest(
 
 
 @contextlib.contextmanager
-def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterator[dict[str, Any] | None]:
+def _opened(
+    folder: Path, manifest: Mapping[str, Any], are_same: Callable[[], bool], *, go_on: bool
+) -> Iterator[dict[str, Any] | None]:
     """Hold the folder of a batch that is new, or the same as before; a new one in which nothing ended goes again.
 
     Yields the manifest of a batch of which every run has ended well, whose folder is left as it is, else None.
     """
     if go_on and not folder.is_dir():
         raise InputError("no batch to continue", source=folder, expected="the folder of a batch")
-    if not go_on:
-        require_free(folder)
-        make_folder(folder)
-    require_no_links(folder)
-    with only_writer(folder):
-        if go_on and require_same(folder, manifest) == COMPLETE and not keeps_runs(folder):
+    with contextlib.ExitStack() as held:
+        if not go_on:
+            require_free(folder)
+            held.enter_context(removing_unused(folder))
+            make_folder(folder)
+        require_no_links(folder)
+        held.enter_context(only_writer(folder))
+        if go_on and require_same(folder, manifest, are_same) == COMPLETE and not keeps_runs(folder):
             yield read_manifest(folder)
             return
         try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -50,6 +52,11 @@ class DataFiles:
         for name, path in self._paths.items():
             with contextlib.suppress(InputError):
                 self.hashes[name] = sha256_of(path)
+
+    @property
+    def digest(self) -> str:
+        """A hash of all of them."""
+        return hashlib.sha256(json.dumps(self.hashes, sort_keys=True).encode()).hexdigest()[:16]
 
     def require_unchanged(self, source: Path) -> None:
         """Check that the files hold the same data as when the batch began; a file is read only if its stamp changed.

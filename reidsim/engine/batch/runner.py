@@ -20,7 +20,7 @@ from reidsim.engine.batch.journal import JOURNAL, Journal, read_journal
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.tasks import RunTask, Work, run_keys
-from reidsim.engine.results import make_folder
+from reidsim.engine.results import make_folder, removing_unused
 from reidsim.errors import InputError
 from reidsim.random_streams import replication_seed
 from reidsim.scenarios.load import LoadedScenario
@@ -62,6 +62,7 @@ def run_tasks(
     folder: Path | None = None,
     again: Iterable[str] = (),
     require_unchanged: Callable[[], None] = lambda: None,
+    data: str = "",
 ) -> Gathered:
     """Do every task that the journal of a folder does not hold yet.
 
@@ -79,6 +80,8 @@ def run_tasks(
         States in which runs that the journal holds are done again.
     require_unchanged : callable
         Raises an error if the data changed; called before finished runs are kept.
+    data : str
+        Hash of the data, written to the journal.
 
     Returns
     -------
@@ -99,7 +102,7 @@ def run_tasks(
                 if outcome.state not in again:
                     done.add(outcome)
                     del missing[outcome.task.key]
-            journal = stack.enter_context(Journal(folder / JOURNAL))
+            journal = stack.enter_context(Journal(folder / JOURNAL, data))
         if progress is not None:
             progress("running", len(done), len(by_key))
         groups = stack.enter_context(closing(executor.execute(work, [*missing.values()])))
@@ -177,6 +180,7 @@ def point_tables(
     tasks = tasks_of(loaded, design, content)
     with contextlib.ExitStack() as stack:
         if folder is not None:
+            stack.enter_context(removing_unused(folder))
             make_folder(folder)
             stack.enter_context(only_writer(folder))
         executor = executor or AutomaticExecutor()
