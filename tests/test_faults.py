@@ -165,6 +165,37 @@ def test_a_population_that_does_not_fit_on_the_disk_is_told(disk):
     assert [path.name for path in disk.iterdir()] == ["ballast"]
 
 
+# Workers.
+
+# Python imports this module as it starts: in the command, in its first worker, which is killed, and in all others.
+KILLED_AS_IT_STARTS = """
+import os, signal
+from pathlib import Path
+
+marker = Path(os.environ["REIDSIM_TEST_FOLDER"], "killed")
+if os.environ.setdefault("REIDSIM_TEST_COMMAND", str(os.getpid())) != str(os.getpid()):
+    try:
+        marker.touch(exist_ok=False)
+    except FileExistsError:
+        pass
+    else:
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@posix
+@pytest.mark.deep
+def test_a_worker_that_is_killed_while_it_starts_does_not_end_the_batch(work, tmp_path):
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "sitecustomize.py").write_text(KILLED_AS_IT_STARTS, encoding="utf-8")
+    paths = os.pathsep.join([str(tmp_path / "path"), *filter(None, sys.path)])
+    settings = {**os.environ, "PYTHONPATH": paths, "REIDSIM_TEST_FOLDER": str(tmp_path)}
+    done = shell(f"\"$@\" run town.toml --set '{SWEEP}' --executor processes --workers 1 -o out", env=settings)
+    assert (tmp_path / "killed").exists()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))["state"] == "complete"
+
+
 # Interrupts before the first run has ended.
 
 INTERRUPTED = """

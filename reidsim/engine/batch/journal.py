@@ -31,8 +31,8 @@ _CHECK = b',"check":"'
 class Journal:
     """Appends what came of runs to a file.
 
-    A file without lines is removed in the end. A line that was cut short by whatever ended the program before is dropped when the file is opened again. A line that
-    is damaged otherwise stays where it is: nobody reads it, and its run is done once more.
+    A file without lines is removed in the end. A line that was cut short when the program ended is dropped when the
+    file is opened again. A line that is damaged otherwise stays: it is not read, and its run is repeated.
 
     Parameters
     ----------
