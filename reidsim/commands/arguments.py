@@ -49,6 +49,9 @@ ResultsOption = Annotated[
     Path | None, typer.Option("-o", "--output", help="New folder for results (default: the next number in results/).")
 ]
 
+# Exit code of a batch in which runs failed.
+_INCOMPLETE = 3
+
 # As the name of a file to write.
 STANDARD_OUTPUT = Path("-")
 
@@ -122,10 +125,13 @@ def print_verdict(result: Result) -> None:
         Console().print(told, markup=False, highlight=False, emoji=False)
 
 
-def tell_results(folder: Path, *, group_readable: bool) -> None:
-    """Say where results are, once those may read them who are to."""
+def tell_results(folder: Path, *, group_readable: bool, result: Result | None = None) -> None:
+    """Print where the results are, after setting their permissions; end with exit code 3 if runs of a batch failed."""
     from reidsim.engine.results import open_to_group
 
     if group_readable:
         open_to_group(folder)
-    typer.echo(f"Results in {folder}")
+    is_incomplete = result is not None and result.manifest.get("state") == "incomplete"
+    typer.echo(f"{'Incomplete results' if is_incomplete else 'Results'} in {folder}")
+    if is_incomplete:
+        raise typer.Exit(_INCOMPLETE)

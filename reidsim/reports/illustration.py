@@ -23,7 +23,7 @@ from reidsim.figures.attributes import attribute_shares
 from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy, reidentified_by_policy
 from reidsim.figures.cross_play import cross_play_maps
 from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sensitivity_bars
-from reidsim.figures.style import policy_name, save_figure
+from reidsim.figures.style import own_settings, policy_name, save_figure
 from reidsim.figures.sweep import sweep_figures
 from reidsim.figures.switch import switch_lines
 from reidsim.file_names import plain_name
@@ -44,18 +44,20 @@ def illustrate(result: Result, folder: Path) -> list[str]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     names: dict[str, str] = {}
-    for name, figure in figures_of(result):
-        # Keys of scenarios are part of some names, and kinds of somebody's own give others.
-        plain = plain_name(name, names)
-        names[plain] = f"{plain}.png"
-        save_figure(figure, folder / names[plain])
+    with own_settings():
+        for name, figure in figures_of(result):
+            # Keys of scenarios are part of some names, and kinds of somebody's own give others.
+            plain = plain_name(name, names)
+            names[plain] = f"{plain}.png"
+            save_figure(figure, folder / names[plain])
     return list(names.values())
 
 
 def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
     """Yield name and figure for everything that the result's tables allow."""
     if isinstance(result, CrossPlayResult):
-        yield "cross-play", cross_play_maps(result.matrix(PUBLISHER_PAYOFF.column), result.matrix(RISK.column))
+        if not result.runs.empty:
+            yield "cross-play", cross_play_maps(result.matrix(PUBLISHER_PAYOFF.column), result.matrix(RISK.column))
     elif isinstance(result, AttributesResult):
         yield "attributes", attribute_shares(result.table, SHOWN)
     elif isinstance(result, SwitchResult):
@@ -68,6 +70,7 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
         yield from _run_figures(result)
 
 
+@own_settings()
 def plot(result: Result) -> Figure:
     """Draw the figure that tells most of a result; the results folder has them all.
 
