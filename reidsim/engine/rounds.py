@@ -62,7 +62,7 @@ class AgentAnalysis(AnalysisTables):
 class PlayedPolicy(NamedTuple):
     """All rounds of a policy in one draw, how its last round ended, and outcomes over all of them.
 
-    Parameters
+    Attributes
     ----------
     policy : str
     rounds, adversaries : DataFrame

@@ -30,7 +30,7 @@ QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 class MeanInterval(NamedTuple):
     """Means and what is known about them; arrays of the same shape, NaN where there is nothing to tell.
 
-    Parameters
+    Attributes
     ----------
     mean : ndarray of float64
     standard_error : ndarray of float64
