@@ -80,7 +80,7 @@ def verdict(
     content : mapping
         The scenario as played.
     rounds : DataFrame, optional
-        Measures by policy and round, where agents play rounds.
+        Measures by policy and round; empty or None if the game is played once.
     name : callable
         Returns what a policy is called.
     """
@@ -103,7 +103,7 @@ def verdict(
             f"{name(safest)} {kept}{beside}; {exposure[safest]}. "
             f"{name(best)} pays most, {pays} per {units[0]}; {exposure[best]}."
         )
-    if rounds is not None and rounds["round"].min() < rounds["round"].max():
+    if rounds is not None and len(rounds) and rounds["round"].min() < rounds["round"].max():
         text += f" {_over_rounds(rounds, list(dict.fromkeys((safest, best))), list(compared.index), words, name)}"
     return f"{text} This holds for the scenario's adversary and payoff parameters."
 
