@@ -92,6 +92,8 @@ class ReidentificationModel(mesa.Model):
         How many of each cell took part in each round.
     datacollector : mesa.DataCollector
         Measures of every round, and of every adversary in it.
+    running : bool
+        Whether rounds are left to play, as mesa's `run_model` needs to know.
 
     Raises
     ------
@@ -144,7 +146,7 @@ class ReidentificationModel(mesa.Model):
 
     def run(self) -> ReidentificationModel:
         """Play all rounds."""
-        for _ in range(self.setting.rounds - self.round_number):
+        while self.running:
             self.step()
         return self
 
@@ -161,6 +163,7 @@ class ReidentificationModel(mesa.Model):
         self.round_number += 1
         for phase in PHASES:
             getattr(self, phase.name)()
+        self.running = self.round_number < self.setting.rounds
 
     # The phases.
 

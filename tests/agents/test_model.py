@@ -49,6 +49,25 @@ def test_phases_are_called_in_order_and_their_agents_act(setting_of_small, monke
     assert model.steps == model.round_number == 2
 
 
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_the_run_of_mesa_stops_after_the_last_round(setting_of_small, rounds, monkeypatch):
+    played = []
+    step = ReidentificationModel.step
+
+    def bounded(self):
+        assert len(played) < rounds, "a round too many"
+        played.append(self.round_number)
+        step(self)
+
+    monkeypatch.setattr(ReidentificationModel, "step", bounded)
+    model = ReidentificationModel(setting_of_small(rounds=rounds), "basic")
+    assert model.running
+    model.run_model()
+    assert not model.running
+    assert model.round_number == len(model.datacollector.get_model_vars_dataframe()) == rounds
+    assert model.run().round_number == rounds
+
+
 def test_agents_are_mesa_agents_and_subjects_are_made_when_asked_for(setting_of_small):
     model = ReidentificationModel(setting_of_small(), "basic")
     assert {type(agent) for agent in model.agents} == {Publisher, Adversary}
