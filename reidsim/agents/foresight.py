@@ -62,7 +62,7 @@ _ROUNDING = 1e-9
 class Foreseen(NamedTuple):
     """What a plan says about forms other than those that it was made for.
 
-    Parameters
+    Attributes
     ----------
     buys : frozenset of str
     bar : float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from math import fsum
 from typing import Any
 
@@ -19,6 +20,7 @@ from reidsim.agents.measures import (
     PARTICIPATION,
     ROUND_MEASURES,
     equilibrium_of,
+    measures_of_equilibrium,
     outcomes_of_records,
     record_measures,
     release_of,
@@ -40,6 +42,7 @@ from reidsim.agents.streams import agent_stream
 from reidsim.agents.subjects import DataSubject, SubjectColumns, SubjectSet
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.measures import MEASURES
 from reidsim.games.reidentified import Reidentified, reidentified
 from reidsim.measures import columns_of
 from reidsim.portable_math import dot
@@ -101,6 +104,8 @@ class ReidentificationModel(mesa.Model):
         Of a policy that plans all rounds before the first.
     datacollector : mesa.DataCollector
         Measures of every round, and of every adversary in it.
+    running : bool
+        Whether rounds are left to play, as mesa's `run_model` needs to know.
 
     Raises
     ------
@@ -154,7 +159,7 @@ class ReidentificationModel(mesa.Model):
 
     def run(self) -> ReidentificationModel:
         """Play all rounds."""
-        for _ in range(self.setting.rounds - self.round_number):
+        while self.running:
             self.step()
         return self
 
@@ -171,6 +176,7 @@ class ReidentificationModel(mesa.Model):
         self.round_number += 1
         for phase in PHASES:
             getattr(self, phase.name)()
+        self.running = self.round_number < self.setting.rounds
 
     # The phases.
 
@@ -354,8 +360,10 @@ class ReidentificationModel(mesa.Model):
         self.by_record.append(outcomes_of_records(setting, release[0], self.outcome, self._payoff_of_records()))
         self.shared.append(self.exposed)
         joined, left = self._moved
+        counted = record_measures(setting, release, self.participants, self.outcome, payoff)
         self.measures = {
-            **record_measures(setting, release, self.participants, self.outcome, payoff),
+            **self._other_measures(counted),
+            **counted,
             PARTICIPATION.column: float(self.participants.sum()) / n,
             "joined": joined / n,
             "left": left / n,
@@ -369,6 +377,14 @@ class ReidentificationModel(mesa.Model):
             **risk_quantiles(self.outcome.risk, self.exposed),
             **found.measures(),
         }
+
+    def _other_measures(self, counted: Iterable[str]) -> dict[str, float]:
+        """Return the measures of a game if a round does not count all of them itself, such as one added to games."""
+        if set(counted) >= _OF_GAMES:
+            return {}
+        assert self.outcome is not None  # noqa: S101 # resolved before
+        absent = self.setting.n_subjects - int(self.participants.sum())
+        return measures_of_equilibrium(self.equilibrium(), self.outcome, self.participants, absent)
 
     def _reidentified(self, utility: Floats) -> Reidentified:
         """Return how many people are re-identified in the round, given who is there if that is drawn."""
@@ -409,4 +425,5 @@ def _measure(name: str, model: ReidentificationModel) -> float:
     return model.measures[name]
 
 
+_OF_GAMES = set(columns_of(MEASURES))
 _REPORTERS = {column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)}

@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 class _Met(NamedTuple):
     """What a choice was made for, beliefs apart: if any of it changes, the choice is made again.
 
-    Parameters
+    Attributes
     ----------
     holdings : tuple of frozenset of str
         Of each adversary.

@@ -74,7 +74,7 @@ class AgentAnalysis(AnalysisTables):
 class PlayedPolicy(NamedTuple):
     """All rounds of a policy in one draw, how its last round ended, and outcomes over all of them.
 
-    Parameters
+    Attributes
     ----------
     policy : str
     rounds, adversaries, through, counterfeits : DataFrame

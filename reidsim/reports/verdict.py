@@ -82,7 +82,7 @@ def verdict(
     content : mapping
         The scenario as played.
     rounds : DataFrame, optional
-        Measures by policy and round, where agents play rounds.
+        Measures by policy and round; empty or None if the game is played once.
     broken : DataFrame, optional
         Guarantees that did not hold there; see `reidsim.engine.rounds.broken_guarantees`.
     name : callable
@@ -107,7 +107,7 @@ def verdict(
             f"{name(safest)} {kept}{beside}; {exposure[safest]}. "
             f"{name(best)} pays most, {pays} per {units[0]}; {exposure[best]}."
         )
-    if rounds is not None and rounds["round"].min() < rounds["round"].max():
+    if rounds is not None and len(rounds) and rounds["round"].min() < rounds["round"].max():
         told = list(dict.fromkeys((safest, best)))
         parts = [
             distinct_people(rounds, told, name),
