@@ -84,13 +84,15 @@ def _people(
 
 
 def _hits(plan: AttackPlan, shares: Floats, gain: float, participants: Counts) -> Tries:
-    """Return whether each attempt of an adversary succeeds."""
+    """Return whether each attempt of an adversary is made, and succeeds."""
     whole, numbers = _is_whole(plan, participants), np.round(plan.targets).astype(np.int64)
-    chance = plan.replies.success
-    if not whole.all():
-        chance = np.where(whole, 1.0, shares) * chance
-        numbers = np.where(whole, numbers, participants)
-    return Tries(chance, numbers, np.broadcast_to(gain, chance.shape))
+    success = plan.replies.success
+    gains = np.broadcast_to(gain, success.shape)
+    if whole.all():
+        return Tries(success, numbers, gains)
+    attempted = np.where(whole, 1.0, shares)
+    failure = np.where(whole, 0.0, plan.replies.payoff - gain * success)
+    return Tries(attempted * success, np.where(whole, numbers, participants), gains, attempted, failure)
 
 
 def _is_whole(plan: AttackPlan, participants: Counts) -> NDArray[np.bool_]:
@@ -106,4 +108,11 @@ def _together(hits: Sequence[Tries]) -> Tries:
         return hits[0]
     if not hits:
         return Tries(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0))
-    return Tries(*(np.concatenate([getattr(each, name) for each in hits]) for name in ("chance", "numbers", "amounts")))
+    chance, numbers, amounts = (
+        np.concatenate([getattr(each, name) for each in hits]) for name in ("chance", "numbers", "amounts")
+    )
+    if all(each.attempted is None for each in hits):
+        return Tries(chance, numbers, amounts)
+    attempted = [np.ones(len(each.chance)) if each.attempted is None else each.attempted for each in hits]
+    failure = [np.zeros(len(each.chance)) if each.failure is None else each.failure for each in hits]
+    return Tries(chance, numbers, amounts, np.concatenate(attempted), np.concatenate(failure))
