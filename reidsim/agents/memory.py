@@ -17,7 +17,7 @@ from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings,
 from reidsim.errors import InputError
 from reidsim.games.memory import RememberingAdversary, RememberingLinker, known_of
 from reidsim.games.record_game import WITHHELD
-from reidsim.linkage.equivalence import distinct_rows
+from reidsim.populations.domain import distinct_rows
 from reidsim.releases.strategy_space import Rows, Strategies
 
 Bools = NDArray[np.bool_]

@@ -17,7 +17,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.populations.domain import Codes, Domain
+from reidsim.populations.domain import Codes, Domain, distinct_rows
 from reidsim.populations.population import Counts, Population
 
 Floats = NDArray[np.float64]
@@ -199,7 +199,7 @@ class PeopleOfRows(Population):
     @classmethod
     def of(cls, domain: Domain, codes: Codes, row_sets: RowSets, *, name: str = "population") -> PeopleOfRows:
         """Count people by the codes (n_cells, n_attributes) of the cells of their rows, of which some may be equal."""
-        _, first, cell = np.unique(domain.keys(codes), return_index=True, return_inverse=True)
+        first, cell = distinct_rows(list(codes.T), len(codes))
         onto = row_sets.onto(cell)
         return cls(domain, codes[first], onto.in_classes(np.arange(len(first)), len(first)), name, row_sets=onto)
 

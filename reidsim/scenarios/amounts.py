@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from reidsim.populations.recipe import Share
+from reidsim.populations.recipe import Delimiter, Share
 
-__all__ = ["Count", "Money", "PopulationSeed", "Share", "Text"]
+__all__ = ["Count", "Delimiter", "Money", "PopulationSeed", "Share", "Text"]
 
 # Above the limit, payoffs lose the digits that tell strategies apart.
 Money = Annotated[float, Field(ge=0, le=1e15, description="currency units per record")]
