@@ -12,6 +12,7 @@ from rich.console import Console
 from reidsim.bundled import resolve
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
+from reidsim.random_streams import LARGEST_SEED
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,7 +29,9 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", help="Replace a value of the scenario, such as economics.loss=600.", metavar="KEY=VALUE"),
 ]
-SeedOption = Annotated[int | None, typer.Option(help="Root of all random draws, instead of the scenario's.", min=0)]
+SeedOption = Annotated[
+    int | None, typer.Option(help="Root of all random draws, instead of the scenario's.", min=0, max=LARGEST_SEED)
+]
 AllowCodeOption = Annotated[
     bool,
     typer.Option("--allow-code", help="Run modules that the scenario names; only if you trust them."),
