@@ -29,7 +29,7 @@ NOBODY = -1
 class Holders(NamedTuple):
     """Whose the records of elements are, where people have several; people alike are one row set.
 
-    Parameters
+    Attributes
     ----------
     start : ndarray of int64, shape (n_elements + 1,)
         Where the row sets of each element begin; of no length if each record is a person.
@@ -167,7 +167,7 @@ def _is_generalized(persons: Codes, released: Codes, tree: ValueTree) -> bool:
 class Split(NamedTuple):
     """Elements that still matter, in groups that agree on the attributes split so far.
 
-    Parameters
+    Attributes
     ----------
     order : ndarray of int32
         Elements, group after group.

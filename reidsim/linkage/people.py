@@ -153,7 +153,7 @@ class RowSets:
 class ClassedPeople(NamedTuple):
     """People by the classes that their rows are in: the wider the classes, the fewer people are in several.
 
-    Parameters
+    Attributes
     ----------
     counts : ndarray of int64, shape (n_classes,)
         Different people who have a row in the class.
@@ -186,12 +186,12 @@ class ClassedPeople(NamedTuple):
 class PeopleOfRows(Population):
     """People of whom some have rows in several cells: a person counts in each of these once, and once in all.
 
+    The other parameters are those of `Population`. `counts` are the people who have a row in each cell.
+
     Parameters
     ----------
     row_sets : RowSets
         Over the population's cells.
-    others
-        See `Population`; `counts` are the people who have a row in each cell.
     """
 
     row_sets: RowSets = field(kw_only=True, compare=False)

@@ -7,10 +7,12 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from reidsim.errors import InputError
+from reidsim.random_streams import LARGEST_SEED
 from reidsim.validation import Section
 
 Percent = Annotated[float, Field(ge=0, le=100)]
 Share = Annotated[float, Field(ge=0, le=1)]
+Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 
 
 def _ends_no_cell(delimiter: str) -> str:
@@ -51,7 +53,7 @@ class CountsRecipe(RecipeHead):
     unknown: Literal["error", "drop", "missing"] = Field(
         default="error", description="what to do with values outside given categories"
     )
-    seed: Annotated[int, Field(ge=0)] = Field(default=0, description="seed of drawing missing values")
+    seed: Seed = Field(default=0, description="seed of drawing missing values")
 
 
 class Areas(Section):
@@ -111,7 +113,7 @@ class CensusCellsRecipe(RecipeHead):
     """
 
     kind: Literal["census-cells"] = Field(description="this kind")
-    seed: Annotated[int, Field(ge=0)] = Field(description="seed of the draw")
+    seed: Seed = Field(description="seed of the draw")
     areas: Areas = Field(description="areas and their people")
     race: Race = Field(description="columns of adults that make up each race")
     age: Age = Field(description="single years of age")
@@ -140,7 +142,7 @@ class RegistryRecipe(RecipeHead):
     kind: Literal["registry"] = Field(description="this kind")
     population: str = Field(description="a population, of whole people")
     size: Annotated[int, Field(gt=0)] = Field(description="people listed")
-    seed: Annotated[int, Field(ge=0)] = Field(description="seed of the draw")
+    seed: Seed = Field(description="seed of the draw")
 
 
 class VoterFileRecipe(RecipeHead):

@@ -78,7 +78,7 @@ def _worst_case(settings: pd.DataFrame, records: pd.DataFrame) -> dict[str, Comp
     alone = float(np.mean(first["journalist"] > 0.5))
     return {
         **{f"worst case: {quartile}": float(worst[f"risk_{quartile}"].mean()) for quartile in _QUARTILES},
-        "alone": Found(f"{alone:.3f}", holds=alone > 0.90 - 0.25 * 0.10),
+        "alone": Found(f"{alone:.3f}", holds=alone > 0.90),
     }
 
 

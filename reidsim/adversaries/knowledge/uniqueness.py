@@ -92,7 +92,7 @@ UniquenessModel = FixedUniqueness | EstimatedUniqueness | KnownPopulation
 class SetUniqueness(NamedTuple):
     """Chances of being unique in the population, given that one is unique among the records, by knowledge set.
 
-    Parameters
+    Attributes
     ----------
     chances : ndarray of float64, shape (3, n_sets)
         The chance and the two ends of its interval; 0 for sets on which no record is unique.
