@@ -312,11 +312,11 @@ def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
     of_records = [row for policy, own in by_policy.items() for row in distributions_of_rounds(policy, *_outcomes(own))]
     return AgentAnalysis(
         reidentified=distribution_table(people),
-        rounds=_categorical(pd.concat([each.rounds for each in played], ignore_index=True)),
-        adversaries=_categorical(pd.concat([each.adversaries for each in played], ignore_index=True)),
-        through=_categorical(pd.concat([each.through for each in played], ignore_index=True)),
+        rounds=_stacked([each.rounds for each in played]),
+        adversaries=_stacked([each.adversaries for each in played]),
+        through=_stacked([each.through for each in played]),
         distributions=pd.DataFrame([*of_records, *quantiles_of_people(people)]),
-        counterfeits=_categorical(pd.concat([each.counterfeits for each in played], ignore_index=True)),
+        counterfeits=_stacked([each.counterfeits for each in played]),
     )
 
 
@@ -339,6 +339,12 @@ def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
     if poor and len(poor) == len(profiles):
         return (f"nobody can attack, as budgets are below the cheapest attack: {'; '.join(amounts)}",)
     return tuple(f"an adversary can attack nobody, as its budget is below the cheapest attack: {a}" for a in amounts)
+
+
+def _stacked(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return the rows of tables of equal columns as one table; names are categories."""
+    # pandas before 3 warns about empty tables.
+    return _categorical(pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True))
 
 
 def _categorical(table: pd.DataFrame) -> pd.DataFrame:
