@@ -13,7 +13,7 @@ from tiers import examples
 
 import reidsim
 
-BENEFIT, SERVICES, HARM, GENOME, SEGMENT = 50.0, 1.0, 10.0, 2.0, 0.06
+BENEFIT, SERVICES, HARM, GENOME, SEGMENT, SEGMENTS = 50.0, 1.0, 10.0, 2.0, 0.5, 6
 SCENARIO = """
 title = "Family"
 game = "participation"
@@ -21,7 +21,9 @@ game = "participation"
 path = "family.csv"
 [matching]
 genome = 2
-found_within = 1
+segment = 0.5
+segments = 6
+found_within = 2
 traced_within = 2
 [subjects]
 benefit = 50
@@ -57,7 +59,7 @@ def match_probability(parents, one, other):
     related = 2 * kinship(one, other) / math.sqrt((1 + inbreeding(one)) * (1 + inbreeding(other)))
     apart = min(lengths)
     block = min(2 * related * math.exp(-SEGMENT * apart), 1.0)
-    return apart, float(binom.sf(1, round(GENOME * apart) + 22, block))
+    return apart, float(binom.sf(SEGMENTS - 1, round(GENOME * apart) + 22, block))
 
 
 @examples(100)
@@ -75,6 +77,6 @@ def test_payoffs_if_all_join_are_those_of_wrights_relationship(tmp_path_factory,
     payoffs = []
     for one in range(n):
         pairs = [match_probability(parents, one, other) for other in range(n) if other != one]
-        nobody = math.prod(1 - match for apart, match in pairs if apart <= 2)
+        nobody = math.prod(1 - match for apart, match in pairs if apart <= 4)
         payoffs.append(BENEFIT * (1 - nobody) + SERVICES - HARM)
     assert found["publisher_payoff"] == pytest.approx(np.mean(payoffs), abs=1e-9)
