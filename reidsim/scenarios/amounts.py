@@ -6,13 +6,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from reidsim.populations.recipe import Share
+from reidsim.populations.recipe import Delimiter, Seed, Share
 
-__all__ = ["Count", "Money", "PopulationSeed", "Share", "Text"]
+__all__ = ["Count", "Delimiter", "Money", "PopulationSeed", "Seed", "Share", "Text"]
 
 # Above the limit, payoffs lose the digits that tell strategies apart.
 Money = Annotated[float, Field(ge=0, le=1e15, description="currency units per record")]
 Count = Annotated[int, Field(ge=1)]
-Natural = Annotated[int, Field(ge=0)]
-PopulationSeed = Annotated[Natural | None, Field(description="of the population; the recipe's own if not given")]
+PopulationSeed = Annotated[Seed | None, Field(description="of the population; the recipe's own if not given")]
 Text = Annotated[str, Field(min_length=1)]
