@@ -107,5 +107,7 @@ def _may_be_key(profile: ColumnProfile, n_rows: int) -> bool:
 def _agree(frame: pd.DataFrame, key: str, columns: Sequence[str], share: float = _MOSTLY) -> bool:
     """Tell whether so many of those who have several rows have the same in all of them, in every one of the columns."""
     several = frame[frame[key].duplicated(keep=False)]
-    same = several.groupby(several[key].str.strip(), sort=False)[list(columns)].nunique().eq(1).all(axis=1)
+    same = (
+        several.groupby(several[key].str.strip(), sort=False, observed=True)[list(columns)].nunique().eq(1).all(axis=1)
+    )
     return len(same) > 0 and float(same.mean()) >= share

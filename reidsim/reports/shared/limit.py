@@ -53,7 +53,7 @@ def limit_of(shared: SharedRecords, given: float | None = None) -> Limit:
     source = shared.source
     run, kind = source.run, source.kind
     pays = run.runs["publisher_payoff"] if "publisher_payoff" in run.runs else -run.runs.index.to_series()
-    payoffs = pays.groupby(run.runs["policy"].astype("str")).mean()
+    payoffs = pays.groupby(run.runs["policy"].astype("str"), observed=True).mean()
     safe = [name for name in policies_of(run) if name in kind.policies and kind.policies[name].forbids_attacks]
     for name in sorted(safe, key=lambda policy: -payoffs[policy]):
         forms = chosen_forms(run, kind, source.scenario, list(source.columns.column_of), name)
