@@ -26,7 +26,7 @@ from reidsim.reports.shared.memory import sharing_memory
 from reidsim.scenarios.faces import SharedColumns
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import scenario_kind
-from reidsim.scenarios.people import refuse_keys
+from reidsim.scenarios.people import key_columns, refuse_keys
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.tables import require_columns
 from reidsim.validation import validated
@@ -107,13 +107,14 @@ class SourceRecords:
     @property
     def persons(self) -> NDArray[np.int64] | None:
         """Whose record each is, as numbers; None if everybody has one. Who has no number has one record."""
-        name = self.columns.person
-        if name is None:
+        key = key_columns(self.columns.person)
+        if not key:
             return None
-        require_columns(self.frame, [name], self.path)
-        text = self.frame[name].str.strip()
-        codes = pd.factorize(text)[0].astype(np.int64)
-        return np.where(text == "", len(text) + np.arange(len(text)), codes)
+        require_columns(self.frame, key, self.path)
+        values = [self.frame[column].str.strip() for column in key]
+        missing = np.logical_or.reduce([(text == "").to_numpy() for text in values])
+        person = np.asarray(self.frame.groupby(values, sort=False).ngroup(), dtype=np.int64)
+        return np.where(missing, len(person) + np.arange(len(person)), person)
 
     @cached_property
     def truth(self) -> pd.DataFrame:
