@@ -98,12 +98,9 @@ def share(
 def _in_words(sidecar: dict[str, Any]) -> str:
     from reidsim.reports.shared.audited import audit_lines
 
-    lines = [_of_classes(sidecar)]
-    # Sidecars of earlier versions say nothing of the highest risk, and were not audited.
-    if "risk" in sidecar:
-        lines.append(_of_highest(sidecar["risk"]))
-    if "audit" in sidecar:
-        lines += audit_lines(sidecar["audit"])
+    lines = [sidecar["unit"], _of_classes(sidecar)]
+    lines.append(_of_highest(sidecar["risk"]))
+    lines += audit_lines(sidecar["audit"])
     return "\n".join(lines)
 
 

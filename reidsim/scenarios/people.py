@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from reidsim.errors import InputError, refuse_rows
 from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.tables import require_columns
+from reidsim.wording import counted
 
 Keys = NDArray[np.intp]
 
@@ -27,6 +28,25 @@ def counted_units(content: Mapping[str, Any]) -> tuple[str, str]:
     release = content.get("release")
     keyed = isinstance(release, Mapping) and release.get(PERSON) is not None
     return ("person", "people") if keyed else ("record", "records")
+
+
+def unit_sentence(manifest: Mapping[str, Any]) -> str:
+    """Return the unit that a run of a file counts, people or rows; empty for a run without a file.
+
+    Parameters
+    ----------
+    manifest : mapping
+        Of the run.
+    """
+    if "release_file" not in manifest or "records" not in manifest:
+        return ""
+    rows, content = manifest["records"], manifest.get("content", {})
+    if counted_units(content)[0] == "record":
+        return f"Unit: rows; each of {counted(rows, 'row')} is taken as one person"
+    key = " and ".join(key_columns(content["release"][PERSON]))
+    people = manifest.get("released_people")
+    several = f"; {counted(people, 'person', 'people')} in {counted(rows, 'row')}" if people is not None else ""
+    return f"Unit: people, identified by {key}{several}"
 
 
 def once_each(records: pd.DataFrame, content: Mapping[str, Any]) -> pd.DataFrame:

@@ -25,6 +25,7 @@ from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.audited import audit_facts, audit_of, audit_warnings
 from reidsim.reports.shared.limit import RISK_DEFINITION, Limit
 from reidsim.reports.shared.records import SharedRecords, class_sizes
+from reidsim.scenarios.people import unit_sentence
 from reidsim.tables import delimited_line, read_table
 from reidsim.validation import read_json
 
@@ -178,6 +179,7 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
             for column in map(str, shared.table.columns)
         ],
         "records": {"release": shared.records, "shared": len(shared.table), "withheld": shared.withheld},
+        "unit": unit_sentence(run.manifest),
         "scenario": run.name,
         "policy": shared.policy,
         "solver": solver,
