@@ -65,6 +65,12 @@ def new(
     one_row_per_person: Annotated[
         bool, typer.Option("--one-row-per-person", help="Each row is a person, although an identifier repeats.")
     ] = False,
+    unmatched_unique: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--unmatched-unique", help="Column whose values outside the population count as unique.", metavar="COLUMN"
+        ),
+    ] = None,
     benefit: Annotated[
         float | None,
         typer.Option(help="Publisher's benefit of an unchanged record (default 1200, as in Wan et al. 2015)."),
@@ -110,6 +116,7 @@ def new(
                 age_on=age_on,
                 person=person,
                 one_row_per_person=one_row_per_person,
+                unmatched_unique=unmatched_unique or (),
             )
 
     try:

@@ -98,7 +98,7 @@ def share(
 def _in_words(sidecar: dict[str, Any]) -> str:
     from reidsim.reports.shared.audited import audit_lines
 
-    lines = [sidecar["unit"], _of_classes(sidecar)]
+    lines = [*filter(None, [sidecar.get("unit")]), _of_classes(sidecar)]
     lines.append(_of_highest(sidecar["risk"]))
     lines += audit_lines(sidecar["audit"])
     return "\n".join(lines)

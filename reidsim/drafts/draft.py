@@ -97,6 +97,7 @@ def draft_scenario(
     age_on: str | None = None,
     person: Sequence[str] = (),
     one_row_per_person: bool = False,
+    unmatched_unique: Sequence[str] = (),
 ) -> Draft:
     """Look at a file of records and draft a scenario of the record-level game.
 
@@ -126,6 +127,8 @@ def draft_scenario(
         Column, or columns together, that identify the person of a row; found from the data if not given.
     one_row_per_person : bool
         Whether each row is a person, although an identifier repeats.
+    unmatched_unique : sequence of str
+        Columns whose values outside the population count as unique.
 
     Returns
     -------
@@ -161,7 +164,17 @@ def draft_scenario(
     weight, told = weight_column(profiles, (*named, *dropped), None if people is None else people.total)
     weights = () if weight is None else (weight,)
     keys = _people_keys(frame, profiles, data, named, person, one_row_per_person=one_row_per_person)
-    choice = choose(profiles, frame, data, named=named, dropped=(*dropped, *weights, *keys.reasons), population=people)
+    if unmatched_unique and people is None:
+        raise InputError("no population", source=data, where="--unmatched-unique", expected="--population RECIPE")
+    choice = choose(
+        profiles,
+        frame,
+        data,
+        named=named,
+        dropped=(*dropped, *weights, *keys.reasons),
+        population=people,
+        unmatched_unique=unmatched_unique,
+    )
     choice.left_out.update(dict.fromkeys(weights, "sampling weight: how many people the record stands for"))
     _require_use(choice, data, merged, age_on)
     hierarchy_files = _hierarchy_files(choice)

@@ -154,6 +154,7 @@ def new(
     age_on: str | None = None,
     person: str | Sequence[str] | None = None,
     one_row_per_person: bool = False,
+    unmatched_unique: Sequence[str] = (),
     name: str = "records",
 ) -> DraftedScenario:
     """Draft a scenario from records: guess the quasi-identifiers, and write hierarchies for them.
@@ -180,6 +181,8 @@ def new(
         Column, or columns together, that identify the person of a row; found from the data if not given.
     one_row_per_person : bool
         Whether each row is a person, although an identifier repeats.
+    unmatched_unique : sequence of str
+        Columns whose values outside the population count as unique.
     name : str
         What the scenario is called, where `data` is in memory.
 
@@ -224,6 +227,7 @@ def new(
         age_on=age_on,
         person=key_columns(person),
         one_row_per_person=one_row_per_person,
+        unmatched_unique=unmatched_unique,
     )
     draft.write(folder)
     keep_private(folder)
