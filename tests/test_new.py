@@ -16,7 +16,6 @@ from tiers import examples
 
 import reidsim
 from reidsim.audit.identifier_names import words_of
-from reidsim.cli import main
 from reidsim.drafts.choice import MOST_NAMED, MOST_TAKEN, choose
 from reidsim.drafts.draft import draft_scenario, name_of
 from reidsim.drafts.hierarchies import draft_hierarchy, levels_wanted
@@ -54,30 +53,6 @@ def written(path, table):
         newline="",
     )
     return path
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def reidsim_(monkeypatch, capsys):
-    """Run the command line in this process; exit code, standard output, standard error."""
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["reidsim", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "80")
-        try:
-            main()
-            code = 0
-        except SystemExit as exit_:
-            code = exit_.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 # What a name says.

@@ -174,7 +174,7 @@ def _letters(value: str) -> str:
 
 
 def _meaning(value: str) -> str:
-    return _SYNONYMS.get(_letters(value), "")
+    return str(_SYNONYMS.get(_letters(value), ""))
 
 
 def _rows_of(profile: ColumnProfile, values: Sequence[str]) -> int:

@@ -132,7 +132,7 @@ class Records:
         tables: dict[str, pd.DataFrame] = {}
         if self._table is None:
             path = Path(self.data).absolute()  # type: ignore[arg-type]
-            release = {"path": str(path)}
+            release: dict[str, Any] = {"path": str(path)}
             if path.suffix != ".parquet":
                 release["delimiter"] = sniff_delimiter(path)
         else:
@@ -142,8 +142,10 @@ class Records:
             tables[release["path"]] = self._table.assign(**further) if further else self._table
         if self.weight is not None:
             release["weight"] = str(self._weight_column())
-        of_people = {"person": self.person, "household": self.household}
-        release |= {key: column for key, column in of_people.items() if column is not None}
+        if self.person is not None:
+            release["person"] = self.person if isinstance(self.person, str) else list(self.person)
+        if self.household is not None:
+            release["household"] = self.household
         attributes: dict[str, dict[str, Any]] = {}
         plain: dict[str, str] = {}
         for name, given in self.attributes.items():
