@@ -16,7 +16,7 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Response, arrays_of
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
 from reidsim.games.memory import RememberingAdversary, RememberingLinker
-from reidsim.games.record_game import WITHHELD, PopulationLinker, shared_rows
+from reidsim.games.record_game import WITHHELD, Linker, PopulationLinker, shared_rows
 from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Rows, Strategies
 
@@ -99,7 +99,7 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
     profile : AdversaryProfile
     equipment : Equipment or None
     strategies : ndarray of int64, shape (n_cells,)
-        -1 where a record is withheld.
+        -1 where a record is withheld, so that only its earlier releases can be linked, if adversaries remember any.
     """
     n = len(strategies)
     if equipment is None:
@@ -108,13 +108,17 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
     planner = adversary.adversary if isinstance(adversary, RememberingAdversary) else adversary
     if isinstance(linker, (PopulationLinker, RememberingLinker)) and type(planner) is OneShotAdversary:
         # Whoever replies to each record on its own replies to all at once.
-        rows = np.flatnonzero(strategies != WITHHELD)
+        rows = np.flatnonzero((strategies != WITHHELD) | _has_past(linker))
         response = adversary.respond(linker.link_each(strategies[rows], rows), rows)
         return _of_response(profile, response if len(rows) == n else _spread(response, rows, n))
     attacks, invited = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     success, believed, payoff, exploits = (np.zeros(n) for _ in range(4))
     frequency, used = np.ones(n), np.zeros(n, dtype=np.int64)
-    for strategy, rows in shared_rows(strategies):
+    linked = list(shared_rows(strategies))
+    unreleased = np.flatnonzero((strategies == WITHHELD) & _has_past(linker))
+    if len(unreleased):
+        linked.append((WITHHELD, unreleased))
+    for strategy, rows in linked:
         response = adversary.respond(linker.link(strategy, rows), rows)
         if response.frequency is not None:
             frequency[rows] = response.frequency
@@ -127,6 +131,11 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
         exploits[rows] = response.exploits
     replies = _of_response(profile, Response(attacks, success, believed, payoff, exploits))
     return replace(replies, frequency=frequency, invited=invited, used=used)
+
+
+def _has_past(linker: Linker) -> NDArray[np.bool_] | bool:
+    """Return the records of which adversaries remember an earlier release, shape (n_cells,); False if they do not."""
+    return linker.past != WITHHELD if isinstance(linker, RememberingLinker) else False
 
 
 def _of_response(profile: AdversaryProfile, response: Response) -> Replies:

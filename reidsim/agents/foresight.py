@@ -278,8 +278,8 @@ class _Search:
         """Return the most that a record promises per unit of money to anybody who buys all that it can."""
         highest = 0.0
         for opponent, everything in zip(self._opponents, self._for_sale, strict=True):
-            known = self._setting.seen(release.strategies)
-            replies = replies_to(opponent.profile, opponent.equip(opponent.holds | everything), known)
+            released = self._setting.released(release.strategies)
+            replies = replies_to(opponent.profile, opponent.equip(opponent.holds | everything), released)
             rate = money_rate(replies.worth, replies.outlay)[replies.attacks]
             highest = max(highest, float(rate[np.isfinite(rate)].max(initial=0.0)))
         return highest
@@ -300,8 +300,8 @@ class _Search:
         key = release.strategies.tobytes()
         if key in self._plans:
             return self._plans[key]
-        known, out = self._setting.seen(release.strategies), self._setting.exposed(self._participants)
-        plans = [opponent.plan(known, out, self._rounds_left) for opponent in self._opponents]
+        released, out = self._setting.released(release.strategies), self._setting.exposed(self._participants)
+        plans = [opponent.plan(released, out, self._rounds_left) for opponent in self._opponents]
         self._plans[key] = tuple(foreseen_by(plan, out) for plan in plans)
         payoff = expected_payoff(self._setting, self._opponents, release.strategies, plans, self._participants)
         # Whoever left may be attacked whatever is shared now.

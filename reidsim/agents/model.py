@@ -90,6 +90,8 @@ class ReidentificationModel(mesa.Model):
         Outcomes of the records of each cell in each round, by column.
     shared : list of ndarray of int64, shape (n_cells,)
         How many of each cell took part in each round.
+    planned : PlannedReleases, optional
+        Of a policy that plans all rounds before the first.
     datacollector : mesa.DataCollector
         Measures of every round, and of every adversary in it.
 
@@ -123,8 +125,8 @@ class ReidentificationModel(mesa.Model):
         self._moved = (0, 0)
         self._linked_among: NDArray[np.int64] | None = None
         self._was_exposed = np.zeros(setting.n_subjects, dtype=np.bool_)
-        self._planned = setting.planned(policy) if setting.planned is not None else None
-        several = setting.rounds > 1 or self._planned is not None
+        self.planned = setting.planned(policy) if setting.planned is not None else None
+        several = setting.rounds > 1 or self.planned is not None
         self._memory = Memory(setting) if setting.remembers and several else None
         self.shared_in_last_round = self.columns.participates
         self.datacollector = DataCollector(
@@ -284,7 +286,7 @@ class ReidentificationModel(mesa.Model):
 
     def _remember(self, memory: Memory) -> None:
         """Tell apart subjects of whom different things are out."""
-        planned = None if self._planned is None else self._planned[self.round_number - 1]
+        planned = None if self.planned is None else self.planned.strategies[self.round_number - 1]
         setting = memory.setting(self.columns.participates, planned)
         if setting is None or setting is self.setting:
             return

@@ -213,6 +213,22 @@ class Known:
     planned: Strategies | None = None
 
 
+class PlannedReleases(NamedTuple):
+    """Releases of a policy that plans all rounds before the first.
+
+    Parameters
+    ----------
+    strategies : ndarray of int64, shape (rounds, n_subjects)
+        -1 where nothing is released.
+    counterfeits : ndarray of int64, shape (n_counterfeits, 3)
+        The round of each counterfeit record, from 0; a subject whose generalization it has; and one whose sensitive
+        value it has.
+    """
+
+    strategies: Strategies
+    counterfeits: NDArray[np.int64]
+
+
 @dataclass(frozen=True, eq=False)
 class Setting:
     """Everything fixed about a world of agents.
@@ -266,7 +282,7 @@ class Setting:
     schedule : ndarray of bool, shape (rounds, n_subjects), optional
         Who takes part in each round, where that is given.
     planned : callable, optional
-        Returns what a policy that plans releases all subjects in each round, shape (rounds, n_subjects).
+        Returns the releases of a policy that plans all rounds before the first.
     waves : tuple of str
         Names of the rounds, where they have some.
     known : Known, optional
@@ -299,7 +315,7 @@ class Setting:
     profiles_among: Callable[[NDArray[np.int64]], tuple[AdversaryProfile, ...]] | None = None
     reply_of: Callable[[str], Reply] = lambda policy: "to-past"
     schedule: NDArray[np.bool_] | None = None
-    planned: Callable[[str], Strategies] | None = None
+    planned: Callable[[str], PlannedReleases] | None = None
     waves: tuple[str, ...] = ()
     known: Known | None = None
     seed: int = 0
@@ -315,16 +331,17 @@ class Setting:
         """Number of distinct records."""
         return self.space.n_records
 
+    def released(self, strategies: Strategies) -> Strategies:
+        """Return the strategies of a round, -1 for the records of subjects who left, shape (n_cells,)."""
+        return strategies if self.known is None else np.where(self.known.gone > 0, WITHHELD, strategies)
+
     def seen(self, strategies: Strategies) -> Strategies:
         """Return what is known of each cell's records once they are shared as `strategies`, shape (n_cells,).
 
         That is as much as one strategy: of records shared before and now, of what both tell.
         """
         known = self.known
-        if known is None:
-            return strategies
-        now = np.where(known.gone > 0, WITHHELD, strategies)
-        return known_of(now, known.past, known.meet)
+        return strategies if known is None else known_of(self.released(strategies), known.past, known.meet)
 
     def exposed(self, participants: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many records of each cell are out, of so many who take part; with those who left, (n_cells,)."""

@@ -129,8 +129,7 @@ class Publisher(mesa.Agent):
         else:
             self.choice = self._reply(weights)
         if setting.known is not None and setting.known.gone.any():
-            withheld = np.where(setting.known.gone > 0, WITHHELD, self.choice.strategies)
-            self.choice = replace(self.choice, strategies=withheld)
+            self.choice = replace(self.choice, strategies=setting.released(self.choice.strategies))
         self._solved_for = believed, met
         self.changed = np.zeros(setting.n_cells) if before is None else self._changes(before.strategies)
         self._released = setting.cell_of_subject, model.columns.participates

@@ -119,12 +119,15 @@ def _of_classes(sidecar: dict[str, Any]) -> str:
     # Sidecars of earlier versions say nothing of rounds.
     last = sidecar.get("round")
     drawn = ", as drawn" if last and last["outcomes"] == "drawn" else ""
-    in_round = f" in round {last['number']:,}, the last{drawn}" if last else ""
-    named = {"risk": "re-identification risk", "utility": "utility"}
-    expected = {column: sidecar["expected"].get(column, {}).get("value") for column in named}
-    measures = [f"{named[column]} {value:.4f}" for column, value in expected.items() if value is not None]
+    named = f"wave {last['wave']}" if last and "wave" in last else f"round {last['number']:,}" if last else ""
+    in_round = f" in {named}, the last{drawn}" if last else ""
+    counterfeit = sidecar.get("counterfeits", {}).get("number", 0)
+    added = f" and {counted(counterfeit, 'counterfeit record')}" if "counterfeits" in sidecar else ""
+    names = {"risk": "re-identification risk", "utility": "utility"}
+    expected = {column: sidecar["expected"].get(column, {}).get("value") for column in names}
+    measures = [f"{names[column]} {value:.4f}" for column, value in expected.items() if value is not None]
     return (
-        f"{sidecar['policy']}: {records['shared']:,} of {counted(records['release'], 'record')} in "
+        f"{sidecar['policy']}: {records['shared']:,} of {counted(records['release'], 'record')}{added} in "
         f"{counted(classes['number'], 'equivalence class', 'equivalence classes')}{smallest}\n"
         f"{', '.join(measures)}{in_round}"
     )

@@ -51,12 +51,16 @@ class AgentAnalysis(AnalysisTables):
         One row per draw, policy, round, adversary and combination of resources through which it attacked.
     distributions : DataFrame
         Quantiles over the records shared in all rounds and draws, one row per policy and outcome.
+    counterfeits : DataFrame
+        One row per draw, policy, round and counterfeit record: a ``record`` whose generalization it has, and a record
+        whose sensitive value it has (``value_of``).
     """
 
     rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
     adversaries: pd.DataFrame = field(default_factory=pd.DataFrame)
     through: pd.DataFrame = field(default_factory=pd.DataFrame)
     distributions: pd.DataFrame = field(default_factory=pd.DataFrame)
+    counterfeits: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 class PlayedPolicy(NamedTuple):
@@ -65,7 +69,7 @@ class PlayedPolicy(NamedTuple):
     Parameters
     ----------
     policy : str
-    rounds, adversaries : DataFrame
+    rounds, adversaries, through, counterfeits : DataFrame
     last : Equilibrium
     participants : ndarray of bool, shape (n_subjects,)
         Who took part in the last round.
@@ -83,6 +87,7 @@ class PlayedPolicy(NamedTuple):
     rounds: pd.DataFrame
     adversaries: pd.DataFrame
     through: pd.DataFrame
+    counterfeits: pd.DataFrame
     last: Equilibrium
     participants: NDArray[np.bool_]
     people: Reidentified
@@ -110,8 +115,13 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     rounds = model.datacollector.get_model_vars_dataframe()
     numbers = np.arange(1, len(rounds) + 1)
     rounds = rounds.assign(**place, round=numbers)[[*place, "round", *columns_of(ROUND_MEASURES)]]
+    added = np.zeros((0, 3), dtype=np.int64) if model.planned is None else model.planned.counterfeits
+    counterfeits = pd.DataFrame(added, columns=["round", "record", "value_of"]).assign(**place)
+    counterfeits = counterfeits.assign(round=counterfeits["round"] + 1)[[*place, "round", "record", "value_of"]]
     if setting.waves:
-        rounds.insert(rounds.columns.get_loc("round") + 1, "wave", list(setting.waves))
+        after = rounds.columns.get_loc("round") + 1
+        rounds.insert(after, "wave", list(setting.waves))
+        rounds.insert(after + 1, "counterfeits", np.bincount(added[:, 0], minlength=len(rounds)))
     adversaries = model.datacollector.get_agenttype_vars_dataframe(Adversary).reset_index(drop=True)
     each = np.repeat(numbers, len(setting.profiles))
     columns = list(adversaries.columns)
@@ -120,7 +130,7 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     outcomes = {column: np.concatenate([each[column] for each in model.by_record]) for column in model.by_record[0]}
     through, adversaries = found_through(adversaries), adversaries.drop(columns=THROUGH)
     played = PlayedPolicy(
-        policy, rounds, adversaries, through, model.equilibrium(), model.shared_in_last_round,
+        policy, rounds, adversaries, through, counterfeits, model.equilibrium(), model.shared_in_last_round,
         evenly_mixed(model.reidentified), outcomes, np.concatenate(model.shared),
         None if rows is setting.cell_of_subject else rows,
     )  # fmt: skip
@@ -237,6 +247,7 @@ def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
         adversaries=_categorical(pd.concat([each.adversaries for each in played], ignore_index=True)),
         through=_categorical(pd.concat([each.through for each in played], ignore_index=True)),
         distributions=pd.DataFrame([*of_records, *quantiles_of_people(people)]),
+        counterfeits=_categorical(pd.concat([each.counterfeits for each in played], ignore_index=True)),
     )
 
 

@@ -88,6 +88,28 @@ def m_invariant_groups(
     return found
 
 
+def counterfeits_of(grouping: Grouping, sensitive: Integers) -> tuple[Rows, Integers]:
+    """Return a record of its group and the sensitive value of each counterfeit, two arrays of shape (n_counterfeits,).
+
+    Parameters
+    ----------
+    grouping : Grouping
+    sensitive : ndarray of int64, shape (n,)
+        The sensitive value of each record.
+    """
+    members: dict[int, list[int]] = {}
+    for row in np.flatnonzero(grouping.group >= 0).tolist():
+        members.setdefault(int(grouping.group[row]), []).append(row)
+    found = [
+        (rows[0], value)
+        for number, rows in members.items()
+        for value in grouping.signatures[number]
+        if value not in sensitive[rows]
+    ]
+    like, value = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    return like, value
+
+
 def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: Rows) -> Strategies:
     """Return the least strategy in which the records of each group are alike, shape (n,); -1 without a group.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -293,6 +293,20 @@ class SharedColumns:
     counts_release: bool = True
 
 
+class SensitiveColumn(NamedTuple):
+    """A column whose values a policy protects from inference.
+
+    Parameters
+    ----------
+    name : str
+    m : int
+        Least number of different values in an equivalence class, of which none has more than 1 in m rows.
+    """
+
+    name: str
+    m: int
+
+
 class RecordSharing:
     """The part of a kind of scenario that says how its records are shared.
 
@@ -314,6 +328,10 @@ class RecordSharing:
         """
         person = getattr(getattr(scenario, "release", None), "person", None)
         return SharedColumns({str(name): str(name) for name in getattr(scenario, "attributes", ())}, person=person)
+
+    def sensitive_column(self, scenario: Any, policy: str) -> SensitiveColumn | None:
+        """Return the column that a policy protects from inference; None if it protects none."""
+        return None
 
     def read_records(self, scenario: Any, path: Path) -> pd.DataFrame:
         """Read all columns of that file, values as they are."""

@@ -10,7 +10,7 @@ from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.m_invariance import forms_of_groups, m_invariant_groups
+from reidsim.releases.m_invariance import counterfeits_of, forms_of_groups, m_invariant_groups
 
 AGES = tuple(str(age) for age in range(8))
 LATTICE_LEVELS = (
@@ -45,6 +45,13 @@ def test_groups_are_m_unique_and_signatures_stay(cohort):
         np.testing.assert_array_equal(found.group >= 0, taking_part)
         size = sum(map(len, found.signatures))
         assert size == taking_part.sum() + found.counterfeits
+        like, value = counterfeits_of(found, sensitive)
+        assert len(like) == found.counterfeits
+        # With its counterfeits, each group has every value of its signature once.
+        values = np.append(sensitive[taking_part], value)
+        groups = np.append(found.group[taking_part], found.group[like])
+        for number, signature in enumerate(found.signatures):
+            assert tuple(sorted(values[groups == number])) == signature
         forms = forms_of_groups(found, lattice, np.arange(len(codes)))
         assert ((forms >= 0) == taking_part).all()
         for number, signature in enumerate(found.signatures):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from reidsim.audit.diversity import diversity
 from reidsim.audit.release import ReleaseAudit, audit_release
+from reidsim.errors import InputError
 from reidsim.reports.shared.records import SharedRecords
 from reidsim.wording import counted
 
@@ -34,16 +38,59 @@ def audit_of(shared: SharedRecords, written: pd.DataFrame) -> ReleaseAudit:
     written : DataFrame
         The columns of the file.
     """
-    source, quasi = shared.source, shared.quasi_identifiers
-    released = written[list(quasi)].rename(columns=quasi)
-    return audit_release(
+    source, quasi, real = shared.source, shared.quasi_identifiers, shared.is_real
+    released = written.loc[real, list(quasi)].rename(columns=quasi).reset_index(drop=True)
+    kept = written[[name for name in written.columns if name not in quasi]]
+    audit = audit_release(
         released,
         source.truth[list(released.columns)],
-        np.flatnonzero(shared.forms.shared),
+        shared.own[real],
         persons=source.persons,
         hierarchies=source.hierarchies,
-        kept=written[[name for name in written.columns if name not in quasi]],
+        kept=kept if real.all() else None,
     )
+    if real.all():
+        return audit
+    # Counterfeits belong to nobody, but whoever reads the file counts their values.
+    classes = _classes_of(shared, written)
+    return replace(audit, kept=tuple(diversity(str(name), kept[name], classes) for name in kept))
+
+
+def _classes_of(shared: SharedRecords, written: pd.DataFrame) -> NDArray[np.int64]:
+    """Return the equivalence class of each row, counterfeits included, shape (n_rows,)."""
+    groups = written.groupby(list(shared.quasi_identifiers), sort=False, dropna=False)
+    return groups.ngroup().to_numpy(dtype=np.int64)
+
+
+def sensitive_facts(shared: SharedRecords, written: pd.DataFrame) -> dict[str, Any]:
+    """Return what the classes of a file say of the column that its policy protects, as plain data.
+
+    Raises
+    ------
+    InputError
+        If a class has too few different values, or one of them in too many of its rows.
+    """
+    sensitive = shared.sensitive
+    if sensitive is None or not len(written):
+        return {}
+    values = pd.DataFrame({"of": _classes_of(shared, written), "value": written[sensitive.name].str.strip()})
+    counts = values.groupby(["of", "value"]).size().groupby("of")
+    different, share = counts.size().to_numpy(), (counts.max() / counts.sum()).to_numpy()
+    wrong = (different < sensitive.m) | (share * sensitive.m > 1 + 1e-12)
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise InputError(
+            f"policy {shared.policy!r}: {counted(int(wrong.sum()), 'class', 'classes')} of the file would not protect "
+            f"column {sensitive.name!r}", source=shared.source.run.folder,
+            found=f"{counted(int(different[at]), 'value')}, one of them in {share[at]:.0%} of the rows",
+            expected=f"{sensitive.m} or more, none in more than 1 of {sensitive.m} rows",
+        )  # fmt: skip
+    return {
+        "column": sensitive.name,
+        "m": sensitive.m,
+        "fewest_values_of_a_class": int(different.min()),
+        "largest_share_of_a_value": float(share.max()),
+    }
 
 
 def more_exposed(shared: SharedRecords, audit: ReleaseAudit) -> int | None:
@@ -99,7 +146,7 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
 
 
 def audit_lines(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say what an audit found, in at most three lines."""
+    """Say what an audit found, in at most four lines."""
     people = counted(facts["people"], "person", "people")
     if facts["people_shared"] == 0:
         return (f"read back: nobody of {people} is in the file",)
@@ -109,10 +156,16 @@ def audit_lines(facts: Mapping[str, Any]) -> tuple[str, ...]:
         for column in facts["kept"][:_MOST_KEPT]
     ]
     more = len(facts["kept"]) - _MOST_KEPT
+    sensitive = facts.get("sensitive")
+    protected = sensitive and (
+        f"every class has {sensitive['fewest_values_of_a_class']:,} or more values of {sensitive['column']!r}, none in "
+        f"more than {sensitive['largest_share_of_a_value']:.0%} of its rows"
+    )
     return (
         f"read back: every row fits {facts['fewest_people_of_a_row']:,} or more of {people}; every person shared fits "
         f"the rows of {facts['fewest_rows_of_a_person']:,} or more",
         f"people by the number of people whose rows fit them: {by_fitting_rows(facts)}",
+        *((protected,) if protected else ()),
         *((f"most revealing class: {'; '.join(kept)}{f'; and {more} more' if more > 0 else ''}",) if kept else ()),
     )
 

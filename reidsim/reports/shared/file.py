@@ -22,7 +22,7 @@ from reidsim.errors import InputError
 from reidsim.measures import measures_among
 from reidsim.populations.files import not_written, require_new_file, unfinished_beside
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.shared.audited import audit_facts, audit_of, audit_warnings
+from reidsim.reports.shared.audited import audit_facts, audit_of, audit_warnings, sensitive_facts
 from reidsim.reports.shared.limit import RISK_DEFINITION, Limit
 from reidsim.reports.shared.records import SharedRecords, class_sizes
 from reidsim.scenarios.people import unit_sentence
@@ -87,7 +87,8 @@ def write_shared(
     Raises
     ------
     InputError
-        If one of the files is there or cannot be written.
+        If one of the files is there or cannot be written, or the file would not protect the column that its policy
+        promises to protect.
     """
     require_new_files(path)
     content = csv_bytes(shared.table, shared.delimiter)
@@ -97,6 +98,8 @@ def write_shared(
         table = read_table(written, delimiter=shared.delimiter, trim=False) if len(shared.table) else shared.table
         facts = _sidecar(path.name, hashlib.sha256(content).hexdigest(), run, shared)
         audit = audit_facts(shared, audit_of(shared, table))
+        if sensitive := sensitive_facts(shared, table):
+            audit["sensitive"] = sensitive
         sidecars.append(sealed({**facts, "risk": _risk(shared, limit), "audit": audit}))
         return (json.dumps(sidecars[0], indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
@@ -148,7 +151,8 @@ def verify_shared(path: Path) -> dict[str, Any]:
     if list(table.columns) != columns:
         raise InputError("other columns than its sidecar says", source=path, found=list(table.columns))
     classes = _classes(class_sizes(table, quasi))
-    if len(table) != sidecar["records"]["shared"] or classes != sidecar["classes"]:
+    rows = sidecar["records"]["shared"] + sidecar.get("counterfeits", {}).get("number", 0)
+    if len(table) != rows or classes != sidecar["classes"]:
         raise InputError("other equivalence classes than its sidecar says", source=path, found=classes["number"])
     return sidecar
 
@@ -178,7 +182,12 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
             else {"name": column, "role": "kept as it is"}
             for column in map(str, shared.table.columns)
         ],
-        "records": {"release": shared.records, "shared": len(shared.table), "withheld": shared.withheld},
+        "records": {
+            "release": shared.records,
+            "shared": shared.records - shared.withheld,
+            "withheld": shared.withheld,
+        },
+        **_counterfeits(shared),
         "unit": unit_sentence(run.manifest),
         "scenario": run.name,
         "policy": shared.policy,
@@ -196,16 +205,27 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
     return plain
 
 
+def _counterfeits(shared: SharedRecords) -> dict[str, Any]:
+    """Say which rows of the file are counterfeit, for a policy that may add some."""
+    if shared.sensitive is None:
+        return {}
+    rows = np.flatnonzero(~shared.is_real) + 1
+    definition = "rows of the file, from 1, that are of nobody; they hide which sensitive value a person has"
+    return {"counterfeits": {"number": len(rows), "rows": rows.tolist(), "definition": definition}}
+
+
 def _last_round(run: StoredRun) -> dict[str, Any] | None:
-    """Say which round of agents has the forms that are shared; None for a game that is played once."""
-    if run.content.get("agents") is None:
+    """Say which round or wave has the forms that are shared; None for a game that is played once."""
+    agents, releases = run.content.get("agents"), run.content.get("releases")
+    if agents is None and releases is None:
         return None
-    drawn = run.content["agents"].get("mode") == "sampling"
-    return {"number": int(_rounds(run)["round"].max()), "outcomes": "drawn" if drawn else "expected"}
+    drawn = agents is not None and agents.get("mode") == "sampling"
+    last = {"number": int(_rounds(run)["round"].max()), "outcomes": "drawn" if drawn else "expected"}
+    return last if releases is None else {**last, "wave": str(_rounds(run)["wave"].iloc[-1])}
 
 
 def _expected(run: StoredRun, policy: str) -> dict[str, Any]:
-    """Return the measures of a policy, each with its definition; with agents, those of the last round."""
+    """Return the measures of a policy, each with its definition; of several rounds or waves, those of the last."""
     table, last = run.runs, _last_round(run)
     drawn = ""
     if last is not None:

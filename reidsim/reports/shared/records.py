@@ -23,13 +23,14 @@ from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.forms import ChosenForms, chosen_forms, chosen_policy, policies_of
 from reidsim.reports.shared.memory import sharing_memory
-from reidsim.scenarios.faces import SharedColumns
+from reidsim.scenarios.faces import SensitiveColumn, SharedColumns
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import scenario_kind
 from reidsim.scenarios.people import key_columns, refuse_keys
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.tables import require_columns
 from reidsim.validation import validated
+from reidsim.wording import counted
 
 # How spreadsheets know a formula; a number with a sign is none.
 _FORMULA = r"[=+\-@](?![\d.,]+$)."
@@ -43,13 +44,18 @@ class SharedRecords:
     ----------
     policy : str
     table : DataFrame
-        Text, one row per record that is shared, in the order of the release, with its columns in their order.
+        Text, one row per record that is shared, with the columns of the release in their order. Rows are in the order
+        of the release; with counterfeit records sorted, so that their place says nothing.
     quasi_identifiers : dict of str to str
         Attribute of each column that is one.
     forms : ChosenForms
         What the policy chose for every record of the release.
     source : SourceRecords
         The records that are generalized.
+    own : ndarray of int, shape (n_rows,)
+        The record behind each row; -1 for a counterfeit.
+    sensitive : SensitiveColumn, optional
+        The column that the policy protects from inference.
     warnings : tuple of str
         What to think of before sharing.
     """
@@ -59,6 +65,8 @@ class SharedRecords:
     quasi_identifiers: dict[str, str]
     forms: ChosenForms
     source: SourceRecords
+    own: NDArray[np.intp]
+    sensitive: SensitiveColumn | None
     warnings: tuple[str, ...]
 
     @property
@@ -74,7 +82,12 @@ class SharedRecords:
     @property
     def withheld(self) -> int:
         """Records that are not shared."""
-        return self.records - len(self.table)
+        return self.records - int(self.is_real.sum())
+
+    @property
+    def is_real(self) -> NDArray[np.bool_]:
+        """Rows that are a record of the release rather than a counterfeit, shape (n_rows,)."""
+        return np.asarray(self.own >= 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +216,14 @@ def shared_records(
     source = source_records(run, data=data, allow_code=allow_code)
     needed = sharing_memory(source.path, source.frame.shape, len(policies_of(run)))
     require_memory(needed, "too large for memory", source=source.path, free=free)
-    return records_of_policy(source, chosen_policy(run, policy), keep=keep, keep_identifier=keep_identifier)
+    chosen = chosen_policy(run, policy)
+    sensitive = source.kind.sensitive_column(source.scenario, chosen)
+    if sensitive is not None and sensitive.name not in (*keep, *keep_identifier):
+        raise InputError(
+            f"policy {chosen!r} protects a column that the file would not hold", where="--keep",
+            found=listed(keep) or "no column", expected=sensitive.name,
+        )  # fmt: skip
+    return records_of_policy(source, chosen, keep=keep, keep_identifier=keep_identifier)
 
 
 def records_of_policy(
@@ -246,7 +266,13 @@ def records_of_policy(
     table = pd.DataFrame(
         {names[name]: forms.labels[attribute_of[name]] if name in attribute_of else frame[name] for name in chosen}
     )
-    table = table[forms.shared].reset_index(drop=True)
+    own = np.flatnonzero(forms.shared)
+    table = table.iloc[own].reset_index(drop=True)
+    sensitive = source.kind.sensitive_column(source.scenario, policy)
+    if sensitive is not None and sensitive.name in kept:
+        added = counterfeit_rows(source, forms, {name: names[name] for name in chosen}, sensitive.name)
+        table, own = _sorted(pd.concat([table, added], ignore_index=True), np.append(own, np.full(len(added), -1)))
+    counterfeits = int((own < 0).sum())
     warnings = (
         *(() if len(table) else ("no record is shared: the policy withholds all of them, or nobody takes part",)),
         *_stars(frame, columns),
@@ -254,9 +280,72 @@ def records_of_policy(
           for name, why in identifying.items()),
         *_free_text([name for name in kept if name not in identifying], frame),
         *_formulas(table),
+        *((f"the sidecar says which {counted(counterfeits, 'row')} of the file are counterfeit: do not hand it over",)
+          if counterfeits else ()),
     )  # fmt: skip
     quasi = {names[name]: attribute_of[name] for name in chosen if name in attribute_of}
-    return SharedRecords(forms.policy, table, quasi, forms, source, warnings)
+    return SharedRecords(forms.policy, table, quasi, forms, source, own, sensitive, warnings)
+
+
+def counterfeit_rows(
+    source: SourceRecords, forms: ChosenForms, names: Mapping[str, str], sensitive: str
+) -> pd.DataFrame:
+    """Return the counterfeit records of the last round, as rows of text.
+
+    Parameters
+    ----------
+    source : SourceRecords
+    forms : ChosenForms
+        What the policy chose for every record.
+    names : mapping of str to str
+        Name of each column that is shared, by its name in the release: the quasi-identifiers and the sensitive column.
+    sensitive : str
+        The sensitive column.
+
+    Raises
+    ------
+    InputError
+        If the run does not say which there are, or they would have no value of another column.
+    """
+    run, attribute_of = source.run, {column: name for name, column in source.columns.column_of.items()}
+    rounds = run.table("rounds") if "rounds" in run.tables else pd.DataFrame()
+    if "counterfeits" not in rounds:
+        problem, hint = "the results do not say which counterfeit records there are", "run the scenario again"
+        raise InputError(problem, source=run.folder, where="rounds.parquet, column 'counterfeits'", hint=hint)
+    own = rounds[((rounds["policy"].astype("str") == forms.policy) & (rounds["draw"] == 0)).to_numpy()]
+    last, number = int(own["round"].max()), int(own["counterfeits"].iloc[-1])
+    found = pd.DataFrame({"record": [], "value_of": []}, dtype=np.int64)
+    if "counterfeits" in run.tables:
+        found = run.table("counterfeits")
+        here = (found["policy"].astype("str") == forms.policy) & (found["draw"] == 0) & (found["round"] == last)
+        found = found[here.to_numpy()]
+    if len(found) != number:
+        expected = f"{number}, as in rounds.parquet"
+        raise InputError("counterfeit records are missing", source=run.folder, found=len(found), expected=expected)
+    others = [name for name in names if name not in attribute_of and name != sensitive]
+    if number and others:
+        raise InputError(
+            f"the {counted(number, 'counterfeit record')} of policy {forms.policy!r} would have no value of it",
+            where="--keep", found=others[0], expected=f"no column but {sensitive!r}",
+        )  # fmt: skip
+    like, value_of = found["record"].to_numpy(), found["value_of"].to_numpy()
+    return pd.DataFrame(
+        {
+            names[name]: (
+                forms.labels[attribute_of[name]].to_numpy()[like]
+                if name in attribute_of
+                else source.frame[sensitive].to_numpy()[value_of]
+            )
+            for name in names
+        },
+        dtype="str",
+    )
+
+
+def _sorted(table: pd.DataFrame, own: NDArray[np.intp]) -> tuple[pd.DataFrame, NDArray[np.intp]]:
+    """Return the rows of a table, and the record behind each, in the order of their text."""
+    order = table.sort_values(list(table.columns), kind="stable").index.to_numpy()
+    return table.iloc[order].reset_index(drop=True), own[order]
 
 
 def identifying_columns(

@@ -43,6 +43,11 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
         If records with the same values are released differently, as a rule by values cannot say.
     """
     source, forms = shared.source, shared.forms
+    if shared.sensitive is not None:
+        raise InputError(
+            f"policy {shared.policy!r} decides by column {shared.sensitive.name!r} and adds records, which no rule by "
+            "values can say", source=source.run.folder, where="--rulebook", expected="another policy",
+        )  # fmt: skip
     column_of = source.columns.column_of
     names = {attribute: column if source.columns.header else attribute for attribute, column in column_of.items()}
     if not names:
