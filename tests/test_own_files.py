@@ -91,7 +91,17 @@ def test_an_export_of_a_hospital_is_drafted_run_and_shared(folder, reidsim_):
     reidsim_("check", "stays/stays.toml")
     reidsim_("run", "stays/stays.toml", "-o", "results")
     reidsim_(
-        "share", "results", "-o", "shared.csv", "--policy", "no-protection", "--keep", "diagnosis", "--accept-risk"
+        "share",
+        "results",
+        "-o",
+        "shared.csv",
+        "--policy",
+        "no-protection",
+        "--keep",
+        "diagnosis",
+        "--accept-risk",
+        "--unknown-to-outsiders",
+        "diagnosis",
     )
     shared = pd.read_csv("shared.csv", sep=";", dtype=str, keep_default_na=False)
     # One day for each patient, though clerks wrote it in up to four ways.

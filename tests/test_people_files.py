@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from shared_files import unknown
 
 import reidsim
 from reidsim.cli import main
@@ -79,13 +80,13 @@ def test_groups_of_the_draft_are_those_of_the_file(hospital, played):
 
 def test_what_is_shared_gives_a_persons_rows_one_form(hospital, played, tmp_path):
     run = open_results(hospital / "results")
-    shared = shared_records(run, policy="no-attack", keep=["diagnosis"])
+    shared = shared_records(run, policy="no-attack", kept=unknown("diagnosis"))
     sidecar, _ = write_shared(tmp_path / "shared.csv", run, shared)
     told = sidecar["expected"]["risk"]["definition"]
     assert "mean over all people" in told
     for key in ("pid", "hid"):
         with pytest.raises(InputError, match="is never shared"):
-            shared_records(run, policy="no-attack", keep=[key])
+            shared_records(run, policy="no-attack", kept=unknown(key))
     # Under the policy every row fits so many people that no attack pays.
     _, _, result = played
     records = result.records[result.records["policy"] == "no-attack"]
