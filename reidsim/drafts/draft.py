@@ -32,6 +32,8 @@ COLUMNS_FILE = "columns.csv"
 SPELLINGS_FILE = "spellings.csv"
 HIERARCHIES = "hierarchies"
 _ENDINGS = (".gz", ".bz2", ".csv", ".tsv", ".txt", ".tab", ".data", ".parquet", *ENDINGS)
+# Records times strategies of drafts whose adversary looks people up: the search takes about 4 seconds per million.
+_MOST_LOOKED_UP = 20_000_000
 # Names of columns that are told in a warning.
 _MOST_TOLD = 10
 
@@ -192,6 +194,7 @@ def draft_scenario(
         encoding,
         keys.keys,
         keys.reasons,
+        looks_up=not keys.keys and weight is None and len(frame) * choice.strategies <= _MOST_LOOKED_UP,
     )
     if weight is not None:
         text = with_weight(text, inline_toml(weight), frame[weight].astype(float).sum())

@@ -61,6 +61,7 @@ def scenario_text(
     encoding: str | None = None,
     keys: Mapping[str, str | list[str]] | None = None,
     key_columns: Collection[str] = (),
+    looks_up: bool = False,
 ) -> str:
     """Return the scenario.
 
@@ -83,6 +84,8 @@ def scenario_text(
         Values of ``release.person`` and ``release.household``.
     key_columns : collection of str
         The columns in them.
+    looks_up : bool
+        Whether the adversary of prosecutor risk also looks people up.
     """
     release = [f"path = {inline_toml(data)}"]
     if delimiter not in (None, ","):
@@ -96,7 +99,9 @@ def scenario_text(
         _WORDS["quasi_identifiers"] + _possible([name for name in choice.possible if name not in key_columns]),
         *_attributes(choice, files),
         _economics(prices),
-        _WORDS["prosecutor"] if population is None else _WORDS["journalist"].format(population=inline_toml(population)),
+        _WORDS["journalist"].format(population=inline_toml(population))
+        if population is not None
+        else _WORDS["prosecutor"] + (_WORDS["both"] if looks_up else ""),
         _WORDS["publisher"].format(policies=inline_toml(list(POLICIES))) + _safe_harbor(choice),
     ]
     return "\n\n".join(parts) + "\n"
