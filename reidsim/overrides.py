@@ -122,10 +122,8 @@ def validated_after(
         culprit = next((key for key in changes if _overlap(key, error.where or "")), None)
         if culprit is None:
             raise
-        raise error.but(
-            source="seed" if culprit == "seed" and seed_given else "--set",
-            where=None if error.where == culprit == "seed" else error.where,
-        ) from None
+        by_option = seed_given and culprit == "seed"
+        raise error.but(source="seed" if by_option else "--set", where=None if by_option else error.where) from None
 
 
 def _entry(entries: list[Any], key: str, where: str) -> int:

@@ -771,3 +771,21 @@ def test_too_little_memory_is_one_line_and_leaves_nothing(town, reidsim, monkeyp
     before = everything_in(town)
     assert_one_line(*reidsim("run", SCENARIO, "-o", "out"), "not enough memory")
     assert everything_in(town) == before
+
+
+@pytest.mark.parametrize("options", [("--seed",), ("--set", "seed=")], ids=["option", "key"])
+@pytest.mark.parametrize("seed", [2**63, 2**64, 10**30, -1])
+def test_a_seed_that_tables_cannot_hold_is_refused_before_the_run(town, reidsim, options, seed):
+    before = everything_in(town)
+    *first, last = options
+    given = [*first, f"{last}{seed}"] if last.endswith("=") else [*options, seed]
+    code, out, err = reidsim("run", SCENARIO, "-o", "out", *given)
+    assert (code, out) == (2, "")
+    assert "seed" in err and ("9223372036854775807" in err if seed > 0 else "equal to 0" in err)
+    assert everything_in(town) == before
+
+
+def test_the_largest_seed_can_be_run_and_replicated(town, reidsim):
+    code, _, err = reidsim("run", SCENARIO, "-o", "out", "--seed", 2**63 - 1, "--set", "replications=2")
+    assert code == 0, err
+    assert pd.read_parquet(town / "out" / "runs.parquet")["seed"].max() == 2**63 - 1

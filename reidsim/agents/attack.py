@@ -71,12 +71,15 @@ class AttackPlan:
     replies : Replies
     targets : ndarray of float64, shape (n_cells,)
         Records of each cell that it attacks.
+    drawn : bool
+        Whether these are expected numbers of a random sample of the records that pay.
     """
 
     buys: Holdings
     spent: float
     replies: Replies
     targets: Floats
+    drawn: bool = False
 
     @property
     def invited(self) -> Floats:
@@ -183,7 +186,9 @@ def money_rate(worth: Floats, outlay: Floats) -> Floats:
         return np.where(outlay > 0, worth / outlay, np.inf)
 
 
-def targets_within(replies: Replies, participants: NDArray[np.int64], budget: float) -> Floats:
+def targets_within(
+    replies: Replies, participants: NDArray[np.int64], budget: float, *, at_random: bool = False
+) -> Floats:
     """Return how many records of each cell an adversary attacks if it can spend no more than a budget.
 
     It attacks first what it expects most of per unit of money spent; of equal records, those of the first cell.
@@ -194,10 +199,17 @@ def targets_within(replies: Replies, participants: NDArray[np.int64], budget: fl
     participants : ndarray of int64, shape (n_cells,)
         Records of each cell that are shared.
     budget : float
+    at_random : bool
+        Whether it attacks a random sample instead, as many records as the budget covers at their mean outlay. Then the
+        expected number of records of each cell is returned.
     """
     wanted = np.where(replies.attacks, participants, 0) * replies.frequency
-    if dot(wanted, replies.outlay) <= budget * (1 + _ROUNDING):
+    total = dot(wanted, replies.outlay)
+    if total <= budget * (1 + _ROUNDING):
         return wanted
+    if at_random:
+        number = float(wanted.sum())
+        return np.asarray(wanted * (np.floor(number * budget / total + _ROUNDING) / number))
     cells = np.flatnonzero(wanted)
     rate = money_rate(replies.worth[cells], replies.outlay[cells])
     cells = cells[np.argsort(-rate, kind="stable")]
@@ -243,13 +255,15 @@ def plan_attack(
     best_worth = -np.inf
     for buys, price in _affordable(profile, holds):
         replies = reply(profile, equip(holds | buys), strategies)
-        targets = targets_within(replies, participants, profile.budget - price)
+        targets = targets_within(replies, participants, profile.budget - price, at_random=profile.draws_targets)
         worth = dot(targets, replies.worth) - price
         if rounds_left > 1:
-            later = targets if price == 0 else targets_within(replies, participants, profile.budget)
+            later = targets
+            if price > 0:
+                later = targets_within(replies, participants, profile.budget, at_random=profile.draws_targets)
             worth += (rounds_left - 1) * dot(later, replies.worth)
         if best is None or worth > best_worth + INDIFFERENCE * (abs(best_worth) + price):
-            best, best_worth = AttackPlan(buys, price, replies, targets), worth
+            best, best_worth = AttackPlan(buys, price, replies, targets, profile.draws_targets), worth
     assert best is not None  # noqa: S101 # buying nothing is always affordable
     return best
 

@@ -17,7 +17,7 @@ from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings,
 from reidsim.errors import InputError
 from reidsim.games.memory import RememberingAdversary, RememberingLinker, known_of
 from reidsim.games.record_game import WITHHELD
-from reidsim.linkage.equivalence import distinct_rows
+from reidsim.populations.domain import distinct_rows
 from reidsim.releases.strategy_space import Rows, Strategies
 
 Bools = NDArray[np.bool_]
@@ -99,11 +99,11 @@ class Memory:
             planned=None if planned is None else forms[first],
         )
         setting = self._with_solver(known, row, participants if taking_part.any() else people)
-        before = self._released_in[first]
-        now = np.where(participants > 0, self._with_round(taking_part)[before], before)
+        earlier = self._released_in[first]
+        now = np.where(participants > 0, self._with_round(taking_part)[earlier], earlier)
         # A record without an earlier release has no candidates of one.
-        before = np.where(known.past == WITHHELD, now, before)
-        profiles, which, unreleased = self._profiles(now, before)
+        earlier = np.where(known.past == WITHHELD, now, earlier)
+        profiles, which, unreleased = self._profiles(now, earlier)
         remembering = tuple(
             _remembering(versions, known, which, unreleased) for versions in zip(*profiles, strict=True)
         )

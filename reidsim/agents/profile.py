@@ -84,6 +84,9 @@ class AdversaryProfile:
         What an attack and each exploit cost. If not given, all that a payoff is below the expected gain is cost.
     single_exploit : bool
         Whether an attack is exactly one exploit.
+    draws_targets : bool
+        Whether it attacks a random sample of the records that pay where its budget does not cover all, drawn anew in
+        each round; otherwise those of the highest expected payoff per unit of money.
     believed : AdversaryProfile, optional
         What the publisher takes the profile to be, if that is another.
     lists : callable, optional
@@ -107,6 +110,7 @@ class AdversaryProfile:
     access_outlay: float | None = None
     exploit_outlay: float = 0.0
     single_exploit: bool = True
+    draws_targets: bool = False
     believed: AdversaryProfile | None = None
     lists: Callable[[Holdings, int], tuple[str, ...]] | None = None
 
@@ -285,6 +289,10 @@ class Setting:
         Returns the releases of a policy that plans all rounds before the first.
     waves : tuple of str
         Names of the rounds, where they have some.
+    knows_truth : bool
+        Whether the publisher plans with the true payoff parameters, risks and lists instead of the believed ones.
+    expected_purchases : mapping of str to frozenset of str
+        Resources that the publisher expects an adversary to hold besides those it holds when a round begins.
     known : Known, optional
         What is out about the rows, which then take the place of cells.
     seed, replication : int
@@ -317,6 +325,8 @@ class Setting:
     schedule: NDArray[np.bool_] | None = None
     planned: Callable[[str], PlannedReleases] | None = None
     waves: tuple[str, ...] = ()
+    knows_truth: bool = False
+    expected_purchases: Mapping[str, Holdings] = field(default_factory=dict)
     known: Known | None = None
     seed: int = 0
     replication: int = 0

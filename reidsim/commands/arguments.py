@@ -12,6 +12,7 @@ from rich.console import Console
 from reidsim.bundled import resolve
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
+from reidsim.random_streams import LARGEST_SEED
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,7 +29,9 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", help="Replace a value of the scenario, such as economics.loss=600.", metavar="KEY=VALUE"),
 ]
-SeedOption = Annotated[int | None, typer.Option(help="Root of all random draws, instead of the scenario's.", min=0)]
+SeedOption = Annotated[
+    int | None, typer.Option(help="Root of all random draws, instead of the scenario's.", min=0, max=LARGEST_SEED)
+]
 AllowCodeOption = Annotated[
     bool,
     typer.Option("--allow-code", help="Run modules that the scenario names; only if you trust them."),
@@ -51,6 +54,9 @@ GroupReadableOption = Annotated[
 ResultsOption = Annotated[
     Path | None, typer.Option("-o", "--output", help="New folder for results (default: the next number in results/).")
 ]
+
+# Exit code of a batch in which runs failed.
+_INCOMPLETE = 3
 
 # As the name of a file to write.
 STANDARD_OUTPUT = Path("-")
@@ -125,10 +131,13 @@ def print_verdict(result: Result) -> None:
         Console().print(told, markup=False, highlight=False, emoji=False)
 
 
-def tell_results(folder: Path, *, group_readable: bool) -> None:
-    """Say where results are, once those may read them who are to."""
+def tell_results(folder: Path, *, group_readable: bool, result: Result | None = None) -> None:
+    """Print where the results are, after setting their permissions; end with exit code 3 if runs of a batch failed."""
     from reidsim.engine.results import open_to_group
 
     if group_readable:
         open_to_group(folder)
-    typer.echo(f"Results in {folder}")
+    is_incomplete = result is not None and result.manifest.get("state") == "incomplete"
+    typer.echo(f"{'Incomplete results' if is_incomplete else 'Results'} in {folder}")
+    if is_incomplete:
+        raise typer.Exit(_INCOMPLETE)

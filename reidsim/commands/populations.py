@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from reidsim.commands.arguments import overrides_of, print_tables, print_warnings, waiting
+from reidsim.random_streams import LARGEST_SEED
 
 
 def populate(
@@ -15,7 +16,7 @@ def populate(
     output: Annotated[Path, typer.Option("-o", "--output", help="New file, whose name ends in .parquet.")],
     seed: Annotated[
         int | None,
-        typer.Option(help="Seed of the draw, instead of the recipe's.", min=0),
+        typer.Option(help="Seed of the draw, instead of the recipe's.", min=0, max=LARGEST_SEED),
     ] = None,
     expected: Annotated[bool, typer.Option("--expected", help="Expected counts instead of a draw.")] = False,
     set_: Annotated[

@@ -35,6 +35,8 @@ def run(
 ) -> None:
     """Run a scenario, print its measures by policy and write a results folder.
 
+    Exit code 0: complete. 2: wrong input. 3: runs of a batch failed and are left out of the results.
+
     Example: reidsim run wan2015 --set economics.loss=600 -o results/doubled-loss
 
     Example: reidsim run mine.toml --seed 7
@@ -66,16 +68,21 @@ def run(
     if unit := unit_sentence(result.manifest):
         arguments.tell(unit)
     title, units = f"{loaded.name}: {loaded.scenario.title}", counted_units(loaded.content)
-    arguments.print_tables(summary_tables(result.summary, title, result.measures, units=units))
-    arguments.print_verdict(result)
-    arguments.print_warnings(result.warnings)
+    try:
+        arguments.print_tables(summary_tables(result.summary, title, result.measures, units=units))
+        arguments.print_verdict(result)
+        arguments.print_warnings(result.warnings)
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):
+        # Nobody reads the measures any more (rich raises SystemExit); the results are completed all the same.
+        _draw(result, folder)
+        raise
     _draw(result, folder)
     arguments.tell_results(folder, group_readable=group_readable)
 
 
 def _draw(result: RunResult, folder: Path) -> None:
     """Add the figures to a results folder, once its measures were printed."""
-    sys.stdout.flush()
     console = Console(stderr=True)
     if console.is_terminal:
         console.print("figures follow; Ctrl-C keeps this", highlight=False)

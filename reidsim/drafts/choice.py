@@ -31,8 +31,6 @@ _MOST_OF_LARGE, _MOST_WORK_OF_LARGE = 600, 600_000_000
 _KNOWN_RANKS = (1, 2)
 # Different values of a column that is taken by itself; of codes that others know, whose beginnings are few.
 _MOST_VALUES, _MOST_CODES = 50_000, 2_000_000
-# Cells that 64-bit keys tell apart.
-_MOST_CELLS = 2**62
 # Of columns whose name says nothing: the least average number of rows with a value.
 _FEWEST_ROWS_PER_VALUE = 5
 _TELLING = ("whole number", "date", "code", "category")
@@ -159,7 +157,7 @@ def choose(
     for profile in taken:
         if profile.name in matches and profile.name not in unmatched_unique:
             _require_categories(profile, matches[profile.name], source)
-    taken, cells = _countable(taken, frame, source, removable=not named)
+    cells = len(frame[[profile.name for profile in taken]].drop_duplicates())
     taken = [
         replace(profile, found=matches[profile.name].profile.found) if profile.name in matches else spelled(profile)
         for profile in taken
@@ -309,24 +307,6 @@ def _likely(candidates: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     if len(taken) < _ENOUGH_NAMED:
         taken += by_rank[4][: _ENOUGH - len(taken)]
     return taken[:MOST_TAKEN]
-
-
-def _countable(
-    taken: list[ColumnProfile], frame: pd.DataFrame, source: Path, *, removable: bool
-) -> tuple[list[ColumnProfile], int]:
-    """Leave out the least likely columns until cells can be numbered; return the rest and how many cells occur."""
-    while math.prod(len(profile.labels) for profile in taken) >= _MOST_CELLS:
-        if not removable or len(taken) == 1:
-            largest = max(taken, key=lambda profile: len(profile.labels))
-            raise InputError(
-                "too many values to tell all combinations apart",
-                source=source,
-                where=f"column {largest.name!r}",
-                found=f"{len(largest.labels):,} values",
-                expected="fewer columns, or columns of fewer values",
-            )
-        taken = taken[:-1]
-    return taken, len(frame[[profile.name for profile in taken]].drop_duplicates())
 
 
 def _levels(taken: Sequence[ColumnProfile], cells: int) -> list[DraftHierarchy]:

@@ -17,6 +17,7 @@ from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.release_file import sha256_of
 from reidsim.engine.results import Result
 from reidsim.engine.run_result import RunResult
+from reidsim.engine.score import ScoreResult
 from reidsim.engine.stress.run import StressResult
 from reidsim.figures.style import policy_name
 from reidsim.front.files import write_given
@@ -213,11 +214,14 @@ def _table(result: Result) -> str:
             return ""
         shown = found[numbers].map(PUBLISHER_PAYOFF.text).set_axis(found["policy"].map(policy_name).rename(None))
         return shown.rename(columns=lambda name: name.replace("_", " ")).to_html()
-    if not isinstance(result, RunResult):
-        return ""
+    if not isinstance(result, RunResult | ScoreResult):
+        # Where there are several tables, the first that is not empty answers the question.
+        first = next((table for table in result.stored_tables().values() if len(table)), pd.DataFrame())
+        return first.to_html(index=False)
     if has_verdict(result.summary):
         return measures_table(result.summary, result.manifest["content"])
-    known = measures_among(result.measures, result.summary.columns)
+    measures = result.measures.values() if isinstance(result, ScoreResult) else result.measures
+    known = measures_among(measures, result.summary.columns)
     return pd.DataFrame(
         {measure.label: result.summary[name].map(measure.text) for name, measure in known.items()}
     ).to_html()

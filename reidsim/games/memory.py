@@ -21,7 +21,7 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary, Linkage, Response
 from reidsim.games.adversary_types import TypesLinker
 from reidsim.games.record_game import WITHHELD, Linker, PopulationLinker, RecordGame, shared_rows
-from reidsim.linkage.equivalence import distinct_rows
+from reidsim.populations.domain import distinct_rows
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 # Returns the strategies that stand for two together, given both, all of them shared.

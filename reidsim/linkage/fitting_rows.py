@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
-from reidsim.linkage.equivalence import distinct_rows
-from reidsim.populations.domain import Codes, mixed_radix_keys
+from reidsim.populations.domain import Codes, distinct_rows, row_keys
 from reidsim.populations.population import Counts
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
@@ -126,8 +125,7 @@ class FittingRows:
         """Return a number for each of the distinct values as shared in a form, equal where they read alike."""
         levels = self.lattice.levels(form)
         columns = [groups[level] for groups, level in zip(self._by_cell, levels, strict=True)]
-        radices = [h.n_groups[level] for h, level in zip(self.lattice.hierarchies, levels, strict=True)]
-        return mixed_radix_keys(np.column_stack(columns), radices)
+        return row_keys(columns, len(self.cells))
 
 
 @numba.njit(cache=True)

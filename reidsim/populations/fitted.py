@@ -16,7 +16,7 @@ from reidsim.errors import InputError, listed, locating
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.proportional_fitting import Margin, fit_margins
-from reidsim.populations.recipe import RecipeHead
+from reidsim.populations.recipe import RecipeHead, Seed
 from reidsim.populations.value_groups import values_in_order
 from reidsim.random_counts import draw_multinomial
 from reidsim.tables import numbers, read_table, require_columns
@@ -61,7 +61,7 @@ class FittedRecipe(RecipeHead):
     """People fitted to the margins of published tables."""
 
     kind: Literal["fitted"] = Field(description="this kind")
-    seed: Annotated[int, Field(ge=0)] = Field(description="seed of the draw")
+    seed: Seed = Field(description="seed of the draw")
     people: Annotated[int, Field(gt=0, lt=2**53)] | None = Field(
         default=None, description="people to scale all margins to"
     )

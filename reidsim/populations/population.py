@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError, refuse_rows
-from reidsim.populations.domain import Attribute, Codes, Domain, added_up, natural_categories
+from reidsim.populations.domain import Attribute, Codes, Domain, added_up, distinct_rows, natural_categories
 from reidsim.tables import numbers, require_columns, text_table
 
 # int64 when people were counted, float64 when they are expected
@@ -62,11 +62,11 @@ class Population:
         cls, domain: Domain, codes: Codes, counts: Counts | None = None, *, name: str = "population", source: str = ""
     ) -> Population:
         """Add up rows of codes (n, m), each worth one person or `counts` people, to one row per occupied cell."""
-        keys, first, inverse = np.unique(domain.keys(codes), return_index=True, return_inverse=True)
+        first, inverse = distinct_rows(list(codes.T), len(codes))
         if counts is not None and (counts < 0).any():
             raise InputError("negative count", where=name, found=counts.min().item(), expected="0 or more")
         totals: Counts = (
-            np.bincount(inverse, minlength=len(keys)) if counts is None else added_up(counts, inverse, len(keys))
+            np.bincount(inverse, minlength=len(first)) if counts is None else added_up(counts, inverse, len(first))
         )
         occupied = totals > 0
         return cls(domain, codes[first[occupied]], totals[occupied], name=name, source=source)

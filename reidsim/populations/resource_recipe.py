@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, not_among, require_among
 from reidsim.populations.individuals import Individuals
-from reidsim.populations.recipe import RecipeHead, Share
+from reidsim.populations.recipe import RecipeHead, Seed, Share
 from reidsim.populations.resources import ANYONE, ExternalResource, draw_people, draw_resource
 from reidsim.populations.value_groups import number_range, within
 from reidsim.validation import Section
@@ -59,7 +59,7 @@ class ResourceRecipe(RecipeHead):
 
     kind: Literal["resource"] = Field(description="this kind")
     population: str = Field(description="a population, of whole people")
-    seed: Annotated[int, Field(ge=0)] = Field(description="seed of the draw")
+    seed: Seed = Field(description="seed of the draw")
     size: Annotated[int, Field(gt=0)] | None = Field(default=None, description="exact number of records")
     coverage: Coverage | None = Field(
         default=None,

@@ -14,7 +14,7 @@ from reidsim.bundled import data_file
 from reidsim.errors import InputError, locating, nearest, refuse_rows
 from reidsim.populations.domain import Attribute, Codes
 from reidsim.populations.population import Counts, Population
-from reidsim.populations.recipe import RecipeHead, Share
+from reidsim.populations.recipe import RecipeHead, Seed, Share
 from reidsim.populations.value_groups import Combinations, GroupedAttribute, Groups
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile
 from reidsim.random_counts import draw_binomial
@@ -96,7 +96,7 @@ class VoterListRecipe(RecipeHead):
     kind: Literal["voter-list"] = Field(description="this kind")
     population: str = Field(description="a population")
     state: str = Field(description="name or postal abbreviation")
-    seed: Annotated[int, Field(ge=0)] = Field(description="seed of the draw")
+    seed: Seed = Field(description="seed of the draw")
     reference_year: int | None = Field(
         default=None, description="year of the list; needed with `attributes.year_of_birth`"
     )

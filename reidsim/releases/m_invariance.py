@@ -30,7 +30,7 @@ COUNTERFEIT = -1
 class Grouping(NamedTuple):
     """The groups of one release.
 
-    Parameters
+    Attributes
     ----------
     group : ndarray of int64, shape (n,)
         The group of each record; -1 of records that are not in the release.

@@ -23,6 +23,8 @@ _CRITERIA = {"maximin": "Maximin", "minimax_regret": "Minimax regret"}
 
 def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
     """Lay out a measure in tables of as many adversaries as fit 80 characters."""
+    if result.runs.empty:
+        return
     matrix, title = result.matrix(measure), _title(result)
     told = result.measures[measure]
     # Rounded first, so that -0.001 is not printed as minus nothing.
@@ -38,6 +40,8 @@ def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
 
 def cross_play_verdict(result: CrossPlayResult) -> Iterator[str]:
     """Yield, a line each, the defender who gets most at worst, and the one who regrets least."""
+    if result.runs.empty:
+        return
     table, (one, _) = result.worst_cases, counted_units(result.manifest["content"])
     several = "" if result.design is None else " on average"
     for criterion, value, words in (

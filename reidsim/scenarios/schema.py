@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
 from reidsim.scenarios.adversary_defaults import as_written, spelled_out
-from reidsim.scenarios.amounts import Money, Text
+from reidsim.scenarios.amounts import Money, Seed, Text
 from reidsim.scenarios.design_schema import Replications, SweepSection, UncertaintySection, check_design
 from reidsim.scenarios.stress_schema import StressSection
 from reidsim.validation import Section
@@ -81,7 +81,7 @@ class ScenarioHead(Section):
 
     title: str = Field(default="", description="printed above the results")
     source: str = Field(default="", description="where the study and its figures come from")
-    seed: Annotated[int, Field(ge=0)] = Field(default=0, description="root of all random draws; `--seed` replaces it")
+    seed: Seed = Field(default=0, description="root of all random draws; `--seed` replaces it")
     replications: Replications = Field(default=1, description="number of runs with different random draws")
     sweep: SweepSection | None = Field(default=None, description="values that keys take, point by point: a batch")
     uncertainty: UncertaintySection | None = Field(default=None, description="distributions of uncertain keys: a batch")

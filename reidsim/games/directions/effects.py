@@ -26,7 +26,7 @@ _APART, _NEVER = 2**40, 2**50
 class Release(NamedTuple):
     """How all records are shared, and how many rows fit each of the distinct values.
 
-    Parameters
+    Attributes
     ----------
     cells, groups
         See `FittingRows`.
@@ -61,7 +61,7 @@ class Release(NamedTuple):
 class Harm(NamedTuple):
     """What it costs that few rows fit a person, and what it costs that few people fit its row.
 
-    Parameters
+    Attributes
     ----------
     kind : ndarray of int64, shape (n_records,)
     by_rows : ndarray of float64, shape (n_kinds, n_records + 1)

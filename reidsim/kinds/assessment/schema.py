@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
-from reidsim.scenarios.amounts import Count, Money, PersonKey, PopulationSeed, Share, Text
+from reidsim.scenarios.amounts import Count, Delimiter, Money, PersonKey, PopulationSeed, Share, Text
 from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
@@ -38,7 +38,7 @@ class RiskReleaseSection(Section):
     samples: Count = Field(default=1, description="samples of each size")
     path: Text | None = Field(default=None, description="CSV or Parquet file of records instead")
     persons: Text | None = Field(default=None, description="file of true values, with the rows and columns of `path`")
-    delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
+    delimiter: Delimiter = Field(default=",", description="between columns of a CSV file")
     attributes: tuple[str, ...] = Field(default=(), description="attributes that are released; all if not given")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
     weight: Text | None = Field(default=None, description="column with sampling weights, 1 or more")
@@ -91,7 +91,7 @@ class TreeSection(Section):
         default={}, description="group = its values or smaller groups"
     )
     file: Text | None = Field(default=None, description="hierarchy file instead: a row per value, a column per level")
-    delimiter: str = Field(default=";", min_length=1, max_length=1, description="between columns of the hierarchy file")
+    delimiter: Delimiter = Field(default=";", description="between columns of the hierarchy file")
 
     @model_validator(mode="after")
     def _one_way(self) -> TreeSection:

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, nearest, require_distinct
 from reidsim.kinds.masking.policies import PolicyName, policy_named
-from reidsim.scenarios.amounts import Count, PopulationSeed, Share, Text
+from reidsim.scenarios.amounts import Count, Delimiter, PopulationSeed, Share, Text
 from reidsim.scenarios.policy import AnonymityK, with_each_k
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
 from reidsim.scenarios.schema import RECORD_COLUMNS
@@ -44,7 +44,7 @@ class TableSection(Section):
 
     size: Count | None = Field(default=None, description="people drawn")
     file: Text | None = Field(default=None, description="CSV or Parquet file instead")
-    delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
+    delimiter: Delimiter = Field(default=",", description="between columns of a CSV file")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where the names differ")
 
     @model_validator(mode="after")

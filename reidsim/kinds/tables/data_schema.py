@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
-from reidsim.scenarios.amounts import Count, PersonKey, PopulationSeed, Text
+from reidsim.scenarios.amounts import Count, Delimiter, PersonKey, PopulationSeed, Text
 from reidsim.scenarios.hierarchy_schema import GeneralizedSection
 from reidsim.scenarios.reading_schema import ReadingSection
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
@@ -55,7 +55,7 @@ class TablesResourceSection(DrawnResourceSection):
     )
     size: Count | None = Field(default=None, description="of a list: exact number of people")
     file: Text | None = Field(default=None, description='of kind `"file"`: CSV or Parquet file of the list')
-    delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
+    delimiter: Delimiter = Field(default=",", description="between columns of a CSV file")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where the names differ")
 
     @model_validator(mode="after")
@@ -94,9 +94,7 @@ class ReleaseSection(Section):
         description='of the file at `path`; `"adult"` is the UCI file',
     )
     encoding: str = Field(default="utf-8", description="of a csv file, such as `latin-1`")
-    delimiter: str = Field(
-        default=",", min_length=1, max_length=1, description='between columns of a csv file; ARX writes `";"`'
-    )
+    delimiter: Delimiter = Field(default=",", description='between columns of a csv file; ARX writes `";"`')
     header: bool = Field(
         default=True, description='whether the first row names the columns; else `"1"`, `"2"` and so on'
     )

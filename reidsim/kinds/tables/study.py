@@ -41,6 +41,8 @@ from reidsim.scenarios.study import World, digest_of
 class TablesStudy(TableData):
     """A table of records ready to be shared, against its adversaries: links, games, and other studies on it.
 
+    The other parameters are those of `TableData`.
+
     Parameters
     ----------
     own : OwnAdversary
@@ -52,8 +54,6 @@ class TablesStudy(TableData):
         rolled-up people do not depend on amounts.
     contenders : dict
         The strategies that may win, by policy, of the game solved last if it was solved by them.
-    others
-        See `TableData`.
     """
 
     own: OwnAdversary = field(default_factory=OwnAdversary)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed
-from reidsim.populations.recipe import RecipeHead, Share
+from reidsim.populations.recipe import Delimiter, RecipeHead, Seed, Share
 from reidsim.populations.value_groups import Groups, Members
 from reidsim.validation import Section
 
@@ -18,7 +18,7 @@ class ShareTable(Section):
     """Shares, or counts that give them, in a CSV file with one row per value and group of the given attributes."""
 
     file: str = Field(description="CSV file with a row per value and given values or groups")
-    delimiter: str = Field(default=",", min_length=1, max_length=1, description="between its columns")
+    delimiter: Delimiter = Field(default=",", description="between its columns")
     where: dict[str, str] = Field(default={}, description="column = text: only rows with this text are read")
     value: str = Field(description="column of the attribute's values")
     count: str | None = Field(default=None, description="column of counts")
@@ -86,7 +86,7 @@ class AttributeModelRecipe(RecipeHead):
 
     kind: Literal["attribute-model"] = Field(description="this kind")
     people: Annotated[int, Field(gt=0, lt=2**53)] = Field(description="how many people")
-    seed: Annotated[int, Field(ge=0)] = Field(description="seed of the draw")
+    seed: Seed = Field(description="seed of the draw")
     groupings: dict[str, Annotated[Groups, Field(min_length=1)]] = Field(
         default={},
         description='grouping = group = its values, ranges such as `"18..24"` or `"75.."`, or `"otherwise"`',

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from reidsim.populations.recipe import RecipeHead
+from reidsim.populations.recipe import RecipeHead, Seed
 from reidsim.validation import Section
 
 Engine = Literal["vectorised", "simupop"]
@@ -110,7 +110,7 @@ class GenealogyRecipe(RecipeHead):
     """Generations of families, as Wan et al. 2021 simulate them."""
 
     kind: Literal["ystr-genealogy"] = Field(description="this kind")
-    seed: Annotated[int, Field(ge=0)] = Field(description="seed of all draws")
+    seed: Seed = Field(description="seed of all draws")
     engine: Engine = Field(default="vectorised", description="which of the two engines makes it")
     people: People = Field(description="how many people live in each generation")
     loci: Loci = Field(description="table with a row for each locus")

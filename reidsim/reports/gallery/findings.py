@@ -122,14 +122,18 @@ def genealogy_market(result: Result) -> Numbers:
 
 
 def one_world(result: Result) -> Numbers:
-    """Tell through what people are re-identified, and by whom."""
-    through = result.analysis.tables()["through"]
+    """Return who is re-identified by whom, and how a publisher would fare who knew of purchases."""
+    tables = result.analysis.tables()
+    through = tables["through"]
     breaches = through.groupby(["policy", "adversary", "through"], observed=True)["breaches"].sum()
     return {
         **result.summary,
         "total": breaches.groupby("policy").sum(),
         "marketer": breaches["no-protection", "marketer", "voter-list"],
-        "broker": breaches["no-protection", "broker", "genealogy and voter-list"],
+        "broker": breaches["no-protection", "broker"].sum(),
+        "stalker": breaches["no-protection", "stalker", "profiles"],
+        "subjects": int(tables["rounds"]["subjects"].max()),
+        "informed": dict(tables["broken_guarantees"].iloc[-1]),
     }
 
 
