@@ -442,11 +442,11 @@ def test_a_file_of_one_column_may_have_any_delimiter(folder, reidsim_):
     assert reidsim_("new", "one.csv", "--delimiter", ";")[0] == 0
 
 
-def test_columns_of_too_many_values_to_number_are_left_out():
+def test_columns_of_many_values_are_taken_however_many_combinations_they_make():
     columns = {f"birth date {i}": [f"{1000 + (j * 7 + i) % 9000}-01-01" for j in range(9000)] for i in range(8)}
     names, choice = chosen(table_of(**columns))
-    assert 1 <= len(names) < 8
-    assert np.prod([float(len(c.profile.labels)) for c in choice.chosen]) < 2**62
+    assert len(names) == 8
+    assert np.prod([float(len(c.profile.labels)) for c in choice.chosen]) > 2**62
 
 
 @pytest.mark.parametrize(

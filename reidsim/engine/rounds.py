@@ -277,9 +277,9 @@ def describe_rounds(study: Study[Any]) -> str:
 def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.DataFrame:
     """Return `RUN_MEASURES` over the rounds and draws of each policy; indexed by policy."""
     rounds = pd.concat([each.rounds for each in played], ignore_index=True)
-    means = rounds.groupby("policy", sort=False)[_MEANS].mean().loc[list(policies)]
+    means = rounds.groupby("policy", sort=False, observed=True)[_MEANS].mean().loc[list(policies)]
     ends = rounds[rounds["round"] == rounds["round"].max()]
-    means = means.join(ends.groupby("policy", sort=False)[DISTINCT.column].mean())
+    means = means.join(ends.groupby("policy", sort=False, observed=True)[DISTINCT.column].mean())
     of_policy = {policy: [each for each in played if each.policy == policy] for policy in policies}
     people = measures_table({policy: _people(own) for policy, own in of_policy.items()})
     levels, risks = [RISK_QUANTILES[column] for column in _RISKS], {}

@@ -77,7 +77,7 @@ def waves_by_policy(rounds: pd.DataFrame) -> Figure:
         If the table is empty or lacks a column.
     """
     table = checked(rounds, "rounds", text=("policy", "wave"), numbers=("draw", "round", "newly_exposed"))
-    exposed = table.groupby(["draw", "policy"], sort=False)["newly_exposed"].cumsum()
+    exposed = table.groupby(["draw", "policy"], sort=False, observed=True)["newly_exposed"].cumsum()
     figure = _by_policy(rounds.assign(**{_EXPOSED: exposed.to_numpy()}), _PANELS_OF_WAVES)
     named = table.drop_duplicates("round").sort_values("round")
     for axes in figure.axes[-2:]:
@@ -90,7 +90,7 @@ def _by_policy(rounds: pd.DataFrame, shown: tuple[tuple[str, str, str], ...]) ->
     """Draw columns over the rounds in four panels, by policy."""
     columns = [column for column, _, _ in shown]
     table = checked(rounds, "rounds", text=("policy",), numbers=("round", *columns))
-    means = table.groupby(["policy", "round"], sort=False)[columns].mean().reset_index()
+    means = table.groupby(["policy", "round"], sort=False, observed=True)[columns].mean().reset_index()
     look = style.looks(style.ordered_policies(means["policy"]))
     figure, grid = style.new_figure(2, 2, panel=(4.4, 2.8), sharex=True)
     handles: list[Artist] = []
@@ -134,7 +134,7 @@ def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
     """
     table = checked(adversaries, "adversaries", text=("policy", "adversary"), numbers=("round", "belief", "weight"))
     keys = ["policy", "round", "adversary"]
-    means = table.groupby(keys, sort=False)[["belief", "weight"]].mean().reset_index()
+    means = table.groupby(keys, sort=False, observed=True)[["belief", "weight"]].mean().reset_index()
     policies = style.ordered_policies(means["policy"])
     names = list(dict.fromkeys(means["adversary"]))
     look = style.looks(names)
@@ -193,12 +193,12 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: s
     n_draws = len(table[["replication", "draw"]].drop_duplicates())
     who = table["adversary"].astype(str)
     table = table.assign(finder=who.where(table["through"] == "", who + ": " + table["through"].astype(str)))
-    found = table.groupby(["policy", "finder", "round"], sort=False)["breaches"].sum() / n_draws
-    distinct = people.groupby(["policy", "round"])[DISTINCT.column].mean()
+    found = table.groupby(["policy", "finder", "round"], sort=False, observed=True)["breaches"].sum() / n_draws
+    distinct = people.groupby(["policy", "round"], observed=True)[DISTINCT.column].mean()
     subjects = int(people["subjects"].max())
     # Bars too low to be seen have their number in the legend.
-    totals = found.groupby(["policy", "finder"]).sum().groupby("finder").max()
-    low = totals < _SEEN * found.groupby(["policy", "round"]).sum().max()
+    totals = found.groupby(["policy", "finder"], observed=True).sum().groupby("finder", observed=True).max()
+    low = totals < _SEEN * found.groupby(["policy", "round"], observed=True).sum().max()
     unseen = {str(finder): f" (at most {total:.2g} in all rounds)" for finder, total in totals[low].items()}
     finders, policies = list(dict.fromkeys(table["finder"])), style.ordered_policies(table["policy"])
     places = np.arange(1, int(table["round"].max()) + 1)

@@ -156,7 +156,7 @@ def _maps(swept: Swept) -> Iterator[Figure]:
     )
     if case is not None and names[y] == "loss":
         x, y = y, x
-    grouped = swept.table.dropna(subset=_MAPPED).groupby(["policy", *swept.others], sort=False)
+    grouped = swept.table.dropna(subset=_MAPPED).groupby(["policy", *swept.others], sort=False, observed=True)
     for values, rows in itertools.islice(grouped, _MOST_FIGURES):
         title = ", ".join((policy_name(str(values[0])), *(value_words(value) for value in values[1:])))
         if len(rows) == rows[x].nunique() * rows[y].nunique():

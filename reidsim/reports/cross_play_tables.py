@@ -113,7 +113,7 @@ def double_oracle_tables(result: CrossPlayResult) -> Iterator[Table]:
         return
     found, one = result.replies["double_oracle"], counted_units(result.manifest["content"])[0]
     if result.design is not None:
-        last = found.groupby(["point", "replication"], sort=False).last()
+        last = found.groupby(["point", "replication"], sort=False, observed=True).last()
         told = {
             "iteration": "iterations", "publisher_payoff": "publisher's payoff",
             "best_exploitability": "exploitability left",

@@ -30,8 +30,10 @@ def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callabl
         return ""
     table = rounds.astype({"policy": str})
     number, subjects = int(table["round"].max()), int(table["subjects"].max())
-    ends = table[table["round"] == number].groupby("policy")[DISTINCT.column].mean()
-    total = table.groupby(["policy", "round"])[BREACHES.column].mean().groupby("policy").sum()
+    ends = table[table["round"] == number].groupby("policy", observed=True)[DISTINCT.column].mean()
+    total = (
+        table.groupby(["policy", "round"], observed=True)[BREACHES.column].mean().groupby("policy", observed=True).sum()
+    )
     people, counted = (
         ", ".join(f"{measure.text(values[each])} under {name(each)}" for each in policies)
         for measure, values in ((DISTINCT, ends), (BREACHES, total))
@@ -59,7 +61,7 @@ def guarantees_told(
     if broken.empty:
         return ""
     told = []
-    for policy, rows in broken.astype({"policy": str}).groupby("policy", sort=False):
+    for policy, rows in broken.astype({"policy": str}).groupby("policy", sort=False, observed=True):
         played, informed = rows.iloc[0], rows.iloc[-1]
         start = f"{name(str(policy))} rules out attacks under the publisher's beliefs"
         if len(rows) == 1:

@@ -43,7 +43,7 @@ def ledger() -> Ledger:
 
 
 def _table_3(reductions: pd.DataFrame) -> dict[str, Computed]:
-    means = reductions.groupby(["risk", "knowledge", "records"])[_QUARTILES].mean()
+    means = reductions.groupby(["risk", "knowledge", "records"], observed=True)[_QUARTILES].mean()
     by_size: dict[Any, Any] = means.to_dict("index")
     found: dict[str, Computed] = {
         f"{knowledge}, n = {size:,}: {quartile}": row[quartile]
@@ -55,7 +55,7 @@ def _table_3(reductions: pd.DataFrame) -> dict[str, Computed]:
 
 
 def _table_4(settings: pd.DataFrame) -> dict[str, Computed]:
-    grouped = settings.groupby(["knowledge", *_CAPABILITIES])[_QUARTILES]
+    grouped = settings.groupby(["knowledge", *_CAPABILITIES], observed=True)[_QUARTILES]
     means, spreads = grouped.mean(), grouped.std()
     by_setting: dict[Any, Any] = means.to_dict("index")
     spread_of: dict[Any, Any] = spreads.to_dict("index")
@@ -66,7 +66,7 @@ def _table_4(settings: pd.DataFrame) -> dict[str, Computed]:
         for (knowledge, *setting), row in by_setting.items()
         for quartile in _QUARTILES
     }
-    for knowledge, over in means.groupby("knowledge"):
+    for knowledge, over in means.groupby("knowledge", observed=True):
         found |= {f"{knowledge}, average: {quartile}": float(over[quartile].mean()) for quartile in _QUARTILES}
         found |= {f"{knowledge}, spread: {quartile}": float(over[quartile].std()) for quartile in _QUARTILES}
     return found

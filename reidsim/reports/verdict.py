@@ -257,8 +257,8 @@ def _against_threshold(cohorts: pd.DataFrame, name: Callable[[str], str]) -> str
     cohorts = cohorts[~cohorts["simulated"]]
     accepted, share, size = cohorts["threshold"].iloc[0], cohorts["percentile"].iloc[0], cohorts["records"].max()
     told = []
-    for knowledge, table in cohorts[cohorts["records"] == size].groupby("knowledge", sort=False):
-        risks = table.groupby(["attribute", "value"], sort=False)["percentile_risk"].mean()
+    for knowledge, table in cohorts[cohorts["records"] == size].groupby("knowledge", sort=False, observed=True):
+        risks = table.groupby(["attribute", "value"], sort=False, observed=True)["percentile_risk"].mean()
         whole, groups = float(risks.iloc[0]), risks.iloc[1:]
         above = [f"{value} ({risk:.4f})" for (_, value), risk in groups[groups > accepted].items()]
         verdict, joint = ("above", "and") if whole > accepted else ("below", "but above it")
@@ -274,8 +274,8 @@ def _as_it_grows(cohorts: pd.DataFrame, name: Callable[[str], str]) -> str:
     """Say from which size on everybody's risk is accepted, in 95 % of the simulated cohorts of each size."""
     whole = cohorts[cohorts["attribute"] == "everybody"]
     told: dict[str, list[str]] = {}
-    for knowledge, table in whole.groupby("knowledge", sort=False):
-        risks = table.groupby("records")["percentile_risk"].quantile(0.95)
+    for knowledge, table in whole.groupby("knowledge", sort=False, observed=True):
+        risks = table.groupby("records", observed=True)["percentile_risk"].quantile(0.95)
         above = risks.index[risks > table["threshold"].iloc[0]]
         accepted = risks.index if above.empty else risks.index[risks.index > above[-1]]
         when = f"from {accepted[0]:,} people on" if len(accepted) else "at no size"
@@ -312,7 +312,7 @@ def _over_rounds(
 ) -> str:
     """Say what changes from the first round to the last, for some policies, and whether another one then pays most."""
     columns = [column for column in _OF_ROUNDS if column in rounds and column in words]
-    means = rounds.astype({"policy": str}).groupby(["round", "policy"], sort=False)[columns].mean()
+    means = rounds.astype({"policy": str}).groupby(["round", "policy"], sort=False, observed=True)[columns].mean()
     first, last = (means.loc[number] for number in (rounds["round"].min(), rounds["round"].max()))
     parts = []
     for policy in told:

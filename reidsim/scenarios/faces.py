@@ -296,7 +296,7 @@ class SharedColumns:
 class SensitiveColumn(NamedTuple):
     """A column whose values a policy protects from inference.
 
-    Parameters
+    Attributes
     ----------
     name : str
     m : int

@@ -284,7 +284,7 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
     if "sample" in runs:
         keys = ["point", "replication", *names]
         squares = ended_well.assign(**{error: ended_well[error] ** 2 for error in error_of.values()})
-        grouped = squares.groupby(keys, sort=False)
+        grouped = squares.groupby(keys, sort=False, observed=True)
         means = grouped[numeric].mean()
         for error in error_of.values():
             means[error] = np.sqrt(means[error] / grouped[error].count())
@@ -362,7 +362,11 @@ def differences_table(found: Measured) -> pd.DataFrame:
     compared = str(found.groups.columns[-1])
     strata = list(found.groups.columns[:-1])
     number = pd.Series(np.arange(len(found.groups)))
-    first = number.groupby([found.groups[name] for name in strata]).transform("min") if strata else number * 0
+    first = (
+        number.groupby([found.groups[name] for name in strata], observed=True).transform("min")
+        if strata
+        else number * 0
+    )
     others = np.flatnonzero(number != first)
     if not len(others):
         return pd.DataFrame()

@@ -123,6 +123,6 @@ def _checked(periods: pd.DataFrame, numbers: tuple[str, ...]) -> pd.DataFrame:
 
 def _lines_so_far(axes: Axes, table: pd.DataFrame, column: str) -> None:
     look = style.looks(list(table["policy"].unique()))
-    for policy, rows in table.groupby("policy", sort=False):
+    for policy, rows in table.groupby("policy", sort=False, observed=True):
         so_far = np.cumsum(rows[column].to_numpy())
         style.draw_line(axes, rows["number"].to_numpy(), so_far, look[str(policy)], style.policy_name(str(policy)))

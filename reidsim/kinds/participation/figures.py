@@ -132,7 +132,8 @@ def survival_of_losses(survival: pd.DataFrame) -> Figure:
     """
     table = checked(survival, "survival", numbers=("equilibrium", "participation", "lost", "returned"))
     names = {
-        number: f"{part['participation'].iloc[0]:.2%} in" for number, part in table.groupby("equilibrium", sort=True)
+        number: f"{part['participation'].iloc[0]:.2%} in"
+        for number, part in table.groupby("equilibrium", sort=True, observed=True)
     }
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
     handles = []

@@ -173,7 +173,7 @@ def class_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd
         table["adversary_payoff"] = lines.share * equilibrium.adversary_payoff[lines.row]
         sums = ("records", "suppressed", "attacked", "publisher_payoff", "adversary_payoff")
         how = {"people": "first"} | dict.fromkeys(sums, "sum")
-        classes = table.groupby(["node", *names], sort=False).agg(how).reset_index()
+        classes = table.groupby(["node", *names], sort=False, observed=True).agg(how).reset_index()
         classes.insert(0, "policy", policy)
         parts.append(classes[["policy", "node", *names, "records", "people", *sums[1:]]])
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()

@@ -269,7 +269,7 @@ def _points(run: StoredRun) -> Iterator[Block]:
     where = joined((Code(str(name)), f" at {number:,}") for name, number in best.value_counts().items())
     yield paragraph(f"The scenario's values were varied over {len(best):,} points. Pays most: ", *where, ".")
     varied = [column for column in runs.columns if "." in column]
-    values = runs.groupby("point", sort=False)[varied].first()
+    values = runs.groupby("point", sort=False, observed=True)[varied].first()
     if gain_goes_with_loss(run.content, varied):
         # What nobody stated changed as well.
         varied.insert(varied.index(LOSS) + 1, GAIN)

@@ -113,7 +113,7 @@ def singled_out(shared: SharedRecords, written: pd.DataFrame) -> SingledOut:
 
 def _classes_of(shared: SharedRecords, written: pd.DataFrame) -> NDArray[np.int64]:
     """Return the equivalence class of each row, counterfeits included, shape (n_rows,)."""
-    groups = written.groupby(list(shared.quasi_identifiers), sort=False, dropna=False)
+    groups = written.groupby(list(shared.quasi_identifiers), sort=False, dropna=False, observed=True)
     return np.asarray(groups.ngroup(), dtype=np.int64)
 
 
@@ -129,7 +129,7 @@ def sensitive_facts(shared: SharedRecords, written: pd.DataFrame) -> dict[str, A
     if sensitive is None or not len(written):
         return {}
     values = pd.DataFrame({"of": _classes_of(shared, written), "value": written[sensitive.name].str.strip()})
-    counts = values.groupby(["of", "value"]).size().groupby("of")
+    counts = values.groupby(["of", "value"], observed=True).size().groupby("of", observed=True)
     different, share = counts.size().to_numpy(), (counts.max() / counts.sum()).to_numpy()
     wrong = (different < sensitive.m) | (share * sensitive.m > 1 + 1e-12)
     if wrong.any():

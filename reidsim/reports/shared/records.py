@@ -411,7 +411,7 @@ def class_sizes(table: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64
         return np.zeros(0, dtype=np.int64)
     if not columns:
         return np.array([len(table)], dtype=np.int64)
-    return np.asarray(table.groupby(list(columns), sort=False, dropna=False).size(), dtype=np.int64)
+    return np.asarray(table.groupby(list(columns), sort=False, dropna=False, observed=True).size(), dtype=np.int64)
 
 
 def _check_kept(keep: Sequence[str], where: str, attribute_of: Mapping[str, str], columns: SharedColumns) -> None:

@@ -225,7 +225,7 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
         handles = []
         for policy in policies:
             own = masking_look(policy)
-            points = here[here["policy"] == policy].groupby("value", sort=False)[measure]
+            points = here[here["policy"] == policy].groupby("value", sort=False, observed=True)[measure]
             mean, spread = points.mean().reindex(values), points.std(ddof=0).reindex(values)
             dashes = own.dashes if positions is numbers else "none"
             handles += draw_line(axes, positions, mean, own, policy_name(policy), linestyle=dashes)
