@@ -44,6 +44,9 @@ KeepIdentifierOption = Annotated[
     list[str] | None,
     typer.Option("--keep-identifier", help="Column to copy although it could name most people.", metavar="COLUMN"),
 ]
+KeepFreeTextOption = Annotated[
+    bool, typer.Option("--keep-free-text", help="Copy kept columns of free text, which may name people.")
+]
 GroupReadableOption = Annotated[
     bool, typer.Option("--group-readable", help="Let your group read the results (default: only you).")
 ]

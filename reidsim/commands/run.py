@@ -47,7 +47,7 @@ def run(
         from reidsim.engine.batch.executors.choice import executor_named
         from reidsim.engine.run import run_loaded
         from reidsim.reports.summary_table import summary_tables
-        from reidsim.scenarios.people import counted_units
+        from reidsim.scenarios.people import counted_units, unit_sentence
 
         stop_if_interrupted()
     where = batch.Where(workers=workers, scheduler=scheduler, timeout=timeout)
@@ -65,6 +65,8 @@ def run(
         progress("writing", 0, 1)
         result.save(folder)
     interrupts.tell_kept(f"the results without figures are kept in {folder}")
+    if unit := unit_sentence(result.manifest):
+        arguments.tell(unit)
     title, units = f"{loaded.name}: {loaded.scenario.title}", counted_units(loaded.content)
     try:
         arguments.print_tables(summary_tables(result.summary, title, result.measures, units=units))

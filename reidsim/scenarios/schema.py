@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
 from reidsim.scenarios.adversary_defaults import as_written, spelled_out
-from reidsim.scenarios.amounts import Money, Seed
+from reidsim.scenarios.amounts import Money, Seed, Text
 from reidsim.scenarios.design_schema import Replications, SweepSection, UncertaintySection, check_design
 from reidsim.scenarios.stress_schema import StressSection
 from reidsim.validation import Section
@@ -69,6 +69,13 @@ class BeliefsSection(Section):
         )
 
 
+class KeptSection(Section):
+    """A column that is shared unchanged although its values differ from person to person."""
+
+    known_to: Literal["nobody"] = Field(description="outsiders who can know a person's value of the column")
+    reason: Text = Field(description="why no outsider can know it; printed in the report")
+
+
 class ScenarioHead(Section):
     """Keys of every scenario."""
 
@@ -78,6 +85,9 @@ class ScenarioHead(Section):
     replications: Replications = Field(default=1, description="number of runs with different random draws")
     sweep: SweepSection | None = Field(default=None, description="values that keys take, point by point: a batch")
     uncertainty: UncertaintySection | None = Field(default=None, description="distributions of uncertain keys: a batch")
+    kept: dict[str, KeptSection] = Field(
+        default={}, description="columns that `reidsim share --keep` copies and no outsider knows, by name"
+    )
     stress: StressSection | None = Field(default=None, description="what `reidsim stress` computes")
 
     @classmethod

@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
-from reidsim.scenarios.amounts import Count, Delimiter, Money, PopulationSeed, Share, Text
+from reidsim.scenarios.amounts import Count, Delimiter, Money, PersonKey, PopulationSeed, Share, Text
+from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 
@@ -41,9 +42,10 @@ class RiskReleaseSection(Section):
     attributes: tuple[str, ...] = Field(default=(), description="attributes that are released; all if not given")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
     weight: Text | None = Field(default=None, description="column with sampling weights, 1 or more")
-    person: Text | None = Field(
+    person: PersonKey | None = Field(
         default=None,
-        description="column that identifies the person of a record: people are counted",
+        description="column that identifies the person of a record: people are counted; a list of columns if only "
+        "their values together identify a person",
     )
     household: Text | None = Field(
         default=None,
@@ -71,13 +73,14 @@ class RiskReleaseSection(Section):
         for name, values in (("sizes", self.sizes), ("attributes", self.attributes)):
             if len(set(values)) != len(values):
                 raise InputError("given twice", where=name, found=list(values))
+        attributes = [self.columns.get(name, name) for name in self.attributes]
         for key in ("person", "household"):
-            column = getattr(self, key)
-            if column is not None and column in [self.columns.get(name, name) for name in self.attributes]:
-                raise InputError(
-                    f"the key of {key}s is a quasi-identifier", where=key, found=column,
-                    expected="a column that is no attribute",
-                )  # fmt: skip
+            for column in key_columns(getattr(self, key)):
+                if column in attributes:
+                    raise InputError(
+                        f"the key of {key}s is a quasi-identifier", where=key, found=column,
+                        expected="a column that is no attribute",
+                    )  # fmt: skip
         return self
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
-from reidsim.scenarios.amounts import Count, Delimiter, PopulationSeed, Text
+from reidsim.scenarios.amounts import Count, Delimiter, PersonKey, PopulationSeed, Text
 from reidsim.scenarios.hierarchy_schema import GeneralizedSection
 from reidsim.scenarios.reading_schema import ReadingSection
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
@@ -107,9 +107,10 @@ class ReleaseSection(Section):
         description='how `"sample"` risk estimates groups: by a log-linear model of all records, or from the weights '
         "of the group's own records",
     )
-    person: Text | None = Field(
+    person: PersonKey | None = Field(
         default=None,
-        description="column that identifies the person, whose records share one generalization",
+        description="column that identifies the person, whose records share one generalization; a list of columns if "
+        "only their values together identify a person",
     )
     household: Text | None = Field(
         default=None,
