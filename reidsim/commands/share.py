@@ -9,6 +9,7 @@ import typer
 
 from reidsim.commands.arguments import AllowCodeOption, KeepIdentifierOption, KeepOption, print_warnings, tell, waiting
 from reidsim.errors import InputError
+from reidsim.terminal import note
 from reidsim.wording import counted
 
 
@@ -66,7 +67,7 @@ def share(
                 "a check takes no results and writes nothing", where="--verify", expected="no other options"
             )
         sidecar = verify_shared(verify)
-        typer.echo(f"{verify} and its sidecar are as they were written")
+        note(f"{verify} and its sidecar are as they were written")
         tell(_in_words(sidecar))
         return
     if folder is None or output is None:
@@ -92,7 +93,7 @@ def share(
         )
     print_warnings(warnings)
     tell(_in_words(sidecar))
-    typer.echo(f"Written: {output} and {sidecar_of(output)}")
+    note(f"Written: {output} and {sidecar_of(output)}")
 
 
 def _in_words(sidecar: dict[str, Any]) -> str:
@@ -155,7 +156,7 @@ def apply(
     require_new_file(output)
     applied = apply_rules(rulebook, new, keep=keep or (), keep_identifier=keep_identifier or ())
     write_new_file(output, csv_bytes(applied.table, applied.delimiter))
-    typer.echo(
+    note(
         f"{len(applied.table):,} of {counted(applied.records, 'record')} shared; withheld: "
         f"{applied.ruled_out:,} by a rule, {applied.uncovered:,} as no rule covers their values"
     )
@@ -164,4 +165,4 @@ def apply(
         if len(applied.table)
         else ("no record is shared",)
     )
-    typer.echo(f"Written: {output}")
+    note(f"Written: {output}")
