@@ -13,6 +13,7 @@ import typer
 
 from reidsim.commands.arguments import print_tables, print_warnings, waiting
 from reidsim.errors import InputError
+from reidsim.terminal import note
 
 
 def new(
@@ -130,10 +131,10 @@ def new(
     print_tables([draft_table(draft, data.name)])
     print_warnings(draft.warnings)
     scenario = folder / draft.scenario_file
-    typer.echo(f"Draft in {folder}: {draft.choice.strategies:,} strategies per record")
+    note(f"Draft in {folder}: {draft.choice.strategies:,} strategies per record")
     if benefit is None and loss is None and cost is None:
-        typer.echo("Payoff parameters are defaults: set your own (--benefit, --loss, --cost)")
-    typer.echo(f"Next: review it, then reidsim run {shlex.quote(str(scenario))}")
+        note("Payoff parameters are defaults: set your own (--benefit, --loss, --cost)")
+    note(f"Next: review it, then reidsim run {shlex.quote(str(scenario))}")
 
 
 def _ask_person(columns: Sequence[str]) -> tuple[str, ...]:

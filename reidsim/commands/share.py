@@ -18,6 +18,7 @@ from reidsim.commands.arguments import (
     waiting,
 )
 from reidsim.errors import InputError, listed
+from reidsim.terminal import note
 from reidsim.wording import counted
 
 
@@ -92,7 +93,7 @@ def share(
                 "a check takes no results and writes nothing", where="--verify", expected="no other options"
             )
         sidecar = verify_shared(verify)
-        typer.echo(f"{verify} and its sidecar are as they were written")
+        note(f"{verify} and its sidecar are as they were written")
         tell(_in_words(sidecar))
         return
     if folder is None or output is None:
@@ -124,7 +125,7 @@ def share(
         )
     print_warnings(warnings)
     tell(_in_words(sidecar))
-    typer.echo(f"Written: {output} and {sidecar_of(output)}")
+    note(f"Written: {output} and {sidecar_of(output)}")
 
 
 def _in_words(sidecar: dict[str, Any]) -> str:
@@ -210,7 +211,7 @@ def apply(
     require_new_file(output)
     applied = apply_rules(rulebook, new, Kept(keep or (), keep_identifier or (), keep_free_text))
     write_new_file(output, csv_bytes(applied.table, applied.delimiter))
-    typer.echo(
+    note(
         f"{len(applied.table):,} of {counted(applied.records, 'record')} shared; withheld: "
         f"{applied.ruled_out:,} by a rule, {applied.uncovered:,} as no rule covers their values"
     )
@@ -219,4 +220,4 @@ def apply(
         if len(applied.table)
         else ("no record is shared",)
     )
-    typer.echo(f"Written: {output}")
+    note(f"Written: {output}")

@@ -136,14 +136,8 @@ class Attempts:
             return spread
 
         gain = None if self.gain is None else of_rows(self.gain)
-<<<<<<< HEAD
         risk, payoff, attempted = (of_rows(values) for values in (self.risk, self.payoff, self.attempted))
         return Attempts(self.presence, risk, payoff, attempted, gain, of_rows(self.loss))
-=======
-        return Attempts(
-            self.presence, of_rows(self.risk), of_rows(self.payoff), of_rows(self.attempted), gain, of_rows(self.loss)
-        )
->>>>>>> own
 
     def cases(self, numbers: Counts, kept: float) -> Iterator[Case]:
         """Yield what happens in each case of who comes.

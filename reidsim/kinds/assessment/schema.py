@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from reidsim.errors import InputError
 from reidsim.scenarios.amounts import Count, Delimiter, Money, PersonKey, PopulationSeed, Share, Text
 from reidsim.scenarios.people import key_columns
+from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 
@@ -38,7 +39,7 @@ class RiskReleaseSection(Section):
     samples: Count = Field(default=1, description="samples of each size")
     path: Text | None = Field(default=None, description="CSV or Parquet file of records instead")
     persons: Text | None = Field(default=None, description="file of true values, with the rows and columns of `path`")
-    delimiter: Delimiter = Field(default=",", description="between columns of a CSV file")
+    delimiter: Annotated[Delimiter, with_key("path")] = Field(default=",", description="between columns of a CSV file")
     attributes: tuple[str, ...] = Field(default=(), description="attributes that are released; all if not given")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
     weight: Text | None = Field(default=None, description="column with sampling weights, 1 or more")
@@ -91,7 +92,9 @@ class TreeSection(Section):
         default={}, description="group = its values or smaller groups"
     )
     file: Text | None = Field(default=None, description="hierarchy file instead: a row per value, a column per level")
-    delimiter: Delimiter = Field(default=";", description="between columns of the hierarchy file")
+    delimiter: Annotated[Delimiter, with_key("file")] = Field(
+        default=";", description="between columns of the hierarchy file"
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> TreeSection:
@@ -111,7 +114,9 @@ class UniquenessSection(Section):
         default=None,
         description="people in the population, for estimates; the sum of `release.weight` if there is one",
     )
-    level: Annotated[float, Field(gt=0, lt=1)] = Field(default=0.95, description="confidence level of the intervals")
+    level: Annotated[
+        float, Field(gt=0, lt=1), ReadIf(lambda section, scenario: section.estimates, "with a method that estimates")
+    ] = Field(default=0.95, description="confidence level of the intervals")
 
     @model_validator(mode="after")
     def _complete(self) -> UniquenessSection:
@@ -145,7 +150,9 @@ class ExpectationSection(Section):
     method: Literal["auto", "exact", "monte-carlo"] = Field(
         default="auto", description="exact where feasible, exact, or Monte Carlo"
     )
-    trials: Annotated[int, Field(ge=2)] = Field(default=1000, description="knowledge sets drawn by Monte Carlo")
+    trials: Annotated[int, Field(ge=2), with_key("method", "auto", "monte-carlo")] = Field(
+        default=1000, description="knowledge sets drawn by Monte Carlo"
+    )
 
 
 class AttackSection(Section):
@@ -169,8 +176,8 @@ class ThresholdSection(Section):
     sizes: tuple[Count, ...] = Field(
         default=(), description="sizes of smaller and larger cohorts that are simulated from the release"
     )
-    draws: Count = Field(default=20, description="times that the growth is simulated")
-    newcomers: Literal["members", "population"] = Field(
+    draws: Annotated[Count, with_key("sizes")] = Field(default=20, description="times that the growth is simulated")
+    newcomers: Annotated[Literal["members", "population"], with_key("sizes")] = Field(
         default="members",
         description="who joins larger cohorts: members drawn again, or other people of the population",
     )

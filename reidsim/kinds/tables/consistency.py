@@ -109,7 +109,9 @@ def _check_releases(scenario: TablesScenario) -> None:
         return
     if scenario.agents is not None:
         for key, given in (
-            ("rounds", scenario.agents.rounds > 1), ("participation", scenario.agents.participation is not None)
+            ("rounds", scenario.agents.rounds > 1),
+            ("participation", scenario.agents.participation is not None),
+            ("remembers", not scenario.agents.remembers),
         ):  # fmt: skip
             if given:
                 raise InputError(
