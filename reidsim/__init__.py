@@ -17,6 +17,7 @@ Scenario files, the bundled ones among them, are run by name:
 
 from __future__ import annotations
 
+import logging
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
@@ -67,6 +68,8 @@ if TYPE_CHECKING:
 
 
 __version__ = version("reidsim")
+# A program that uses the package decides whether log messages are shown.
+logging.getLogger("reidsim").addHandler(logging.NullHandler())
 
 # What can be done, then what it is done with, then how values are generalized.
 _VERBS = {

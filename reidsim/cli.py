@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import sys
 import warnings
 from collections.abc import Callable
+from functools import wraps
 from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
@@ -23,6 +25,7 @@ from reidsim.commands.run import check, explain, run, serve, upgrade
 from reidsim.commands.share import apply, share
 from reidsim.commands.studies import attributes, score, stress, switch
 from reidsim.errors import InputError
+from reidsim.terminal import is_quiet, printable, set_verbosity
 
 
 class _Grouped(TyperGroup):
@@ -33,6 +36,30 @@ class _Grouped(TyperGroup):
         for heading, lines in _GROUPS.items():
             with formatter.section(heading):
                 formatter.write_dl([(_name_of(function), line) for function, line in lines.items()])
+
+
+_QUIET = typer.Option("-q", "--quiet", help="Print errors, and data that a command is asked for, alone.")
+_VERBOSE = typer.Option("-v", "--verbose", help="Print what is done, with log messages on standard error.")
+
+
+def _with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with the options of how much is printed, which every command has."""
+
+    @wraps(command)
+    def run(*, quiet: bool = False, verbose: bool = False, **given: Any) -> None:
+        if quiet or verbose:
+            set_verbosity(quiet=quiet, verbose=verbose)
+        command(**given)
+
+    signature, names = inspect.signature(command, eval_str=True), {"quiet": _QUIET, "verbose": _VERBOSE}
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option])
+        for name, option in names.items()
+    ]
+    whole = signature.replace(parameters=[*signature.parameters.values(), *more])
+    run.__signature__ = whole  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in whole.parameters.values()} | {"return": None}
+    return run
 
 
 _NO_MEMORY = "not enough memory; reidsim check SCENARIO prints its size"
@@ -87,15 +114,18 @@ def _name_of(function: Callable[..., None]) -> str:
 
 for group in _GROUPS.values():
     for command, line in group.items():
-        app.command(_name_of(command), short_help=line)(command)
-app.command(hidden=True)(reference)
+        app.command(_name_of(command), short_help=line)(_with_verbosity(command))
+app.command(hidden=True)(_with_verbosity(reference))
 
 
 @app.callback(invoke_without_command=True)
 def _root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+    quiet: Annotated[bool, _QUIET] = False,
+    verbose: Annotated[bool, _VERBOSE] = False,
 ) -> None:
+    set_verbosity(quiet=quiet, verbose=verbose)
     if version:
         typer.echo(__version__)
         raise typer.Exit
@@ -181,11 +211,12 @@ def _print_warning(
     line: str | None = None,
 ) -> None:
     """Show a warning as one line, without the place in the code that gave it."""
-    print(f"warning: {message}", file=file or sys.stderr)
+    if not is_quiet():
+        print(printable(f"warning: {message}"), file=file or sys.stderr)
 
 
 def _end(message: str, code: int) -> NoReturn:
-    print(f"reidsim: {message}", file=sys.stderr)
+    print(printable(f"reidsim: {message}"), file=sys.stderr)
     sys.exit(code)
 
 

@@ -251,7 +251,7 @@ def edges(kind):
         (r"below ([\d.,-]+)$", 1, False),
     ):
         for found in re.findall(words, kind):
-            edge = float(found.replace(",", ""))
+            edge = (int if step == 1 else float)(found.replace(",", ""))
             yield edge, allowed
             yield edge + sign * step, False
 

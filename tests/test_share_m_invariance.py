@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from shared_files import unknown
 from tiers import examples
 
 import reidsim
@@ -60,9 +61,10 @@ def results_of(folder, registry, **changes):
     return reidsim.run(folder / "registry.toml", overrides=changes).save(folder / "out")
 
 
-def shared_by(results, path, *, keep=("diagnosis",), **options):
+def shared_by(results, path, *, kept=None, **options):
     return share_run(
-        open_results(results), path, policy="m-invariance", keep=list(keep), accept_risk=True, **options
+        open_results(results), path, policy="m-invariance", kept=kept or unknown("diagnosis"), accept_risk=True,
+        **options,
     )  # fmt: skip
 
 
@@ -127,8 +129,8 @@ def test_the_command_prints_counterfeits_and_the_protection(results, tmp_path, c
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"keep": ()}, "expected diagnosis"),
-        ({"keep": ("diagnosis", "year")}, "--keep.*found 'year'"),
+        ({"kept": unknown("sex")}, "expected diagnosis"),
+        ({"kept": unknown("diagnosis", "year")}, "--keep.*found 'year'"),
         ({"rulebook": "rules.csv"}, "--rulebook"),
     ],
 )
@@ -194,7 +196,7 @@ def test_every_class_of_any_shared_file_has_m_sensitive_values(tmp_path_factory,
     except InputError as error:
         assume("too many of its new records have one sensitive value" not in str(error))
         raise
-    sidecar, _ = shared_by(results, folder / "shared.csv", keep=(), keep_identifier=["diagnosis"])
+    sidecar, _ = shared_by(results, folder / "shared.csv", kept=unknown(identifiers=["diagnosis"]))
     table = pd.read_csv(folder / "shared.csv")
     counts = table.groupby([*QUASI, "diagnosis"]).size()
     by_class = counts.groupby(level=QUASI)

@@ -220,7 +220,7 @@ class Known:
 class PlannedReleases(NamedTuple):
     """Releases of a policy that plans all rounds before the first.
 
-    Parameters
+    Attributes
     ----------
     strategies : ndarray of int64, shape (rounds, n_subjects)
         -1 where nothing is released.

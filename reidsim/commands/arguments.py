@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from reidsim.bundled import resolve
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
 from reidsim.random_streams import LARGEST_SEED
+from reidsim.terminal import console, echo, note, progress_console
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from reidsim.engine.results import Result
+    from reidsim.engine.run_result import RunResult
     from reidsim.scenarios.load import LoadedScenario
     from reidsim.scenarios.schema import ScenarioHead
     from reidsim.scenarios.study import Progress
@@ -44,6 +46,9 @@ KeepIdentifierOption = Annotated[
     list[str] | None,
     typer.Option("--keep-identifier", help="Column to copy although it could name most people.", metavar="COLUMN"),
 ]
+KeepFreeTextOption = Annotated[
+    bool, typer.Option("--keep-free-text", help="Copy kept columns of free text, which may name people.")
+]
 GroupReadableOption = Annotated[
     bool, typer.Option("--group-readable", help="Let your group read the results (default: only you).")
 ]
@@ -68,11 +73,16 @@ def overrides_of(texts: Sequence[str] | None) -> dict[str, object]:
 
 def waiting(task: str) -> DelayedProgress:
     """Return what says on standard error what is being done, once that has taken a while."""
-    return DelayedProgress(Console(stderr=True), task)
+    return DelayedProgress(progress_console(), task)
 
 
 def load(
-    scenario: str, set_: Sequence[str] | None, *, seed: int | None = None, allow_code: bool = False
+    scenario: str,
+    set_: Sequence[str] | None,
+    *,
+    seed: int | None = None,
+    allow_code: bool = False,
+    also_read: Collection[str] = (),
 ) -> LoadedScenario[ScenarioHead]:
     """Load a scenario with what a command was given; imported late so that a mistyped name is told at once."""
     resolve(scenario, "scenarios", "scenario")
@@ -80,7 +90,7 @@ def load(
         from reidsim.scenarios.load import load_scenario
 
         stop_if_interrupted()
-        return load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code)
+        return load_scenario(scenario, overrides_of(set_), seed=seed, allow_code=allow_code, also_read=also_read)
 
 
 def results_folder(output: Path | None, name: str) -> Path:
@@ -101,22 +111,44 @@ def draw_and_write(result: Result, folder: Path, progress: Progress) -> None:
     result.save(folder, illustrate=illustrate)
 
 
-def print_tables(tables: Iterable[Table]) -> None:
-    """Print tables, one below the other."""
+def print_tables(tables: Iterable[Table], *, always: bool = False) -> None:
+    """Print tables, one below the other; if quiet, only those that a command exists to print."""
     for table in tables:
-        Console().print(table)
+        console(always=always).print(table)
+
+
+def print_json(result: RunResult, folder: Path) -> None:
+    """Print the summary of a run or batch as JSON, whether quiet or not."""
+    import pandas as pd
+
+    from reidsim.validation import plain
+
+    by = result.summary.reset_index()
+    rows = [
+        {str(column): None if pd.isna(value) else value for column, value in row.items()}
+        for row in by.to_dict(orient="records")
+    ]
+    content = {
+        "scenario": result.name,
+        "folder": str(folder),
+        "state": result.manifest.get("state", "complete"),
+        "seed": result.manifest["seed"],
+        "summary": rows,
+        "warnings": list(result.warnings),
+    }
+    echo(json.dumps(content, indent=2, default=plain, allow_nan=False))
 
 
 def print_warnings(warnings: Sequence[str]) -> None:
-    """Print warnings to standard error."""
+    """Print warnings to standard error, unless quiet."""
     for warning in warnings:
         tell(f"warning: {warning}", stderr=True)
 
 
 def tell(text: str, *, stderr: bool = False) -> None:
-    """Print text: broken between words in a terminal, its lines whole elsewhere."""
-    console = Console(stderr=stderr)
-    console.print(text, soft_wrap=not console.is_terminal, markup=False, highlight=False, emoji=False)
+    """Print text, unless quiet: broken between words in a terminal, its lines whole elsewhere."""
+    to = console(stderr=stderr)
+    to.print(text, soft_wrap=not to.is_terminal, markup=False, highlight=False, emoji=False)
 
 
 def print_verdict(result: Result) -> None:
@@ -125,16 +157,17 @@ def print_verdict(result: Result) -> None:
 
     told = told_by(result)
     if told:
-        Console().print(told, markup=False, highlight=False, emoji=False)
+        console().print(told, markup=False, highlight=False, emoji=False)
 
 
-def tell_results(folder: Path, *, group_readable: bool, result: Result | None = None) -> None:
+def tell_results(folder: Path, *, group_readable: bool, result: Result | None = None, silent: bool = False) -> None:
     """Print where the results are, after setting their permissions; end with exit code 3 if runs of a batch failed."""
     from reidsim.engine.results import open_to_group
 
     if group_readable:
         open_to_group(folder)
     is_incomplete = result is not None and result.manifest.get("state") == "incomplete"
-    typer.echo(f"{'Incomplete results' if is_incomplete else 'Results'} in {folder}")
+    if not silent:
+        note(f"{'Incomplete results' if is_incomplete else 'Results'} in {folder}")
     if is_incomplete:
         raise typer.Exit(_INCOMPLETE)

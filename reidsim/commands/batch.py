@@ -10,6 +10,7 @@ import typer
 from reidsim.commands.arguments import (
     AllowCodeOption,
     GroupReadableOption,
+    print_json,
     print_tables,
     print_verdict,
     print_warnings,
@@ -17,6 +18,7 @@ from reidsim.commands.arguments import (
     waiting,
 )
 from reidsim.errors import InputError
+from reidsim.terminal import note
 
 if TYPE_CHECKING:
     from reidsim.engine.batch import Executor
@@ -85,8 +87,8 @@ def rerun(
     title = f"{repeated.name}: run {task.key}, point {task.point}, replication {task.replication}"
     print_tables(summary_tables(repeated.summary, title, repeated.measures))
     for key, value in task.values.items():
-        typer.echo(f"{key} = {value}")
-    typer.echo(repeated.verdict)
+        note(f"{key} = {value}")
+    note(repeated.verdict)
     print_warnings(repeated.warnings)
     if output is not None and repeated.result is not None:
         repeated.result.save(output, illustrate=illustrate)
@@ -101,6 +103,7 @@ def run_several(
     resume: bool,
     rerun_failed: bool,
     group_readable: bool,
+    as_json: bool = False,
 ) -> None:
     """Run a batch, print its means and write its results folder; see `reidsim.commands.run.run`."""
     from reidsim.engine.batch.journal import telling_kept
@@ -125,13 +128,15 @@ def run_several(
             illustrate=illustrate,
         )
     title = f"{loaded.name}: {loaded.scenario.title}"
-    if isinstance(result, BatchResult):
+    if as_json:
+        print_json(result, folder)
+    elif isinstance(result, BatchResult):
         print_tables(batch_tables(result, title))
     else:
         print_tables(summary_tables(result.summary, title, result.measures, units=counted_units(loaded.content)))
         print_verdict(result)
     print_warnings(result.warnings)
-    tell_results(folder, group_readable=group_readable, result=result)
+    tell_results(folder, group_readable=group_readable, result=result, silent=as_json)
 
 
 def refuse_options_of_batches(source: Path, **options: object) -> None:

@@ -14,6 +14,7 @@ import typer
 from reidsim.bundled import BUNDLED_FOLDERS, bundled_names, bundled_titles, resolve
 from reidsim.commands.arguments import STANDARD_OUTPUT, waiting
 from reidsim.errors import InputError, nearest, writing
+from reidsim.terminal import echo
 from reidsim.validation import read_text
 
 
@@ -25,10 +26,10 @@ def list_() -> None:
     Example: reidsim list > bundled.txt
     """
     for heading, named in bundled_titles().items():
-        typer.echo(f"{heading}:")
+        echo(f"{heading}:")
         width = max(map(len, named))
         for name, title in named.items():
-            typer.echo(_fitting(f"  {name:<{width}}  {title}", width + 4))
+            echo(_fitting(f"  {name:<{width}}  {title}", width + 4))
 
 
 def _fitting(line: str, indent: int) -> str:
@@ -56,7 +57,7 @@ def show(
         recipes = [recipe for others in list(BUNDLED_FOLDERS)[1:] for recipe in bundled_names(others)]
         close = None if error.hint else nearest(name, recipes)
         raise error if close is None else InputError(error.problem, found=name, hint=close) from None
-    typer.echo(read_text(path), nl=False)
+    echo(read_text(path), nl=False)
 
 
 def schema() -> None:
@@ -71,7 +72,7 @@ def schema() -> None:
     from reidsim.scenarios.registry import schemas
 
     inputs, definitions = models_json_schema([(model, "validation") for model in schemas().values()], by_alias=True)
-    typer.echo(json.dumps({"anyOf": list(inputs.values()), **definitions}, indent=2))
+    echo(json.dumps({"anyOf": list(inputs.values()), **definitions}, indent=2))
 
 
 def reproduce(
@@ -94,7 +95,7 @@ def reproduce(
 
         page = ledger_page(reproduce_papers(papers or [], progress=progress))
     if output is None or output == STANDARD_OUTPUT:
-        typer.echo(page, nl=False)
+        echo(page, nl=False)
     else:
         with writing(output):
             output.write_text(page, encoding="utf-8")

@@ -8,6 +8,7 @@ import typer
 
 from reidsim.commands import arguments, batch
 from reidsim.interrupts import stop_if_interrupted
+from reidsim.scenarios.read_keys import READ_BY_CROSS_PLAY
 
 
 def cross_play(
@@ -65,7 +66,7 @@ def cross_play(
 
     Example: reidsim cross-play mine.toml --set replications=50 -o results/played
     """
-    loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code)
+    loaded = arguments.load(scenario, set_, seed=seed, allow_code=allow_code, also_read=READ_BY_CROSS_PLAY)
     with arguments.waiting(f"reading {scenario}"):
         from reidsim.engine.batch.executors.choice import executor_named
         from reidsim.engine.batch.journal import telling_kept

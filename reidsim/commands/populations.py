@@ -9,6 +9,7 @@ import typer
 
 from reidsim.commands.arguments import overrides_of, print_tables, print_warnings, waiting
 from reidsim.random_streams import LARGEST_SEED
+from reidsim.terminal import note
 
 
 def populate(
@@ -42,7 +43,7 @@ def populate(
             progress=progress,
         )
     truth = "" if written.truth is None else f"; who they are about in {written.truth}"
-    typer.echo(f"{written.people:,.0f} people in {written.rows:,} rows: {written.path}{truth}")
+    note(f"{written.people:,.0f} people in {written.rows:,} rows: {written.path}{truth}")
 
 
 def describe(
@@ -86,5 +87,5 @@ def describe(
             file, columns=columns, count=count, weight=weight, person=person, population_size=population_size,
             level=level,
         )  # fmt: skip
-    print_tables(description_tables(description))
+    print_tables(description_tables(description), always=True)
     print_warnings(description.warnings)

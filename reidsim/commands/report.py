@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,6 +10,7 @@ import typer
 
 from reidsim.commands.arguments import STANDARD_OUTPUT, waiting
 from reidsim.interrupts import stop_if_interrupted
+from reidsim.terminal import note, printable
 
 # What the command line tells by the code with which it ends.
 EXIT_CODES = {
@@ -62,9 +64,9 @@ def report(
             written = write_report(folder, output, file_format=file_format, **named)
     if output == STANDARD_OUTPUT:
         # Reports are in UTF-8, whatever the terminal is in.
-        typer.echo(text.encode(), nl=False)
+        typer.echo((printable(text) if sys.stdout.isatty() else text).encode(), nl=False)
     else:
-        typer.echo(f"Report in {written}")
+        note(f"Report in {written}")
 
 
 def gallery(
@@ -85,7 +87,7 @@ def gallery(
 
         require_no_standard_output(output)
         page = make_gallery(output, scenarios or [], progress=progress)
-    typer.echo(f"Gallery in {page}")
+    note(f"Gallery in {page}")
 
 
 def reference(
@@ -105,4 +107,4 @@ def reference(
 
     require_no_standard_output(output)
     pages = write_reference(output, context.find_root().command, EXIT_CODES)
-    typer.echo(f"Reference in {pages}")
+    note(f"Reference in {pages}")

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from reidsim import interrupts
 from reidsim.commands import arguments, batch
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
+from reidsim.terminal import echo, note, progress_console
 
 if TYPE_CHECKING:
     from reidsim.engine.run_result import RunResult
@@ -30,6 +30,9 @@ def run(
     timeout: batch.TimeoutOption = None,
     resume: batch.ResumeOption = False,
     rerun_failed: batch.RerunFailedOption = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the summary as JSON on standard output, and nothing else there.")
+    ] = False,
     group_readable: arguments.GroupReadableOption = False,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
@@ -47,14 +50,14 @@ def run(
         from reidsim.engine.batch.executors.choice import executor_named
         from reidsim.engine.run import run_loaded
         from reidsim.reports.summary_table import summary_tables
-        from reidsim.scenarios.people import counted_units
+        from reidsim.scenarios.people import counted_units, unit_sentence
 
         stop_if_interrupted()
     where = batch.Where(workers=workers, scheduler=scheduler, timeout=timeout)
     if has_several_runs(loaded.scenario):
         named = executor_named(executor or "auto", **where)
         batch.run_several(
-            loaded, output, named, resume=resume, rerun_failed=rerun_failed, group_readable=group_readable
+            loaded, output, named, resume=resume, rerun_failed=rerun_failed, group_readable=group_readable, as_json=json
         )
         return
     batch.refuse_options_of_batches(loaded.path, executor=executor, **where, resume=resume, rerun_failed=rerun_failed)
@@ -65,10 +68,16 @@ def run(
         progress("writing", 0, 1)
         result.save(folder)
     interrupts.tell_kept(f"the results without figures are kept in {folder}")
+    unit = unit_sentence(result.manifest)
+    if unit and not json:
+        arguments.tell(unit)
     title, units = f"{loaded.name}: {loaded.scenario.title}", counted_units(loaded.content)
     try:
-        arguments.print_tables(summary_tables(result.summary, title, result.measures, units=units))
-        arguments.print_verdict(result)
+        if json:
+            arguments.print_json(result, folder)
+        else:
+            arguments.print_tables(summary_tables(result.summary, title, result.measures, units=units))
+            arguments.print_verdict(result)
         arguments.print_warnings(result.warnings)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):
@@ -76,12 +85,12 @@ def run(
         _draw(result, folder)
         raise
     _draw(result, folder)
-    arguments.tell_results(folder, group_readable=group_readable)
+    arguments.tell_results(folder, group_readable=group_readable, silent=json)
 
 
 def _draw(result: RunResult, folder: Path) -> None:
     """Add the figures to a results folder, once its measures were printed."""
-    console = Console(stderr=True)
+    console = progress_console()
     if console.is_terminal:
         console.print("figures follow; Ctrl-C keeps this", highlight=False)
     with DelayedProgress(console, "drawing figures"):
@@ -110,7 +119,7 @@ def check(
         told, expected = describe_with_time(loaded)
     arguments.tell(f"{loaded.name} is ready: {told}")
     for what, seconds in expected.items():
-        typer.echo(f"Expected {what}: {seconds}")
+        note(f"Expected {what}: {seconds}")
 
 
 def explain(
@@ -127,7 +136,7 @@ def explain(
     from reidsim.reports.explanation import explanation
 
     loaded = arguments.load(scenario, set_, allow_code=allow_code)
-    typer.echo(explanation(loaded), nl=False)
+    echo(explanation(loaded), nl=False)
 
 
 def serve(
@@ -152,7 +161,7 @@ def serve(
 
         def tell(address: str) -> None:
             starting.close()
-            typer.echo(f"{loaded.name} at {address} (Ctrl-C to stop)")
+            note(f"{loaded.name} at {address} (Ctrl-C to stop)")
 
         run_server(loaded, port, tell)
 
@@ -172,12 +181,12 @@ def upgrade(
     from reidsim.scenarios.upgrade import require_upgrades, write_upgraded
 
     if output == arguments.STANDARD_OUTPUT:
-        typer.echo(require_upgrades(file).text, nl=False)
+        echo(require_upgrades(file).text, nl=False)
         return
     result = write_upgraded(file, output)
     for change in result.changes:
-        typer.echo(change)
+        note(change)
     if not result.changes:
-        typer.echo(f"{file} is of the present form" + ("; left as it is" if output is None else ""))
+        note(f"{file} is of the present form" + ("; left as it is" if output is None else ""))
     if result.changes or output is not None:
-        typer.echo(f"Written: {output or file}")
+        note(f"Written: {output or file}")

@@ -10,6 +10,7 @@ import typer
 from reidsim.commands import arguments
 from reidsim.commands.batch import ExecutorOption, SchedulerOption, TimeoutOption, WorkersOption
 from reidsim.interrupts import stop_if_interrupted
+from reidsim.terminal import note
 
 
 def stress(
@@ -87,7 +88,7 @@ def attributes(
         arguments.draw_and_write(result, folder, progress)
     arguments.print_tables(attributes_tables(result))
     arguments.print_warnings(result.warnings)
-    typer.echo(f"Results in {folder}")
+    note(f"Results in {folder}")
 
 
 def switch(
@@ -128,9 +129,9 @@ def switch(
         arguments.draw_and_write(result, folder, progress)
     arguments.print_tables([switch_table(result)])
     for line in switch_text(result):
-        typer.echo(line)
+        note(line)
     arguments.print_warnings(result.warnings)
-    typer.echo(f"Results in {folder}")
+    note(f"Results in {folder}")
 
 
 def score(
@@ -173,4 +174,4 @@ def score(
     title = f"{file.name} as a policy of {loaded.name}"
     arguments.print_tables(summary_tables(result.summary, title, result.measures.values(), units=units))
     arguments.print_warnings(result.warnings)
-    typer.echo(f"Results in {folder}")
+    note(f"Results in {folder}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import logging
 import os
 import platform
 import shutil
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from reidsim.scenarios.kind import Kind
     from reidsim.scenarios.study import Progress
 
+_LOGGER = logging.getLogger(__name__)
 # Draws the figures of a result into a folder; returns the files' names.
 Illustrator = Callable[[Any, Path], list[str]]
 _RECORDED_VERSIONS = ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydantic")
@@ -69,6 +71,7 @@ def write_results(folder: Path, write: Callable[[Path], None]) -> None:
             sync(unfinished)
             keep_private(unfinished)
             unfinished.replace(folder)
+    _LOGGER.info("results written to %s", folder)
 
 
 @contextmanager

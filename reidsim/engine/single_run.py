@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +20,8 @@ from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.releases_by_loss import FACT as EXPECTED_LOSSES
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Played, Progress, Study, equilibria_of
+
+_LOGGER = logging.getLogger(__name__)
 
 
 def run_once(
@@ -48,6 +51,7 @@ def run_once(
     kind, clock, report = begun(loaded, progress)
     study = study or build_within_memory(loaded)
     clock.lap("build")
+    _LOGGER.info("%s: data read in %.2f s", loaded.name, clock.laps["build"])
     with locating(loaded.path):
         if not kind.decides:
             played = _assess(study, report)
@@ -56,6 +60,9 @@ def run_once(
         else:
             played = play_policies(study, report)
     clock.lap("play")
+    _LOGGER.info("%s: policies evaluated in %.2f s", loaded.name, clock.laps["play"])
+    for warning in played.warnings:
+        _LOGGER.warning("%s: %s", loaded.name, warning)
     facts = {**(kind.facts(study) if kind.decides else {}), **release_file_facts(loaded), **played.facts}
     manifest = make_manifest(loaded, clock.laps, facts)
     return RunResult(

@@ -136,8 +136,8 @@ class Attempts:
             return spread
 
         gain = None if self.gain is None else of_rows(self.gain)
-        arrays = (of_rows(values) for values in (self.risk, self.payoff, self.attempted))
-        return Attempts(self.presence, *arrays, gain, of_rows(self.loss))
+        risk, payoff, attempted = (of_rows(values) for values in (self.risk, self.payoff, self.attempted))
+        return Attempts(self.presence, risk, payoff, attempted, gain, of_rows(self.loss))
 
     def cases(self, numbers: Counts, kept: float) -> Iterator[Case]:
         """Yield what happens in each case of who comes.

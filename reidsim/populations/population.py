@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -113,6 +113,29 @@ class Population:
             whole = bool((amounts == np.rint(amounts)).all())
             counts = amounts.astype(np.int64 if whole else np.float64)
         return cls.from_records(domain, domain.encode(table), counts, name=name, source=source)
+
+    def relabelled(self, labels: Mapping[str, Callable[[str], str]]) -> Population:
+        """Return the population with the categories of some attributes read by functions; equal labels are merged.
+
+        Parameters
+        ----------
+        labels : mapping of str to callable
+            The function that returns the label of a category, by attribute.
+        """
+        attributes, columns, changed = [], [], False
+        for position, attribute in enumerate(self.domain.attributes):
+            read = list(map(labels.get(attribute.name, str), attribute.categories))
+            changed |= read != list(attribute.categories)
+            categories = tuple(dict.fromkeys(read))
+            code_of = {category: code for code, category in enumerate(categories)}
+            of_code = np.array([code_of[label] for label in read], dtype=np.int32)
+            attributes.append(Attribute(attribute.name, categories))
+            columns.append(of_code[self.cells[:, position]])
+        if not changed:
+            return self
+        return Population.from_records(
+            Domain(tuple(attributes)), np.column_stack(columns), self.counts, name=self.name, source=self.source
+        )
 
     @property
     def total(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from math import fsum
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
@@ -14,6 +14,7 @@ from reidsim.errors import InputError, listed, nearest, require_distinct
 from reidsim.scenarios.amounts import Count, Money, Share, Text
 from reidsim.scenarios.equipment_schema import EquipmentSection, refuse_knowledge_held
 from reidsim.scenarios.rationality_schema import RationalitySection
+from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.validation import Section
 
 if TYPE_CHECKING:
@@ -73,6 +74,16 @@ class UnconfirmedSection(Section):
     false_claim_cost: Money = Field(default=0.0, description="cost of claiming the wrong person")
 
 
+def _detects(scenario: Any) -> bool:
+    agents = getattr(scenario, "agents", None)
+    return agents is not None and agents.enforcement.detection > 0
+
+
+_UNLESS_DETECTED = ReadIf(
+    lambda section, scenario: not _detects(scenario), "without agents.enforcement.detection, which takes its place"
+)
+
+
 class SequentialSection(Section):
     """The sequential attack of planner `fmdp`, with the gain and cost of `[economics]`."""
 
@@ -86,12 +97,12 @@ class SequentialSection(Section):
     )
     access_cost: Money = Field(default=0.0, description="C_d: price of access to the registry")
     link_cost: Money = Field(default=0.0, description="C_l: cost of linking the record")
-    penalty: Money = Field(default=0.0, description="C_p: fine for a detected exploit")
+    penalty: Annotated[Money, _UNLESS_DETECTED] = Field(default=0.0, description="C_p: fine for a detected exploit")
     max_penalties: Count | None = Field(default=None, description="n_f: most fines; every time if not given")
-    detection_intercept: float = Field(
+    detection_intercept: Annotated[float, _UNLESS_DETECTED] = Field(
         default=-4.59, description="h0: exploit j, from 0, is detected with probability 1/(1 + exp(-(h0 + h1 j)))"
     )
-    detection_slope: float = Field(default=0.0, description="h1 of that probability")
+    detection_slope: Annotated[float, _UNLESS_DETECTED] = Field(default=0.0, description="h1 of that probability")
     prior: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None,
         description="probability that the person is in the registry; its share of the population if not given",
@@ -122,8 +133,10 @@ class PlannerSection(RationalitySection):
             "`package.module:factory` or an installed name"
         ),
     )
-    rate: Share = Field(default=0.5, description='of planner `"random"`: probability that a record is attacked')
-    sequential: SequentialSection = Field(
+    rate: Annotated[Share, with_key("planner", "random")] = Field(
+        default=0.5, description='of planner `"random"`: probability that a record is attacked'
+    )
+    sequential: Annotated[SequentialSection, with_key("planner", "fmdp")] = Field(
         default=SequentialSection(), description='the sequential attack of planner `"fmdp"`'
     )
     parameters: dict[str, float | str | bool] = Field(

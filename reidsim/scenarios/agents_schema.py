@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from reidsim.errors import InputError, listed, nearest
 from reidsim.scenarios.amounts import Money, Share
 from reidsim.scenarios.equipment_schema import Positive
+from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.validation import Section
 
 # Overlaps of attacks are counted by sets of adversaries.
@@ -20,8 +21,8 @@ class EnforcementSection(Section):
     """What the environment does about exploits."""
 
     detection: Share = Field(default=0.0, description="probability that an exploit is detected")
-    fine: Money = Field(default=0.0, description="fine for a detected exploit")
-    exclusion: Annotated[int, Field(ge=0, le=10_000)] = Field(
+    fine: Annotated[Money, with_key("detection")] = Field(default=0.0, description="fine for a detected exploit")
+    exclusion: Annotated[int, Field(ge=0, le=10_000), with_key("detection")] = Field(
         default=0, description="rounds for which a detected adversary is excluded by contract"
     )
 
@@ -84,16 +85,28 @@ class AgentsSection(Section):
     draws: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         default=1, description="of sampling: repetitions of all rounds with the same records"
     )
-    together: Literal["one-of", "all"] = Field(
+    together: Annotated[
+        Literal["one-of", "all"], ReadIf(lambda section, scenario: bool(scenario.adversaries), "with [adversaries]")
+    ] = Field(
         default="one-of",
         description="one adversary per round, drawn by weight; or each is present with its probability",
     )
-    foresees: Literal["holdings", "plans"] = Field(
+    foresees: Annotated[
+        Literal["holdings", "plans"],
+        ReadIf(
+            lambda section, scenario: any(
+                each.buys or each.budget is not None for each in scenario.adversaries.values()
+            ),
+            "with an adversary that has buys or a budget",
+        ),
+    ] = Field(
         default="holdings",
         description="whether the publisher foresees what adversaries hold, or also what they will buy and can afford",
     )
-    tolerance: Share = Field(default=0.001, description="smallest change of a belief that makes the publisher replan")
-    remembers: bool = Field(
+    tolerance: Annotated[Share, with_key("learning")] = Field(
+        default=0.001, description="smallest change of a belief that makes the publisher replan"
+    )
+    remembers: Annotated[bool, ReadIf(lambda section, scenario: section.rounds > 1, "with rounds above 1")] = Field(
         default=True,
         description="whether adversaries keep earlier releases",
     )

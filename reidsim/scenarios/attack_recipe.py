@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from reidsim.bundled import bundled_folder, data_file
 from reidsim.errors import InputError, listed, nearest, require_among
 from reidsim.scenarios.amounts import Delimiter, Money, Share, Text
+from reidsim.scenarios.read_keys import with_key
 from reidsim.tables import numbers, read_table, require_columns
 from reidsim.validation import Section, read_toml, validated
 
@@ -36,13 +37,15 @@ class InferSurnameSection(Section):
         default="tmrca",
         description="by the nearest common ancestor, or the least difference in repeats",
     )
-    mutation_rates: str | None = Field(
+    mutation_rates: Annotated[str | None, with_key("method", "tmrca")] = Field(
         default=None, description="file with columns `locus` and `mutation_rate`; the bundled loci if not given"
     )
-    effective_population: Annotated[float, Field(gt=0)] = Field(
+    effective_population: Annotated[float, Field(gt=0), with_key("method", "tmrca")] = Field(
         default=10_000.0, description="N of the time to a common ancestor"
     )
-    candidate_share: Share = Field(default=0.8, description="share of the most agreements that makes a candidate")
+    candidate_share: Annotated[Share, with_key("method", "tmrca")] = Field(
+        default=0.8, description="share of the most agreements that makes a candidate"
+    )
     price: Money = Field(default=0.0, description="price of using the stage")
 
 

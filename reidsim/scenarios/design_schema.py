@@ -12,6 +12,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from reidsim.errors import InputError, listed, require_among
+from reidsim.scenarios.read_keys import ReadIf
 from reidsim.validation import Section
 
 # Keys that make a batch, say what is computed of a single run, or tell the game: the same at every point.
@@ -28,9 +29,9 @@ class SweepValues(Section):
     start: float | None = Field(default=None, alias="from", description="first value")
     stop: float | None = Field(default=None, alias="to", description="last value, above the first")
     points: Annotated[int, Field(ge=2, le=100_000)] | None = Field(default=None, description="how many values")
-    scale: Literal["linear", "log"] = Field(
-        default="linear", description="whether differences or ratios of neighbours are the same"
-    )
+    scale: Annotated[
+        Literal["linear", "log"], ReadIf(lambda section, scenario: section.listed is None, "with from and to")
+    ] = Field(default="linear", description="whether differences or ratios of neighbours are the same")
     listed: tuple[Any, ...] | None = Field(default=None, alias="values", description="the values themselves")
 
     @model_validator(mode="before")
@@ -64,6 +65,11 @@ class SweepValues(Section):
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Say in the JSON Schema that a plain list will do."""
         return {"anyOf": [handler(schema), {"type": "array", "minItems": 1}]}
+
+    @property
+    def examples(self) -> tuple[Any, ...]:
+        """The first value, and all listed values that are no numbers."""
+        return (self.start,) if self.listed is None else _without_further_numbers(self.listed)
 
     @property
     def size(self) -> int:
@@ -138,10 +144,23 @@ class SweepSection(Section):
                 raise InputError("part of a group", where=where, found=list(group), expected=expected)
 
 
+def _without_further_numbers(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the first of some values and all others that are no numbers."""
+    return (*values[:1], *(value for value in values[1:] if isinstance(value, bool | str | list | dict)))
+
+
 class _Uncertain(Section):
     """What all distributions share."""
 
     whole: bool = Field(default=False, description="round to whole numbers, for keys that count something")
+
+    @property
+    def examples(self) -> tuple[Any, ...]:
+        """One value that the distribution can take; of a discrete one, the first and all that are no numbers."""
+        if isinstance(self, Discrete):
+            return _without_further_numbers(self.values)
+        center = next(getattr(self, key) for key in ("mode", "median", "mean", "low") if hasattr(self, key))
+        return (round(center) if self.whole else center,)
 
     @model_validator(mode="after")
     def _not_empty(self) -> Self:

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, require_distinct
 from reidsim.scenarios.amounts import Money
+from reidsim.scenarios.read_keys import with_key
 from reidsim.validation import Section
 
 Positive = Annotated[float, Field(gt=0, le=1e9)]
@@ -46,7 +47,9 @@ class EquipmentSection(Section):
         default=None,
         description="with agents: that share as first believed, then learned; known if not given",
     )
-    experience: Positive = Field(default=10.0, description="with agents: attempts that `expected_accuracy` counts as")
+    experience: Annotated[Positive, with_key("expected_accuracy")] = Field(
+        default=10.0, description="with agents: attempts that `expected_accuracy` counts as"
+    )
 
     @model_validator(mode="after")
     def _equipped_consistently(self) -> EquipmentSection:

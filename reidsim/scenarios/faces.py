@@ -277,8 +277,8 @@ class SharedColumns:
         Of attributes whose labels stand in a file.
     stars : frozenset of str
         Attributes of which a value that reads like a suppressed one has another name when it is shared.
-    person : str, optional
-        Column that says whose record each is; everybody has one, if not given.
+    person : str or tuple of str, optional
+        Column, or columns together, that identify the person of a record; each record is a person if not given.
     counts_release : bool
         Whether success probabilities are those of an adversary who knows who is in the file, and every
         quasi-identifier of everybody in it, so that counts in the file must not exceed them.
@@ -289,14 +289,14 @@ class SharedColumns:
     header: bool = True
     hierarchies: Mapping[str, HierarchyFile] | None = None
     stars: frozenset[str] = frozenset()
-    person: str | None = None
+    person: str | tuple[str, ...] | None = None
     counts_release: bool = True
 
 
 class SensitiveColumn(NamedTuple):
     """A column whose values a policy protects from inference.
 
-    Parameters
+    Attributes
     ----------
     name : str
     m : int

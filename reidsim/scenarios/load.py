@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,10 +20,12 @@ from reidsim.scenarios.given import validated_with
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.origins import origins_of
 from reidsim.scenarios.parts import Group, load_part, made_by, refuse_code
+from reidsim.scenarios.read_keys import ReadIf, changes_within, conditions_of, has_key, unread_keys
 from reidsim.scenarios.registry import DEFAULT_KIND, is_of_package, kind_named, kind_of, made_kind
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.validation import read_toml
+from reidsim.validation import read_toml, validated
 
+_LOGGER = logging.getLogger(__name__)
 # Keys whose value may be a file. In a scenario file they are relative to it; in an override, to the working folder.
 _PATH_KEYS = (
     "release.path",
@@ -163,6 +168,7 @@ def load_scenario(
     *,
     seed: int | None = None,
     allow_code: bool = False,
+    also_read: Collection[str] = (),
 ) -> LoadedScenario[ScenarioHead]:
     """Read and validate a scenario.
 
@@ -176,11 +182,13 @@ def load_scenario(
         Replaces the scenario's seed.
     allow_code : bool
         Whether modules that the scenario names may run.
+    also_read : collection of str
+        Patterns of keys that the caller reads whatever their condition is.
 
     Raises
     ------
     InputError
-        Names the file, the key path, the value found and the values allowed.
+        Names the file, the key path, the value found and the values allowed; also of a key that nothing reads.
     """
     path = resolve(name_or_path, "scenarios", "scenario")
     content = scenario_content(path)
@@ -197,9 +205,63 @@ def load_scenario(
         refuse_former(given, game, "--set")
     schema = scenario_kind(content, path, allow_code=allow_code).schema
     scenario = validated_after(changes, schema, content, path, seed_given=seed is not None)
+    _refuse_unread(scenario, content, changes, path, also_read)
     loaded = LoadedScenario(path.stem, path, scenario, content, origins_of(path, content), allow_code)
     loaded.refuse_code()
+    _LOGGER.info("scenario %s read from %s", loaded.name, path)
     return loaded
+
+
+def _refuse_unread(
+    scenario: ScenarioHead,
+    content: Mapping[str, Any],
+    changes: Mapping[str, object],
+    path: Path,
+    also_read: Collection[str],
+) -> None:
+    """Refuse keys that no point of a scenario reads, if its user wrote them: as overrides, or in the file itself.
+
+    A key that the file inherits, or that an override takes out of use, is ignored; a swept key never is.
+
+    Raises
+    ------
+    InputError
+        Names the key.
+    """
+    unread, swept = _unread(scenario, content, path)
+    if not unread:
+        return
+    in_file, before = read_toml(path), dict[str, ReadIf]()
+    if changes:
+        with suppress(InputError):
+            whole = scenario_content(path)
+            before, _ = _unread(validated(type(scenario), whole, path), whole, path)
+    for key, failed in unread.items():
+        if any(fnmatchcase(key, pattern) for pattern in also_read):
+            continue
+        place = f"{key}.".replace("[", ".").replace("]", "")
+        below = next((change for change in changes if f"{change}.".startswith(place)), None)
+        by_override = below or next((key for change in changes if place.startswith(f"{change}.")), None)
+        for point in swept:
+            if f"{point}.".startswith(place):
+                failed.refuse(f"{swept[point]}.{point}", path)
+        if by_override:
+            failed.refuse(by_override, "--set")
+        if has_key(in_file, key) and (not changes or key in before):
+            failed.refuse(key, path)
+
+
+def _unread(scenario: ScenarioHead, content: Mapping[str, Any], path: Path) -> tuple[dict[str, ReadIf], dict[str, str]]:
+    """Return the keys that no point of a scenario reads, and the section that gives values to each that changes."""
+    each = [conditions_of(scenario, content)]
+    changes, swept = changes_within(scenario)
+    for values in changes:
+        other = deepcopy(dict(content))
+        # Values of one key may need those of others.
+        with suppress(InputError):
+            override(other, values)
+            each.append(conditions_of(validated(type(scenario), other, path), other))
+    return unread_keys(each), swept
 
 
 def scenario_content(path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, Any]:

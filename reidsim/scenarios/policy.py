@@ -12,6 +12,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 
 from reidsim.errors import InputError, listed
 from reidsim.scenarios.amounts import Count
+from reidsim.scenarios.read_keys import ReadIf
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Defender
@@ -145,6 +146,22 @@ def require_by_agents(policy: Policy, among: Iterable[Policy], where: str, sourc
             "not a policy of scenarios with agents", source=source, where=where, found=policy.name,
             expected=f"among {listed(playable, 20)}",
         )  # fmt: skip
+
+
+def _has_k(section: Any, scenario: Any) -> bool:
+    names = section.policies
+    return K_ANONYMITY in names if isinstance(section.k, int) else any(_k_in(name) in section.k for name in names)
+
+
+WITH_K_ANONYMITY = ReadIf(_has_k, f"with policy {K_ANONYMITY}")
+
+
+def with_policy(*names: str) -> ReadIf:
+    """Return the condition that the section of a key compares one of some policies."""
+    return ReadIf(
+        lambda section, scenario: any(name in section.policies for name in names),
+        f"with policy {' or '.join(names)}",
+    )
 
 
 def with_each_k(names: Sequence[str], k: int | Sequence[int]) -> tuple[str, ...]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
 from reidsim.scenarios.adversary_defaults import as_written, spelled_out
-from reidsim.scenarios.amounts import Money, Seed
+from reidsim.scenarios.amounts import Money, Seed, Text
 from reidsim.scenarios.design_schema import Replications, SweepSection, UncertaintySection, check_design
+from reidsim.scenarios.rationality_schema import UNWEIGHING
+from reidsim.scenarios.read_keys import ReadIf
 from reidsim.scenarios.stress_schema import StressSection
 from reidsim.validation import Section
 
@@ -33,12 +35,30 @@ MONEY_KEYS = (
 )
 
 
+def _of_some(amount: str, *ignoring: str) -> ReadIf:
+    """Return the condition that an adversary takes an amount of the economics into account; some planners ignore it."""
+
+    def holds(section: Any, scenario: Any) -> bool:
+        return any(
+            each.planner not in ignoring and getattr(each, amount, None) is None
+            for each in scenario.every_adversary.values()
+        )
+
+    return ReadIf(
+        holds, f"with an adversary without its own {amount} and with a planner other than {', '.join(ignoring)}"
+    )
+
+
+_GAINED = _of_some("gain", "never")
+_WEIGHED_GAIN, _WEIGHED_COST = (_of_some(amount, *UNWEIGHING) for amount in ("gain", "cost"))
+
+
 class EconomicsSection(Section):
     """What sharing, attacking and being attacked are worth; in the masking game to a subject, not a publisher."""
 
     benefit: Money = Field(description="publisher's benefit of an unchanged record (V, B)")
     loss: Money = Field(description="publisher's loss for a re-identified record (L)")
-    gain: Money | None = Field(
+    gain: Annotated[Money | None, _GAINED] = Field(
         default=None, description="adversary's gain from a re-identification (G); the loss if not given"
     )
     cost: Money = Field(description="adversary's cost of an attempt or exploit (c, C)")
@@ -53,11 +73,13 @@ class BeliefsSection(Section):
     """What the publisher believes; the truth where not given."""
 
     loss: Money | None = Field(default=None, description="believed value; the true one if not given")
-    gain: Money | None = Field(
+    gain: Annotated[Money | None, _WEIGHED_GAIN] = Field(
         default=None,
         description="believed value; the true one if not given",
     )
-    cost: Money | None = Field(default=None, description="believed value; the true one if not given")
+    cost: Annotated[Money | None, _WEIGHED_COST] = Field(
+        default=None, description="believed value; the true one if not given"
+    )
 
     def of(self, truth: EconomicsSection) -> EconomicsSection:
         """Return the economics believed in; a gain that is not stated follows the true loss."""
@@ -69,6 +91,13 @@ class BeliefsSection(Section):
         )
 
 
+class KeptSection(Section):
+    """A column that is shared unchanged although its values differ from person to person."""
+
+    known_to: Literal["nobody"] = Field(description="outsiders who can know a person's value of the column")
+    reason: Text = Field(description="why no outsider can know it; printed in the report")
+
+
 class ScenarioHead(Section):
     """Keys of every scenario."""
 
@@ -78,7 +107,13 @@ class ScenarioHead(Section):
     replications: Replications = Field(default=1, description="number of runs with different random draws")
     sweep: SweepSection | None = Field(default=None, description="values that keys take, point by point: a batch")
     uncertainty: UncertaintySection | None = Field(default=None, description="distributions of uncertain keys: a batch")
+    kept: dict[str, KeptSection] = Field(
+        default={}, description="columns that `reidsim share --keep` copies and no outsider knows, by name"
+    )
     stress: StressSection | None = Field(default=None, description="what `reidsim stress` computes")
+
+    # Conditions that need other sections than that of the key, by the pattern of its path; see `ReadIf`.
+    read_if: ClassVar[Mapping[str, ReadIf]] = {}
 
     @classmethod
     def spelled_out(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHA
 from reidsim.measures import columns_of
 from reidsim.scenarios.amounts import Share
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
+from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.validation import Section
 
 Criterion = Literal["maximin", "minimax-regret", "quantile"]
@@ -27,8 +28,12 @@ class SensitivitySection(Section):
     samples: Annotated[int, Field(ge=2, le=2**20)] = Field(
         default=128, description="base samples of `sobol` (a power of 2), or trajectories of `morris`"
     )
-    second_order: bool = Field(default=False, description="of `sobol`: also indices of pairs, for N (2 d + 2) points")
-    levels: Literal[4, 6, 8, 10] = Field(default=4, description="of `morris`: values that each parameter takes")
+    second_order: Annotated[bool, with_key("method", "sobol")] = Field(
+        default=False, description="of `sobol`: also indices of pairs, for N (2 d + 2) points"
+    )
+    levels: Annotated[Literal[4, 6, 8, 10], with_key("method", "morris")] = Field(
+        default=4, description="of `morris`: values that each parameter takes"
+    )
     confidence: Level = Field(default=0.95, description="confidence level of the intervals")
     resamples: Annotated[int, Field(ge=10, le=100_000)] = Field(default=200, description="resamples of the bootstrap")
 
@@ -49,7 +54,9 @@ class RobustnessSection(Section):
     samples: Annotated[int, Field(ge=1, le=2**20)] | None = Field(
         default=None, description="parameter points; as many as `[uncertainty]` says if not given"
     )
-    quantile: Share = Field(default=0.1, description="of criterion `quantile`: share of points that may fall short")
+    quantile: Annotated[
+        Share, ReadIf(lambda section, scenario: "quantile" in section.criteria, 'with "quantile" among the criteria')
+    ] = Field(default=0.1, description="of criterion `quantile`: share of points that may fall short")
     criteria: tuple[Criterion, ...] = Field(
         default=("maximin", "minimax-regret", "quantile"), description="criteria that pick a strategy for each record"
     )

@@ -77,7 +77,9 @@ def upgraded(path: Path) -> Upgraded:
     editor.join_sections()
     editor.drop_empty_sections()
     if content.get("game") == _FULL_DOMAIN:
-        editor.put("publisher", {"unit": '"table"', "safe_class": '"above"'}, content)
+        policies = section(merged, "publisher").get("policies", ["no-attack"])
+        forbids = any("no-attack" in str(policy) for policy in policies)
+        editor.put("publisher", {"unit": '"table"'} | ({"safe_class": '"above"'} if forbids else {}), content)
         if "risk" not in merged.get("adversary", {}):
             editor.put("adversary", {"risk": '"prosecutor"'}, content)
     _play_rounds_as_before(editor, merged)

@@ -110,7 +110,7 @@ def test_of_many_points_few_are_checked_whole(monkeypatch, key, bad, message):
     values = [number / 10_000 for number in range(10_000)]
     for number, value in bad.items():
         values[number] = value
-    loaded = load_scenario(TOWN, {"sweep.values": {key: values}})
+    loaded = load_scenario(TOWN, {"adversary.planner": "random", "sweep.values": {key: values}})
     whole = []
     monkeypatch.setattr(designs, "at_point", lambda loaded, values: whole.append(values) or at_point(loaded, values))
     if message:
@@ -123,7 +123,7 @@ def test_of_many_points_few_are_checked_whole(monkeypatch, key, bad, message):
 
 def test_of_many_points_few_are_made_to_tell_their_parts_and_their_time(monkeypatch):
     values = {"from": 0, "to": 1, "points": 20_000}
-    loaded = load_scenario(TOWN, {"sweep.values": {"adversary.rate": values}})
+    loaded = load_scenario(TOWN, {"adversary.planner": "random", "sweep.values": {"adversary.rate": values}})
     made = []
     for module in (designs, expected_time):
         monkeypatch.setattr(module, "at_point", lambda *asked: made.append(asked) or at_point(*asked))

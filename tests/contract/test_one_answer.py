@@ -6,6 +6,7 @@ adversary's column of cross-play, a batch of one point and the baseline of a str
 
 import itertools
 import math
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -94,7 +95,6 @@ recipe = "people.toml"
 holds_release = false
 [release]
 path = "patients.csv"
-sampling_fraction = 0.25
 [attributes.age]
 hierarchy = {{ rule = "intervals", widths = [20] }}
 [attributes.sex]
@@ -184,6 +184,19 @@ BELIEFS = {"informed": "", "mistaken": "cost = 60"}
 SEQUENTIAL = "sequential = { access_cost = 1.0, penalty = 10.0 }\n"
 
 
+def save(path: Path, text: str) -> None:
+    """Write a scenario with the keys that only some worlds read."""
+    if '"sample"' in text and "sampling_fraction" not in text:
+        text = text.replace("[release]\n", "[release]\nsampling_fraction = 0.25\n")
+    if set(re.findall(r'^planner = "(.*)"', text, re.MULTILINE)) <= {"always", "never", "random"}:
+        text = re.sub(r"(?<=^\[beliefs\]\n)(?:.*\n)*?(?=\[)", _of_loss, text, flags=re.MULTILINE)
+    path.write_text(text)
+
+
+def _of_loss(beliefs: re.Match[str]) -> str:
+    return "".join(line for line in beliefs[0].splitlines(keepends=True) if not line.startswith(("gain", "cost")))
+
+
 def write(folder: Path, world: str, planner: str, linkage: str, beliefs: str = "informed", more: str = "") -> Path:
     """Write the files of a world, and its scenario; return that."""
     text, values, linkages, policies = WORLDS[world]
@@ -193,7 +206,8 @@ def write(folder: Path, world: str, planner: str, linkage: str, beliefs: str = "
     adversary = f'planner = "{planner}"\n{ERRORS.get(errors, "")}'
     adversary += f"{SEQUENTIAL if planner == 'fmdp' else ''}{linkages[linkage]}"
     path = folder / "game.toml"
-    path.write_text(text.format(**values, adversary=adversary, policies=policies, beliefs=BELIEFS[beliefs], more=more))
+    text = text.format(**values, adversary=adversary, policies=policies, beliefs=BELIEFS[beliefs], more=more)
+    save(path, text)
     return path
 
 
@@ -277,7 +291,7 @@ _FEW_LOOKED_UP = [
 )
 def test_every_runner_gives_the_answer_of_a_run_that_looks_persons_up(tmp_path, world, planner, direction, beliefs):
     path = write(tmp_path, world, planner, "plain", beliefs)
-    path.write_text(path.read_text().replace("[adversary]", f'[adversary]\ndirection = "{direction}"'))
+    save(path, path.read_text().replace("[adversary]", f'[adversary]\ndirection = "{direction}"'))
     run = reidsim.run(path).summary[MEASURES]
     assert list(run.index) == WORLDS[world][3]
     others = {name: runner for name, runner in RUNNERS.items() if name != "agents"}
@@ -314,7 +328,7 @@ def test_one_adversary_by_a_name_gets_the_same_answer(tmp_path, world, planner, 
     path = write(tmp_path, world, planner, linkage, beliefs)
     run = reidsim.run(path).summary[MEASURES]
     text = path.read_text().replace("[adversary]", "[adversaries.solo]\nweight = 1")
-    path.write_text(text.replace("[adversary.", "[adversaries.solo."))
+    save(path, text.replace("[adversary.", "[adversaries.solo."))
     pd.testing.assert_frame_equal(reidsim.run(path).summary[MEASURES], run, rtol=0, atol=0)
     assert differing(run, path) == []
 
@@ -344,7 +358,7 @@ _FEW_SEVERAL = [
 @pytest.mark.parametrize(("world", "several", "beliefs"), cases(_EVERY_SEVERAL, _FEW_SEVERAL))
 def test_every_runner_gives_the_answer_of_a_run_against_several(tmp_path, world, several, beliefs):
     path = write(tmp_path, world, "one-shot", "plain", beliefs)
-    path.write_text(path.read_text().replace('[adversary]\nplanner = "one-shot"\n', SEVERAL[several]))
+    save(path, path.read_text().replace('[adversary]\nplanner = "one-shot"\n', SEVERAL[several]))
     run = reidsim.run(path).summary[MEASURES]
     assert list(run.index) == WORLDS[world][3]
     assert differing(run, path) == []
@@ -374,7 +388,7 @@ def test_every_runner_gives_the_answer_of_a_run_against_several_who_attack_subje
         f"[adversaries.{name}]\n{said}" + _LINKED_SUBJECTS[linkage].replace("[adversary.", f"[adversaries.{name}.")
         for name, (said, linkage) in OF_SUBJECTS[several].items()
     )
-    path.write_text(path.read_text().replace(f'[adversary]\nplanner = "one-shot"\n{IDENTIFY}', sections))
+    save(path, path.read_text().replace(f'[adversary]\nplanner = "one-shot"\n{IDENTIFY}', sections))
     run = reidsim.run(path).summary[MEASURES]
     assert list(run.index) == _SUBJECT_POLICIES
     assert differing(run, path) == []
@@ -414,7 +428,7 @@ def test_one_who_holds_all_that_it_links_with_gets_the_answer_of_a_run(tmp_path,
     resources = "" if world == "subjects" else RESOURCES
     text = path.read_text().replace(f"{linked}\n", "\n") if linked else path.read_text()
     text = text.replace("[adversary]", f"[adversaries.solo]\nweight = 1\n{section}")
-    path.write_text(text.replace("[adversary.", "[adversaries.solo.") + f"[agents]\nrounds = 1\n{resources}")
+    save(path, text.replace("[adversary.", "[adversaries.solo.") + f"[agents]\nrounds = 1\n{resources}")
     runners = {"agents": lambda each: reidsim.run(each).summary, "cross-play": by_cross_play}
     assert differing(run, path, runners) == []
 
@@ -430,7 +444,7 @@ def test_whoever_comes_with_resources_not_all_right_is_plain_counting(tmp_path, 
         for name, weight, accuracy, more in (("half", 0.5, 0.5, ""), ("sure", 0.5, 1 / 6, "expected_accuracy = 0.99\n"))
     )
     text = path.read_text().replace('[adversary]\nplanner = "one-shot"\n' + WORLDS[world][2]["plain"], sections)
-    path.write_text(f'{text}[agents]\ntogether = "{together}"\n')
+    save(path, f'{text}[agents]\ntogether = "{together}"\n')
     found = reidsim.run(path).summary.loc["no-protection"]
     risk = []
     for size in counted():

@@ -27,7 +27,7 @@ TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
 CURIOUS, BROKER = {"weight": 0.7, "gain": 25, "budget": 1e9}, {"weight": 0.3, "gain": 400, "cost": 60}
 RECORDS = {"agents": {}, "adversaries": {"curious": CURIOUS, "broker": BROKER}}
 LISTED = {
-    "resources": {"list": {"attributes": ["age", "district"], "coverage": 0.6}, "file": {"price": 5}},
+    "resources": {"list": {"attributes": ["age", "district"], "coverage": 0.6}, "file": {}},
     "agents": {},
     "adversaries": {
         "clerk": {"weight": 0.5, "holds": ["list"], "gain": 200},
@@ -103,7 +103,6 @@ cost = 11
 risk = "journalist"
 [publisher]
 unit = "table"
-safe_class = "above"
 policies = ["basic"]
 suppression_limit = 0.4
 """

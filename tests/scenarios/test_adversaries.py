@@ -133,11 +133,12 @@ def test_one_adversary_by_a_name_is_the_adversary_with_its_gain_and_cost():
     own = {"solo": {"weight": 1.0, "gain": 33, "cost": 7}}
     plain = {"economics.gain": 33, "economics.cost": 7}
     assert_same(summary(**BY_RECORD, adversaries=own), summary(**BY_RECORD, **plain), atol=0)
-    # What it has of its own the publisher knows, whatever it believes of others.
-    wrong = {"beliefs.gain": 900, "beliefs.cost": 1, "beliefs.loss": 90}
-    assert_same(
-        summary(**BY_RECORD, **wrong, adversaries=own), summary(**BY_RECORD, **plain, **{"beliefs.loss": 90}), atol=0
-    )
+    # The publisher knows amounts of an adversary's own, and so has no belief about them.
+    wrong = {"beliefs.loss": 90}
+    assert_same(summary(**BY_RECORD, **wrong, adversaries=own), summary(**BY_RECORD, **plain, **wrong), atol=0)
+    for key in ("beliefs.gain", "beliefs.cost", "economics.gain"):
+        with pytest.raises(InputError, match=rf"--set: {key}: nothing reads this key"):
+            load_scenario(TOWN, {"adversaries": own, key: 900})
 
 
 def test_one_adversary_by_a_name_is_the_adversary_under_stress():

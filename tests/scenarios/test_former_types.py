@@ -26,8 +26,7 @@ coverage = 0.8
 risk = "prosecutor"
 rationality = "logit"
 precision = 0.2
-rate = 0.9
-sequential = {{ access_cost = 2, penalty = 30, prior = 0.9 }}
+sequential = {{ access_cost = 2, prior = 0.9 }}
 
 [publisher]
 policies = ["basic", "no-protection"]

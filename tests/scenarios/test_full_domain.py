@@ -135,7 +135,7 @@ def test_minimum_levels_and_safe_harbor(folder):
     study = study_of(folder, attributes__age__minimum_level=1)
     assert study.minimum == (1, 0)
     assert study.node_game("prosecutor", study.prices).lowest == (1, 0)
-    study = study_of(folder, safe_harbor={"age": "age"})
+    study = study_of(folder, safe_harbor={"age": "age"}, publisher__policies=["basic", "safe-harbor"])
     assert study.safe_harbor_minimum == (0, 0)
 
 

@@ -139,7 +139,7 @@ def test_two_who_are_alike_are_one_whatever_their_weights(tmp_path):
 
 
 def test_what_an_adversary_has_of_its_own_is_known(tmp_path):
-    wrong = {"beliefs.gain": 900, "beliefs.cost": 1, "beliefs.loss": 90}
+    wrong = {"beliefs.loss": 90}
     own = reidsim.run(town(tmp_path, [section(gain=33, cost=7)]), overrides=wrong).summary
     plain = town(tmp_path, [section()])
     known = reidsim.run(plain, overrides={"economics.gain": 33, "economics.cost": 7, "beliefs.loss": 90}).summary

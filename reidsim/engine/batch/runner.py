@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -19,7 +20,7 @@ from reidsim.engine.batch.gathered import Gathered, batch_tables
 from reidsim.engine.batch.journal import JOURNAL, Journal, read_journal
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
-from reidsim.engine.batch.tasks import RunTask, Work, run_keys
+from reidsim.engine.batch.tasks import COMPLETE, RunTask, Work, run_keys
 from reidsim.engine.results import make_folder, removing_unused
 from reidsim.errors import InputError
 from reidsim.random_streams import replication_seed
@@ -27,6 +28,8 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
+
+_LOGGER = logging.getLogger(__name__)
 
 
 def tasks_of(loaded: LoadedScenario[ScenarioHead], design: Design, content: dict[str, object]) -> list[RunTask]:
@@ -113,6 +116,8 @@ def run_tasks(
             for outcome in group:
                 # What comes from another process has a task of its own.
                 done.add(replace(outcome, task=by_key[outcome.task.key]))
+                task, level = outcome.task, logging.INFO if outcome.state == COMPLETE else logging.WARNING
+                _LOGGER.log(level, "point %d, replication %d: %s", task.point, task.replication, outcome.state)
             if progress is not None:
                 progress("running", len(done), len(by_key))
     return done.of_tasks(tasks)

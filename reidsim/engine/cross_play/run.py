@@ -22,6 +22,7 @@ from reidsim.errors import InputError, locating
 from reidsim.games.double_oracle import Sum
 from reidsim.progress import watched
 from reidsim.scenarios.load import LoadedScenario, load_scenario
+from reidsim.scenarios.read_keys import READ_BY_CROSS_PLAY
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.several_adversaries import WHO_COMES, who_may_come, whoever_comes
 from reidsim.scenarios.study import Progress
@@ -99,7 +100,7 @@ def cross_play(
     """
     if (resume or rerun_failed) and folder is None:
         raise InputError("nothing to go on with", where="folder", expected="the folder of a batch")
-    loaded = load_scenario(scenario, overrides, seed=seed, allow_code=allow_code)
+    loaded = load_scenario(scenario, overrides, seed=seed, allow_code=allow_code, also_read=READ_BY_CROSS_PLAY)
     options = CrossPlayOptions(
         knowledge,
         None if stages is None else str(stages),

@@ -8,7 +8,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
-from reidsim.scenarios.amounts import Count, Delimiter, Money, PopulationSeed, Share, Text
+from reidsim.scenarios.amounts import Count, Delimiter, Money, PersonKey, PopulationSeed, Share, Text
+from reidsim.scenarios.people import key_columns
+from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 
@@ -37,13 +39,14 @@ class RiskReleaseSection(Section):
     samples: Count = Field(default=1, description="samples of each size")
     path: Text | None = Field(default=None, description="CSV or Parquet file of records instead")
     persons: Text | None = Field(default=None, description="file of true values, with the rows and columns of `path`")
-    delimiter: Delimiter = Field(default=",", description="between columns of a CSV file")
+    delimiter: Annotated[Delimiter, with_key("path")] = Field(default=",", description="between columns of a CSV file")
     attributes: tuple[str, ...] = Field(default=(), description="attributes that are released; all if not given")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
     weight: Text | None = Field(default=None, description="column with sampling weights, 1 or more")
-    person: Text | None = Field(
+    person: PersonKey | None = Field(
         default=None,
-        description="column that identifies the person of a record: people are counted",
+        description="column that identifies the person of a record: people are counted; a list of columns if only "
+        "their values together identify a person",
     )
     household: Text | None = Field(
         default=None,
@@ -71,13 +74,14 @@ class RiskReleaseSection(Section):
         for name, values in (("sizes", self.sizes), ("attributes", self.attributes)):
             if len(set(values)) != len(values):
                 raise InputError("given twice", where=name, found=list(values))
+        attributes = [self.columns.get(name, name) for name in self.attributes]
         for key in ("person", "household"):
-            column = getattr(self, key)
-            if column is not None and column in [self.columns.get(name, name) for name in self.attributes]:
-                raise InputError(
-                    f"the key of {key}s is a quasi-identifier", where=key, found=column,
-                    expected="a column that is no attribute",
-                )  # fmt: skip
+            for column in key_columns(getattr(self, key)):
+                if column in attributes:
+                    raise InputError(
+                        f"the key of {key}s is a quasi-identifier", where=key, found=column,
+                        expected="a column that is no attribute",
+                    )  # fmt: skip
         return self
 
 
@@ -88,7 +92,9 @@ class TreeSection(Section):
         default={}, description="group = its values or smaller groups"
     )
     file: Text | None = Field(default=None, description="hierarchy file instead: a row per value, a column per level")
-    delimiter: Delimiter = Field(default=";", description="between columns of the hierarchy file")
+    delimiter: Annotated[Delimiter, with_key("file")] = Field(
+        default=";", description="between columns of the hierarchy file"
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> TreeSection:
@@ -108,7 +114,9 @@ class UniquenessSection(Section):
         default=None,
         description="people in the population, for estimates; the sum of `release.weight` if there is one",
     )
-    level: Annotated[float, Field(gt=0, lt=1)] = Field(default=0.95, description="confidence level of the intervals")
+    level: Annotated[
+        float, Field(gt=0, lt=1), ReadIf(lambda section, scenario: section.estimates, "with a method that estimates")
+    ] = Field(default=0.95, description="confidence level of the intervals")
 
     @model_validator(mode="after")
     def _complete(self) -> UniquenessSection:
@@ -142,7 +150,9 @@ class ExpectationSection(Section):
     method: Literal["auto", "exact", "monte-carlo"] = Field(
         default="auto", description="exact where feasible, exact, or Monte Carlo"
     )
-    trials: Annotated[int, Field(ge=2)] = Field(default=1000, description="knowledge sets drawn by Monte Carlo")
+    trials: Annotated[int, Field(ge=2), with_key("method", "auto", "monte-carlo")] = Field(
+        default=1000, description="knowledge sets drawn by Monte Carlo"
+    )
 
 
 class AttackSection(Section):
@@ -166,8 +176,8 @@ class ThresholdSection(Section):
     sizes: tuple[Count, ...] = Field(
         default=(), description="sizes of smaller and larger cohorts that are simulated from the release"
     )
-    draws: Count = Field(default=20, description="times that the growth is simulated")
-    newcomers: Literal["members", "population"] = Field(
+    draws: Annotated[Count, with_key("sizes")] = Field(default=20, description="times that the growth is simulated")
+    newcomers: Annotated[Literal["members", "population"], with_key("sizes")] = Field(
         default="members",
         description="who joins larger cohorts: members drawn again, or other people of the population",
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -11,7 +12,9 @@ from reidsim.kinds.dynamic.policies import FIXED, PK, PolicyName
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.amounts import Count, Delimiter, Share, Text
 from reidsim.scenarios.hierarchy_schema import GeneralizedSection
+from reidsim.scenarios.policy import with_policy
 from reidsim.scenarios.publisher_schema import PoliciesSection, PublisherScenario
+from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.scenarios.schema import RECORD_COLUMNS
 from reidsim.validation import Section
 
@@ -41,8 +44,8 @@ class CasesSection(Section):
     """Which case records are released, and what a table holds."""
 
     path: Text | None = Field(default=None, description="file of cases, one per row; `[epidemic]` takes its place")
-    delimiter: Delimiter = Field(default=",", description="between columns of a CSV file")
-    period: Text = Field(
+    delimiter: Annotated[Delimiter, with_key("path")] = Field(default=",", description="between columns of a CSV file")
+    period: Annotated[Text, with_key("path")] = Field(
         default=PERIOD,
         description="column with the period of each case: whole numbers, or text such as `2020-03-01`",
     )
@@ -81,18 +84,18 @@ class DynamicPublisherSection(PoliciesSection):
         description="policies compared, each once",
         json_schema_extra={"minItems": 1},
     )
-    fixed: dict[str, Annotated[int, Field(ge=0)]] = Field(
+    fixed: Annotated[dict[str, Annotated[int, Field(ge=0)]], with_policy(FIXED)] = Field(
         default={}, description="of policy `fixed`: attribute = level; 0 where not given"
     )
     k: Count = Field(
         default=11, description="PK is the share of a table's records whose values fewer than `k` records share"
     )
     threshold: Share = Field(default=0.01, description="of policy `pk`: largest PK that is allowed")
-    quantile: Share = Field(
+    quantile: Annotated[Share, with_policy(PK)] = Field(
         default=0.975, description="of policy `pk`: share of the simulated tables whose PK must be allowed"
     )
-    simulations: Count = Field(default=1000, description="of policy `pk`: simulated tables")
-    review: Count = Field(
+    simulations: Annotated[Count, with_policy(PK)] = Field(default=1000, description="of policy `pk`: simulated tables")
+    review: Annotated[Count, with_policy(PK)] = Field(
         default=1,
         description="of policy `pk`: periods for which a choice is kept, made for the first one's number of cases",
     )
@@ -105,8 +108,18 @@ class DynamicPublisherSection(PoliciesSection):
         return self
 
 
+_WITHOUT_AGENTS_OR_PK = ReadIf(
+    lambda section, scenario: scenario.agents is None or PK in section.policies, f"with policy {PK}, or without agents"
+)
+
+
 class DynamicScenario(PublisherScenario):
     """A publisher releases the cases of period after period, the table of each in one generalization."""
+
+    read_if: ClassVar[Mapping[str, ReadIf]] = {
+        "publisher.k": _WITHOUT_AGENTS_OR_PK,
+        "publisher.threshold": _WITHOUT_AGENTS_OR_PK,
+    }
 
     game: Literal["dynamic"] = Field(description="a publisher decides about a table of cases in each period")
     population: CasePopulationSection | None = Field(

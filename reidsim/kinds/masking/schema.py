@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -22,6 +22,7 @@ from reidsim.scenarios.attack_recipe import (
     IdentifySection,
     StageSection,
 )
+from reidsim.scenarios.read_keys import ReadIf
 from reidsim.scenarios.resource_schema import (
     ListBeliefsSection,
     check_together,
@@ -34,12 +35,20 @@ from reidsim.validation import Section
 TARGETS = "targets"
 
 
+_INFERS = ReadIf(
+    lambda section, scenario: any(stage.stage != "identify" for stage in section.stages),
+    "with a stage that infers something",
+)
+
+
 class MaskingAdversarySection(PlannerSection):
     """How the adversary links, in stages or with background knowledge, and plans."""
 
-    confidence_threshold: Share = Field(default=0.5, description="theta: an inference of less confidence is not used")
+    confidence_threshold: Annotated[Share, _INFERS] = Field(
+        default=0.5, description="theta: an inference of less confidence is not used"
+    )
     stages: tuple[StageSection, ...] = Field(default=(), description="in order; the last one is `identify`")
-    overconfident: bool = Field(
+    overconfident: Annotated[bool, _INFERS] = Field(
         default=False,
         description="with stages: takes inferences that reach the threshold for certain",
     )
@@ -91,7 +100,9 @@ class MaskingBeliefsSection(ListBeliefsSection):
 class MaskingFiguresSection(Section):
     """Further tables and figures of a run."""
 
-    search_path: Annotated[int, Field(ge=0)] | None = Field(
+    search_path: Annotated[
+        Annotated[int, Field(ge=0)] | None, ReadIf(lambda section, scenario: scenario.agents is None, "without agents")
+    ] = Field(
         default=None,
         description="record, from 0, whose greedy search is listed (two-stage attacks)",
     )
@@ -99,6 +110,12 @@ class MaskingFiguresSection(Section):
 
 class MaskingScenario(ScenarioHead):
     """Data subjects choose what to share of their records, an adversary attacks in stages."""
+
+    read_if: ClassVar[Mapping[str, ReadIf]] = {
+        "population.together": ReadIf(
+            lambda section, scenario: len(drawn_lists_of(scenario.resources)) > 1, "with two lists or more"
+        )
+    }
 
     game: Literal["masking"] = Field(description="subjects choose what to share of their records")
     replications: Count = Field(default=1, description="draws of subjects and resources; 1 with files")

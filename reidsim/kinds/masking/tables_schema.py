@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, nearest, require_distinct
 from reidsim.kinds.masking.policies import PolicyName, policy_named
 from reidsim.scenarios.amounts import Count, Delimiter, PopulationSeed, Share, Text
-from reidsim.scenarios.policy import AnonymityK, with_each_k
+from reidsim.scenarios.policy import WITH_K_ANONYMITY, AnonymityK, with_each_k, with_policy
+from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
 from reidsim.scenarios.schema import RECORD_COLUMNS
 from reidsim.validation import Section
@@ -44,8 +45,10 @@ class TableSection(Section):
 
     size: Count | None = Field(default=None, description="people drawn")
     file: Text | None = Field(default=None, description="CSV or Parquet file instead")
-    delimiter: Delimiter = Field(default=",", description="between columns of a CSV file")
-    columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where the names differ")
+    delimiter: Annotated[Delimiter, with_key("file")] = Field(default=",", description="between columns of a CSV file")
+    columns: Annotated[dict[str, str], with_key("file")] = Field(
+        default={}, description="attribute = column of the file, where the names differ"
+    )
 
     @model_validator(mode="after")
     def _one_origin(self) -> TableSection:
@@ -75,16 +78,31 @@ class TargetsSection(TableSection):
         return self
 
 
+def _is_inferred_from(section: Any, scenario: Any) -> bool:
+    """Tell whether an adversary infers surnames from a resource."""
+    stages = [stage for each in scenario.every_adversary.values() for stage in each.stages]
+    return any(stage.stage == "infer-surname" and scenario.resources.get(stage.resource) is section for stage in stages)
+
+
+_INFERRED_FROM = ReadIf(_is_inferred_from, "with a stage that infers surnames from the resource")
+
+
 class ResourceSection(DrawnResourceSection, TableSection):
     """A table that the adversary holds: a list drawn from the people if it has a `kind`, else a sample or a file."""
 
-    holds: Literal["targets", "others", "anyone"] = Field(
+    holds: Annotated[
+        Literal["targets", "others", "anyone"],
+        ReadIf(
+            lambda section, scenario: section.file is None or section.holds == "targets",
+            'without a file, or as "targets"',
+        ),
+    ] = Field(
         default="anyone",
         description="all subjects and more people, nobody of another such table, or people at random; in a file, "
         '`"targets"` is checked',
     )
     attributes: tuple[str, ...] = Field(min_length=1, description="attributes that it carries")
-    missing_alleles: Share | None = Field(
+    missing_alleles: Annotated[Share | None, _INFERRED_FROM] = Field(
         default=None,
         description="share of unknown alleles; 0 if not given, 0.3 of a genealogy",
     )
@@ -178,15 +196,28 @@ class SubjectsSection(Section):
         min_length=1,
         description="policies compared, the columns of the table, each once",
     )
-    solver: Literal["best-first", "backward-induction", "greedy", "anytime"] = Field(
-        default="best-first", description="of the policies that are games"
+    solver: Annotated[
+        Literal["best-first", "backward-induction", "greedy", "anytime"],
+        ReadIf(
+            lambda section, scenario: any(
+                policy_named(name).way == "search" and policy_named(name).search == "scenario"
+                for name in section.policies
+            ),
+            "with a policy that is a masking game",
+        ),
+    ] = Field(default="best-first", description="of the policies that are games")
+    most_evaluated: Annotated[
+        Count,
+        ReadIf(
+            lambda section, scenario: section.solver == "anytime" or "anytime-masking" in section.policies,
+            'with solver = "anytime" or policy "anytime-masking"',
+        ),
+    ] = Field(default=20_000, description="of solver `anytime`: most strategies evaluated per subject")
+    k: Annotated[AnonymityK, WITH_K_ANONYMITY] = 2
+    opt_in_rate: Annotated[Share, with_policy("random-opt-in")] = Field(
+        default=0.05, description="of policy `random-opt-in`: probability to share all"
     )
-    most_evaluated: Count = Field(
-        default=20_000, description="of solver `anytime`: most strategies evaluated per subject"
-    )
-    k: AnonymityK = 2
-    opt_in_rate: Share = Field(default=0.05, description="of policy `random-opt-in`: probability to share all")
-    sharing_rate: Share = Field(
+    sharing_rate: Annotated[Share, with_policy("random-masking")] = Field(
         default=0.15, description="of policy `random-masking`: probability to share each attribute"
     )
 

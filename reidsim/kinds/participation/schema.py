@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, require_distinct
 from reidsim.scenarios.amounts import Count, Money, Share, Text
+from reidsim.scenarios.read_keys import ReadIf
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 
@@ -73,10 +74,10 @@ class MatchingSection(Section):
         default=2, description="matches that identify a person who is not in the database (n_u)"
     )
     found_within: _Generations = Field(
-        default=3, description="relatives worth finding: common ancestors at most this many generations ago (g_maxc)"
+        default=3, description="relatives worth finding: at most twice this many meioses apart (g_maxc)"
     )
     traced_within: _Generations = Field(
-        default=5, description="relatives who identify: common ancestors at most this many generations ago (g_maxi)"
+        default=5, description="relatives who identify: at most twice this many meioses apart (g_maxi)"
     )
 
     @model_validator(mode="after")
@@ -114,19 +115,24 @@ class JoiningSubjectsSection(Section):
         return self
 
 
+_OF_FAMILIES = ReadIf(lambda section, scenario: scenario.population.couples is None, "with recipe or path, not couples")
+
+
 class EquilibriaSection(Section):
     """How equilibria are searched for and tested."""
 
-    starts: Annotated[int, Field(ge=0, le=1_000)] = Field(
+    starts: Annotated[int, Field(ge=0, le=1_000), _OF_FAMILIES] = Field(
         default=8, description="random starts of best replies, besides nobody and everybody"
     )
-    largest: Annotated[int, Field(ge=1, le=20)] = Field(
+    largest: Annotated[int, Field(ge=1, le=20), _OF_FAMILIES] = Field(
         default=12, description="largest family whose profiles are enumerated"
     )
     lost: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = Field(
         default=(0.01, 0.05, 0.2), description="shares of members who drop out at random"
     )
-    draws: Annotated[int, Field(ge=1, le=10_000)] = Field(default=10, description="draws of drop-outs per share")
+    draws: Annotated[int, Field(ge=1, le=10_000), _OF_FAMILIES] = Field(
+        default=10, description="draws of drop-outs per share"
+    )
 
 
 class ParticipationFiguresSection(Section):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from reidsim.errors import InputError, require_among
 from reidsim.kinds.tables.policies import POLICIES, WHERE, policy_named
 from reidsim.scenarios.adversary_schema import WeightedAdversarySection, check_adversaries
-from reidsim.scenarios.people import HOUSEHOLD, PERSON
+from reidsim.scenarios.people import HOUSEHOLD, PERSON, key_columns
 from reidsim.scenarios.policy import require_by_agents
 from reidsim.scenarios.resource_schema import check_together
 from reidsim.scenarios.schema import RECORD_COLUMNS
@@ -109,7 +109,9 @@ def _check_releases(scenario: TablesScenario) -> None:
         return
     if scenario.agents is not None:
         for key, given in (
-            ("rounds", scenario.agents.rounds > 1), ("participation", scenario.agents.participation is not None)
+            ("rounds", scenario.agents.rounds > 1),
+            ("participation", scenario.agents.participation is not None),
+            ("remembers", not scenario.agents.remembers),
         ):  # fmt: skip
             if given:
                 raise InputError(
@@ -129,12 +131,12 @@ def _check_releases(scenario: TablesScenario) -> None:
 def _check_people(scenario: TablesScenario) -> None:
     columns = [attribute.column or name for name, attribute in scenario.attributes.items() if not attribute.draw]
     for key in ("person", "household"):
-        column = getattr(scenario.release, key)
-        if column is not None and column in columns:
-            raise InputError(
-                f"the key of {key}s is a quasi-identifier", where=f"release.{key}", found=column,
-                expected="a column that is no attribute, as it is never shared",
-            )  # fmt: skip
+        for column in key_columns(getattr(scenario.release, key)):
+            if column in columns:
+                raise InputError(
+                    f"the key of {key}s is a quasi-identifier", where=f"release.{key}", found=column,
+                    expected="a column that is no attribute, as it is never shared",
+                )  # fmt: skip
     if scenario.release.household is not None and scenario.in_rounds:
         raise InputError(
             "the risk of households is defined for one game", where="release.household",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
-from reidsim.scenarios.amounts import Count, Delimiter, PopulationSeed, Text
+from reidsim.scenarios.amounts import Count, Delimiter, PersonKey, PopulationSeed, Text
 from reidsim.scenarios.hierarchy_schema import GeneralizedSection
+from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.scenarios.reading_schema import ReadingSection
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
 from reidsim.validation import Section
@@ -16,19 +17,33 @@ from reidsim.validation import Section
 Estimator = Literal["benedetti-franconi", "log-linear"]
 
 
+_WITHOUT_PATH = ReadIf(lambda section, scenario: section.path is None, "without path, which takes its place")
+
+
+def _is_csv(section: ReleaseSection, scenario: Any) -> bool:
+    """Tell whether the records or the people come from a delimited file."""
+    paths = (section.path, None if scenario.population is None else scenario.population.path)
+    return section.format == "csv" and any(path is not None and not path.endswith(".parquet") for path in paths)
+
+
+_OF_CSV = ReadIf(_is_csv, "with a csv file at release.path or population.path")
+
+
 class PopulationSection(Section):
     """The population, for journalist risk."""
 
-    recipe: str | None = Field(default=None, description="name of a bundled population, or path of a recipe")
+    recipe: Annotated[str | None, _WITHOUT_PATH] = Field(
+        default=None, description="name of a bundled population, or path of a recipe"
+    )
     path: Text | None = Field(
         default=None,
         description="file of people, in the format of the release, in place of `recipe`",
     )
-    counts: Literal["sample", "expected"] = Field(
+    counts: Annotated[Literal["sample", "expected"], _WITHOUT_PATH] = Field(
         default="sample",
         description="draw whole people, or keep expected counts",
     )
-    seed: PopulationSeed = None
+    seed: Annotated[PopulationSeed, _WITHOUT_PATH] = None
     together: Together = 0.0
     holds_release: bool | None = Field(
         default=None,
@@ -55,8 +70,10 @@ class TablesResourceSection(DrawnResourceSection):
     )
     size: Count | None = Field(default=None, description="of a list: exact number of people")
     file: Text | None = Field(default=None, description='of kind `"file"`: CSV or Parquet file of the list')
-    delimiter: Delimiter = Field(default=",", description="between columns of a CSV file")
-    columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where the names differ")
+    delimiter: Annotated[Delimiter, with_key("file")] = Field(default=",", description="between columns of a CSV file")
+    columns: Annotated[dict[str, str], with_key("file")] = Field(
+        default={}, description="attribute = column of the file, where the names differ"
+    )
 
     @model_validator(mode="after")
     def _told_in_one_way(self) -> TablesResourceSection:
@@ -85,7 +102,7 @@ class ReleaseSection(Section):
     """Which records are to be shared."""
 
     path: Text | None = Field(default=None, description="file of records, in place of `table`; may be compressed")
-    table: str | None = Field(
+    table: Annotated[str | None, _WITHOUT_PATH] = Field(
         default=None,
         description="population whose people are the records (name or recipe)",
     )
@@ -93,9 +110,11 @@ class ReleaseSection(Section):
         default="csv",
         description='of the file at `path`; `"adult"` is the UCI file',
     )
-    encoding: str = Field(default="utf-8", description="of a csv file, such as `latin-1`")
-    delimiter: Delimiter = Field(default=",", description='between columns of a csv file; ARX writes `";"`')
-    header: bool = Field(
+    encoding: Annotated[str, _OF_CSV] = Field(default="utf-8", description="of a csv file, such as `latin-1`")
+    delimiter: Annotated[Delimiter, _OF_CSV] = Field(
+        default=",", description='between columns of a csv file; ARX writes `";"`'
+    )
+    header: Annotated[bool, _OF_CSV] = Field(
         default=True, description='whether the first row names the columns; else `"1"`, `"2"` and so on'
     )
     weight: Text | None = Field(default=None, description="column with sampling weights, 1 or more")
@@ -107,9 +126,10 @@ class ReleaseSection(Section):
         description='how `"sample"` risk estimates groups: by a log-linear model of all records, or from the weights '
         "of the group's own records",
     )
-    person: Text | None = Field(
+    person: PersonKey | None = Field(
         default=None,
-        description="column that identifies the person, whose records share one generalization",
+        description="column that identifies the person, whose records share one generalization; a list of columns if "
+        "only their values together identify a person",
     )
     household: Text | None = Field(
         default=None,
@@ -131,12 +151,20 @@ class ReleaseSection(Section):
 class AttributeSection(GeneralizedSection):
     """One quasi-identifier: where its values come from and how they can be generalized."""
 
-    reading: ReadingSection | None = Field(default=None, description="how the column is read; unchanged if not given")
-    values: dict[str, str] = Field(
+    reading: Annotated[ReadingSection | None, with_key("draw", False)] = Field(
+        default=None, description="how the column is read; unchanged if not given"
+    )
+    values: Annotated[dict[str, str], with_key("draw", False)] = Field(
         default={},
         description="value in the records, as read = category; values not listed stay",
     )
-    unknown: Literal["error", "nobody"] = Field(
+    unknown: Annotated[
+        Literal["error", "nobody"],
+        ReadIf(
+            lambda section, scenario: not section.draw and scenario.population is not None,
+            "with a population, and without draw",
+        ),
+    ] = Field(
         default="error",
         description="whether values that the population lacks are errors, or unique to the record's person",
     )

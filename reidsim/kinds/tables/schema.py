@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
 from reidsim.kinds.tables.consistency import check_consistent
 from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection, ReleaseSection, TablesResourceSection
-from reidsim.kinds.tables.policies import PolicyName, policy_named
+from reidsim.kinds.tables.policies import PolicyName, Way, policy_named
 from reidsim.kinds.tables.waves import ReleasesSection
 from reidsim.scenarios.adversary_schema import (
     AdversarySection,
@@ -19,8 +20,9 @@ from reidsim.scenarios.adversary_schema import (
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.amounts import Count, Share
 from reidsim.scenarios.figures_schema import FiguresSection
-from reidsim.scenarios.policy import AnonymityK, with_each_k
+from reidsim.scenarios.policy import WITH_K_ANONYMITY, AnonymityK, with_each_k
 from reidsim.scenarios.publisher_schema import PoliciesSection
+from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.scenarios.resource_schema import ListBeliefsSection, drawn_lists_of
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 from reidsim.validation import Section
@@ -84,7 +86,9 @@ class PublisherSection(PoliciesSection):
         description="walk the whole lattice, or stop at a budget and report the gap; record-level and "
         'multi-dimensional generalization need `"exact"`',
     )
-    prune: bool = Field(default=True, description="leave out branches that cannot be better")
+    prune: Annotated[bool, with_key("search", "exact")] = Field(
+        default=True, description="leave out branches that cannot be better"
+    )
     nodes: Count | None = Field(
         default=None,
         description="most nodes of the anytime search, per round of local recoding",
@@ -94,7 +98,7 @@ class PublisherSection(PoliciesSection):
         description="most seconds of the anytime search, per round of local recoding",
     )
     rounds: Count = Field(default=100, description="the most rounds of local recoding")
-    k: AnonymityK = 2
+    k: Annotated[AnonymityK, WITH_K_ANONYMITY] = 2
 
     @model_validator(mode="after")
     def _consistent(self) -> PublisherSection:
@@ -121,7 +125,7 @@ class SafeHarborSection(Section):
 
     age: str | None = Field(default=None, description="attribute that holds ages in years")
     zip: str | None = Field(default=None, description="attribute that holds five-digit ZIP codes")
-    zip3_population: Literal["population", "us-2010"] = Field(
+    zip3_population: Annotated[Literal["population", "us-2010"], with_key("zip")] = Field(
         default="us-2010",
         description="where people of three-digit areas are counted: 2010 Census, or the scenario's population",
     )
@@ -142,8 +146,56 @@ class TablesFiguresSection(FiguresSection):
     )
 
 
+# Ways to pick one generalization, or several, for the table as a whole.
+_OF_WHOLE_TABLE: tuple[Way, ...] = ("node", "rounds", "splits", "anytime")
+_OF_UNIT: Mapping[str, tuple[Way, ...]] = {"table": ("unit",), "record": ()}
+
+
+def _with_way(expected: str, *ways: Way) -> ReadIf:
+    """Return the condition that a policy picks generalizations in one of some ways."""
+    return ReadIf(lambda section, scenario: scenario.has_way(*ways), f"with {expected}")
+
+
 class TablesScenario(ScenarioHead):
     """A publisher shares a table of records, each in a generalization of its own or all in one."""
+
+    read_if: ClassVar[Mapping[str, ReadIf]] = {
+        **dict.fromkeys(
+            ("release.weight", "release.sampling_fraction", "release.estimator"),
+            ReadIf(lambda section, scenario: "sample" in scenario.risks, 'with risk = "sample"'),
+        ),
+        "releases.sensitive": _with_way("policy m-invariance", "m-invariance"),
+        "releases.m": _with_way("policy m-invariance", "m-invariance"),
+        "publisher.rounds": _with_way("a policy of local recoding", "rounds"),
+        "publisher.suppression_limit": ReadIf(
+            lambda section, scenario: section.unit == "table" or scenario.has_way(*_OF_WHOLE_TABLE),
+            'with unit = "table", or a policy for the whole table',
+        ),
+        "publisher.solver": ReadIf(
+            lambda section, scenario: section.unit == "record" and scenario.has_way("unit") and not scenario.looks_up,
+            'with unit = "record" and a policy such as basic, against adversaries of direction = "record"',
+        ),
+        "publisher.prune": ReadIf(
+            lambda section, scenario: scenario.has_way("node", "rounds", *_OF_UNIT[section.unit]),
+            "with a search for one generalization of the whole table",
+        ),
+        "publisher.safe_class": ReadIf(
+            lambda section, scenario: any(policy_named(name).forbids_attacks for name in section.policies),
+            "with a policy that forbids attacks",
+        ),
+        "safe_harbor": ReadIf(
+            lambda section, scenario: any(policy_named(name).needs_safe_harbor for name in scenario.publisher.policies),
+            "with policy safe-harbor or sh-friendly",
+        ),
+        "resources": ReadIf(
+            lambda section, scenario: scenario.agents is not None or bool(scenario.lists),
+            "with agents, or lists drawn from the people",
+        ),
+        "figures.nodes": ReadIf(
+            lambda section, scenario: scenario.publisher.unit == "table", 'with publisher.unit = "table"'
+        ),
+        "population.together": ReadIf(lambda section, scenario: len(scenario.lists) > 1, "with two lists or more"),
+    }
 
     game: Literal["tables"] = Field(default="tables", description="a publisher decides about a table of records")
     population: PopulationSection | None = Field(
@@ -212,6 +264,10 @@ class TablesScenario(ScenarioHead):
     def _consistent(self) -> TablesScenario:
         check_consistent(self)
         return self
+
+    def has_way(self, *ways: Way) -> bool:
+        """Whether a policy picks generalizations in one of some ways."""
+        return any(policy_named(name).way in ways for name in self.publisher.policies)
 
     @property
     def lists(self) -> tuple[str, ...]:

@@ -88,7 +88,8 @@ def _rows(command: Any) -> dict[str, str]:
 
 def _kinds(command: Any) -> dict[str, tuple[Any, Any]]:
     """Return what the function of a command takes, by name: the type, and what is declared about it."""
-    hints = get_type_hints(inspect.unwrap(command.callback), include_extras=True)
+    function = inspect.unwrap(command.callback, stop=lambda each: hasattr(each, "__signature__"))
+    hints = get_type_hints(function, include_extras=True)
     return {name: get_args(hint)[:2] for name, hint in hints.items() if len(get_args(hint)) > 1 and name != "return"}
 
 

@@ -22,12 +22,21 @@ from reidsim.errors import InputError
 from reidsim.measures import measures_among
 from reidsim.populations.files import not_written, require_new_file, unfinished_beside
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.shared.audited import audit_facts, audit_of, audit_warnings, sensitive_facts
-from reidsim.reports.shared.limit import RISK_DEFINITION, Limit
+from reidsim.reports.shared.audited import (
+    audit_facts,
+    audit_of,
+    audit_warnings,
+    file_risk,
+    sensitive_facts,
+    singled_out,
+)
+from reidsim.reports.shared.limit import FileRisk, Limit
 from reidsim.reports.shared.records import SharedRecords, class_sizes
+from reidsim.scenarios.people import unit_sentence
 from reidsim.tables import delimited_line, read_table
 from reidsim.validation import read_json
 
+NO_LIMIT = Limit(1.0, "no limit")
 FORMAT = "reidsim shared records, version 1"
 SEAL = "sidecar_sha256"
 # Sections of a scenario that say what was assumed of players and prices.
@@ -60,7 +69,7 @@ def require_new_files(path: Path) -> None:
 
 
 def write_shared(
-    path: Path, run: StoredRun, shared: SharedRecords, limit: Limit | None = None
+    path: Path, run: StoredRun, shared: SharedRecords, limit: Limit = NO_LIMIT, *, accept_risk: bool = False
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Write shared records (CSV, UTF-8), read them back, and write what was found with their sidecar; both or none.
 
@@ -73,8 +82,10 @@ def write_shared(
         New file.
     run : StoredRun
     shared : SharedRecords
-    limit : Limit, optional
-        Of the highest risk of a record, which the sidecar tells; nothing is checked here.
+    limit : Limit
+        Of the risk of a record, and of a person who is looked up, as counted in the file that was read back.
+    accept_risk : bool
+        Whether to write the file although its risk is above the limit.
 
     Returns
     -------
@@ -86,8 +97,8 @@ def write_shared(
     Raises
     ------
     InputError
-        If one of the files is there or cannot be written, or the file would not protect the column that its policy
-        promises to protect.
+        If one of the files is there or cannot be written, its risk is above the limit, kept columns single out too many
+        people, or the file would not protect the column that its policy promises to protect.
     """
     require_new_files(path)
     content = csv_bytes(shared.table, shared.delimiter)
@@ -96,10 +107,16 @@ def write_shared(
     def sidecar_of_written(written: Path) -> bytes:
         table = read_table(written, delimiter=shared.delimiter, trim=False) if len(shared.table) else shared.table
         facts = _sidecar(path.name, hashlib.sha256(content).hexdigest(), run, shared)
-        audit = audit_facts(shared, audit_of(shared, table))
+        audited = audit_of(shared, table)
+        risk, people = file_risk(shared, table, audited), singled_out(shared, table)
+        people.require_few(shared.kept.max_singled_out)
+        if not accept_risk:
+            limit.require(risk, shared.policy)
+        audit = audit_facts(shared, audited)
         if sensitive := sensitive_facts(shared, table):
             audit["sensitive"] = sensitive
-        sidecars.append(sealed({**facts, "risk": _risk(shared, limit), "audit": audit}))
+        audit["singled_out"] = people.facts(shared.declared)
+        sidecars.append(sealed({**facts, "risk": _risk(risk, limit), "audit": audit}))
         return (json.dumps(sidecars[0], indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
     _write_both(path, content, sidecar_of_written)
@@ -187,6 +204,7 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
             "withheld": shared.withheld,
         },
         **_counterfeits(shared),
+        "unit": unit_sentence(run.manifest),
         "scenario": run.name,
         "policy": shared.policy,
         "solver": solver,
@@ -259,12 +277,16 @@ def _classes(sizes: NDArray[np.int64]) -> dict[str, Any]:
     }
 
 
-def _risk(shared: SharedRecords, limit: Limit | None) -> dict[str, Any]:
-    highest = shared.forms.highest_risk
-    told = {"highest": highest, "definition": RISK_DEFINITION}
-    if limit is None:
-        return told
-    return {**told, "limit": limit.value, "limit_is": limit.reason, "above_limit": not limit.allows(highest)}
+def _risk(risk: FileRisk, limit: Limit) -> dict[str, Any]:
+    return {
+        "definition": risk.basis,
+        "record": risk.record,
+        "person": risk.person,
+        "kept_columns_known": list(risk.known),
+        "limit": limit.value,
+        "limit_is": limit.reason,
+        "above_limit": not limit.allows(risk),
+    }
 
 
 def _write_both(path: Path, content: bytes, sidecar_of_written: Callable[[Path], bytes]) -> None:

@@ -1,0 +1,125 @@
+"""A key that the user wrote and no part of the study reads is refused; one that is inherited or swept may be unread."""
+
+from pathlib import Path
+
+import pytest
+
+import reidsim
+from reidsim.errors import InputError
+from reidsim.scenarios.load import load_scenario
+
+TOWN = Path(__file__).parent / "town" / "town.toml"
+SEVERAL = {
+    "careful": {"weight": 0.5},
+    "lucky": {"weight": 0.5, "planner": "random"},
+}
+
+
+def refused(key, changes, scenario=TOWN):
+    with pytest.raises(InputError) as error:
+        load_scenario(scenario, changes)
+    assert error.value.where == key, error.value
+    return error.value
+
+
+@pytest.mark.parametrize(
+    ("key", "changes"),
+    [
+        ("adversary.rate", {"adversary.rate": 0.3}),
+        # Its default, too, says something of a planner that is not there.
+        ("adversary.rate", {"adversary.rate": 0.5}),
+        ("adversary.sequential.registry", {"adversary.sequential.registry": "north-carolina-voters"}),
+        ("release.weight", {"release.weight": "weight"}),
+        ("release.sampling_fraction", {"release.sampling_fraction": 0.5}),
+        ("release.estimator", {"release.estimator": "benedetti-franconi"}),
+        ("publisher.suppression_limit", {"publisher.suppression_limit": 0.2}),
+        ("publisher.solver", {"publisher.solver": "branch-and-bound", "publisher.unit": "table"}),
+        ("publisher.k", {"publisher.k": 4}),
+        ("publisher.k", {"publisher.k": 4, "publisher.policies": ["k-anonymity-3"]}),
+        ("publisher.rounds", {"publisher.rounds": 3}),
+        ("safe_harbor", {"safe_harbor": {"age": "age"}}),
+        ("agents.tolerance", {"agents": {"rounds": 2, "tolerance": 0.1}}),
+        ("agents.enforcement.fine", {"agents": {"enforcement": {"fine": 5}}}),
+        ("beliefs.gain", {"beliefs.gain": 5, "adversary.planner": "always"}),
+        ("attributes.sex.values", {"attributes.sex.draw": True, "attributes.sex.values": {"w": "F"}}),
+    ],
+)
+def test_a_key_that_nothing_reads_is_refused(key, changes):
+    error = refused(key, changes)
+    assert error.source == "--set"
+    assert error.expected
+
+
+def test_adversaries_cannot_forget_releases_over_time():
+    error = refused(
+        "agents.remembers",
+        {"agents": {"remembers": False}, "releases": {"enters": "Alter"}, "adversary.risk": "prosecutor"},
+    )
+    assert "without section releases" in str(error)
+
+
+def test_the_same_key_is_read_where_its_condition_holds():
+    for changes in (
+        {"adversary.rate": 0.3, "adversary.planner": "random"},
+        {"publisher.suppression_limit": 0.2, "publisher.unit": "table"},
+        {"publisher.suppression_limit": 0.2, "publisher.policies": ["full-domain"]},
+        {"release.sampling_fraction": 0.5, "beliefs.risk": "sample"},
+        {"publisher.k": 4, "publisher.policies": ["k-anonymity"]},
+        {"publisher.k": [4, 6], "publisher.policies": ["k-anonymity"]},
+    ):
+        load_scenario(TOWN, changes)
+
+
+def written(folder, text, base=TOWN):
+    path = folder / "mine.toml"
+    path.write_text(f"extends = {str(base)!r}\n{text}")
+    return path
+
+
+def test_a_file_is_refused_for_its_own_keys_and_not_for_those_that_it_inherits(tmp_path):
+    base = written(tmp_path, '[adversary]\nplanner = "random"\nrate = 0.3\n').rename(tmp_path / "base.toml")
+    load_scenario(written(tmp_path, '[adversary]\nplanner = "one-shot"\n', base))
+    path = written(tmp_path, '[adversary]\nplanner = "one-shot"\nrate = 0.3\n', base)
+    assert refused("adversary.rate", {}, path).source == str(path)
+
+
+def test_an_override_may_take_a_key_of_the_file_out_of_use_or_into_it(tmp_path):
+    random = written(tmp_path, '[adversary]\nplanner = "random"\nrate = 0.3\n')
+    plain = reidsim.run(TOWN).summary
+    assert reidsim.run(random, overrides={"adversary.planner": "one-shot"}).summary.equals(plain)
+    unread = written(tmp_path, "[adversary]\nrate = 0.3\n")
+    load_scenario(unread, {"adversary.planner": "random"})
+    # An override of something else mends nothing.
+    refused("adversary.rate", {"economics.loss": 5}, unread)
+
+
+def test_a_key_is_read_if_a_point_of_the_batch_reads_it():
+    rates = {"adversary.rate": [0.2, 0.3]}
+    refused("sweep.values.adversary.rate", {"sweep.values": rates})
+    refused("sweep.values.adversary.sequential.penalty", {"sweep.values": {"adversary.sequential.penalty": [1, 2]}})
+    load_scenario(TOWN, {"sweep.values": {**rates, "adversary.planner": ["one-shot", "random"]}})
+    together = [["adversary.rate", "adversary.planner"]]
+    planners = {**rates, "adversary.planner": ["one-shot", "random"]}
+    load_scenario(TOWN, {"sweep": {"values": planners, "together": together}})
+    load_scenario(TOWN, {"adversary.rate": 0.2, "sweep.values": {"adversary.planner": ["one-shot", "random"]}})
+    who = {"adversary": {"distribution": "discrete", "values": ["one-shot", "fmdp"]}}
+    sequential = {"adversary.sequential": {"penalty": 5}}
+    load_scenario(TOWN, {**sequential, "uncertainty": {"parameters": who, "samples": 4}})
+    refused("adversary.sequential", sequential)
+
+
+def test_defaults_of_several_adversaries_are_read_if_one_of_them_reads_them():
+    load_scenario(TOWN, {"adversaries": SEVERAL, "adversaries.lucky.rate": 0.2})
+    refused("adversaries.careful.rate", {"adversaries": SEVERAL, "adversaries.careful.rate": 0.2})
+    # Who plans otherwise takes no rate from the defaults.
+    refused("adversary.rate", {"adversaries": SEVERAL, "adversary.rate": 0.2})
+    sequential = {"adversary.sequential": {"penalty": 5}}
+    refused("adversary.sequential", {"adversaries": SEVERAL, **sequential})
+    load_scenario(TOWN, {"adversaries": SEVERAL, "adversaries.careful.planner": "fmdp", **sequential})
+
+
+def test_cross_play_reads_keys_of_planners_and_policies_that_the_scenario_does_not_name():
+    changes = {"adversary.sequential": {"penalty": 5}, "publisher.k": 4, "publisher.suppression_limit": 0.5}
+    reidsim.cross_play(TOWN, overrides=changes)
+    with pytest.raises(InputError, match="nothing reads this key"):
+        reidsim.run(TOWN, overrides=changes)
