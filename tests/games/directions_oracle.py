@@ -1,7 +1,10 @@
 """Directions of looking up in plain Python: which rows fit whom, and what every change of one record leads to."""
 
 from dataclasses import dataclass
+from itertools import combinations
 from math import log, prod
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -72,3 +75,29 @@ class PlainRelease:
             for form in range(-1, len(self.forms)):
                 if form != present:
                     yield i, form, [*strategies[:i], form, *strategies[i + 1 :]]
+
+    def exchanges(self, strategies):
+        """Yield, for every two records, who they are and the payoff and whether nobody is attacked, (n + 1, n + 1).
+
+        Of every form of the first by every form of the second, the last for withholding.
+        """
+        n, forms = len(self.records), [*range(len(self.forms)), -1]
+        fits = np.array(
+            [[[s >= 0 and self.shown(mine, s) == self.shown(me, s) for me in self.records] for s in forms]
+             for mine in self.records]
+        )  # fmt: skip
+        people = np.array([[self.people_that_fit(i, s) if s >= 0 else 1 for s in forms] for i in range(n)])
+        benefit = np.array([[self.benefit[i] * self.utility(i, s) for s in forms] for i in range(n)])
+        gain, cost, loss = np.array(self.gain), np.array(self.cost), np.array(self.loss)
+        present = np.array(strategies)
+        rows = fits[np.arange(n), present].sum(axis=0)
+        for i, j in combinations(range(n), 2):
+            others = rows - fits[i, present[i]] - fits[j, present[j]]
+            shape = (len(forms), len(forms))
+            number = np.maximum(others + fits[i][:, None] + fits[j][None], 1)
+            form = np.tile(present, (*shape, 1))
+            form[..., i], form[..., j] = np.array(forms)[:, None], np.array(forms)[None]
+            size = number if self.direction == "person" else np.minimum(number, people[np.arange(n), form])
+            attacked = (form >= 0) & (gain / size > cost * (1 + 1e-12))
+            payoff = benefit[np.arange(n), form] - np.where(attacked, loss / size, 0.0)
+            yield (i, j), payoff.sum(axis=-1), ~attacked.any(axis=-1)

@@ -221,7 +221,7 @@ def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int
         By how much the record's present row lowers it; 0 if it is withheld. A change to a form gains the difference.
     """
     form, own = release.strategies[record], release.cell[record]
-    agreement(release.cells[own], release.groups, release.levels, work.least)
+    reread(release, record, work)
     gained = work.gained
     gained[:] = 0.0
     shared = form >= 0
@@ -260,6 +260,12 @@ def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int
             if number // stride % levels > 0:
                 gained[number] += gained[number - stride]
     return present
+
+
+@numba.njit(cache=True)
+def reread(release: Release, record: int, work: Work) -> None:
+    """Fill ``work.least`` for a record."""
+    agreement(release.cells[release.cell[record]], release.groups, release.levels, work.least)
 
 
 @numba.njit(cache=True)
