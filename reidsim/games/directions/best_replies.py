@@ -28,6 +28,7 @@ from reidsim.games.directions.effects import (
     margins_of,
     release_of,
     reread,
+    rows_of,
     share_as,
     total_harm,
     work_for,
@@ -86,10 +87,10 @@ def best_release(
     replies = replies_in(game, linker)
     allowed = _allowed(game, constraint, forms)
     search = _Search(game, linker, replies, allowed)
-    safe = search.safe_from(present.strategies)
+    safe = search.exchanged_safely(search.safe_from(present.strategies))
     if constraint.no_attack:
         # An adversary may reply to a record in ways that its amounts do not tell.
-        return search.choice(without_attacked(game, search.exchanged_safely(safe)))
+        return search.choice(without_attacked(game, safe))
     # A release in which nobody is at risk is at hand, and may be a better start.
     started = [search.best_from(start, may_withhold=may_withhold) for start in (present.strategies, safe)]
     return search.choice(search.exchanged(max(started, key=search.payoff), may_withhold=may_withhold))
@@ -317,13 +318,11 @@ def _pay_more(
     for number in range(len(records)):
         record = records[number]
         present = effect_on_others(release, loss, margins, record, work)
-        form, rows = release.strategies[record], release.fitting[release.cell[record]]
+        form, rows = release.strategies[record], rows_of(release, record)
         # Who must be shared takes the best form there is.
         now = 0.0 if may_withhold else -np.inf
         if form >= 0:
             now = benefit_in(release, record, form) - harm_of(release, loss, record, form, rows)
-        else:
-            rows += 1
         scale = abs(present)
         best, chosen = -np.inf, form
         for other in range(allowed.shape[1]):
@@ -358,13 +357,11 @@ def _changes(
 
     Fills `lower` and `more`, shape (n_forms + 1,), the last for withholding; -inf where a change is not allowed.
     """
-    form, rows = release.strategies[record], release.fitting[release.cell[record]]
+    form, rows = release.strategies[record], rows_of(release, record)
     present = effect_on_others(release, harm, margins, record, work)
     benefit, own = 0.0, 0.0
     if form >= 0:
         benefit, own = benefit_in(release, record, form), harm_of(release, harm, record, form, rows)
-    else:
-        rows += 1
     for other in range(allowed.shape[1]):
         lower[other] = -np.inf
         if allowed[record, other]:
@@ -375,29 +372,35 @@ def _changes(
 
 @numba.njit(cache=True)
 def _lacks(release: Release, harm: Harm) -> int:
-    """Return the first shared record that suffers harm; -1 if none does."""
+    """Return the first values of a shared record that suffer harm; -1 if there are none."""
     for record in range(len(release.strategies)):
-        if release.strategies[record] >= 0:
-            rows = release.fitting[release.cell[record]]
-            if harm_of(release, harm, record, release.strategies[record], rows) > 0:
-                return record
+        form = release.strategies[record]
+        for entry in range(release.begin[record], release.begin[record + 1]):
+            cell = release.own[entry]
+            if form >= 0 and harm_of(release, harm, record, form, release.fitting[cell]) > 0:
+                return int(cell)
     return -1
 
 
 @numba.njit(cache=True)
 def _benefit_to_fit(release: Release, record: int, cell: int) -> float:
-    """Return the largest benefit of a form in which a record's row fits other values; -inf if there is none."""
-    own, form = release.cell[record], 0
-    for attribute in range(len(release.levels)):
-        groups = release.groups[attribute]
-        mine, theirs = release.cells[own, attribute], release.cells[cell, attribute]
-        level = 0
-        while level < release.levels[attribute] and groups[level, mine] != groups[level, theirs]:
-            level += 1
-        if level == release.levels[attribute]:
-            return -np.inf
-        form += level * release.strides[attribute]
-    return benefit_in(release, record, form)
+    """Return the largest benefit of a form in which a record's row fits some values; -inf if there is none."""
+    best = -np.inf
+    for entry in range(release.begin[record], release.begin[record + 1]):
+        form, own = 0, release.own[entry]
+        for attribute in range(len(release.levels)):
+            groups = release.groups[attribute]
+            mine, theirs = release.cells[own, attribute], release.cells[cell, attribute]
+            level = 0
+            while level < release.levels[attribute] and groups[level, mine] != groups[level, theirs]:
+                level += 1
+            if level == release.levels[attribute]:
+                form = -1
+                break
+            form += level * release.strides[attribute]
+        if form >= 0:
+            best = max(best, benefit_in(release, record, form))
+    return best
 
 
 @numba.njit(cache=True)
@@ -437,7 +440,10 @@ def _exchange_of(
         Comparisons that were made.
     """
     n, size = allowed.shape
-    form, once = release.strategies[record], (len(release.cells) + size) * len(release.levels)
+    entries = len(release.own) / n
+    form, once = release.strategies[record], int((entries * len(release.cells) + size) * len(release.levels))
+    if len(release.several) > 0:
+        once += int(entries * len(release.own)) * len(release.levels)
     _changes(release, harm, margins, allowed, may_withhold, work, record, lower[0], more[0])
     spent = once
     for new in range(-1, size):
@@ -452,11 +458,11 @@ def _exchange_of(
         for other in range(0 if finer else record + 1, n):
             if other == record:
                 continue
-            if lacks >= 0 and release.cell[other] != release.cell[lacks]:
-                # Its row has to fit whoever lacks one.
+            if lacks >= 0:
+                # Its row has to fit the values that lack one, or is the one that lacks it.
                 spent += len(release.levels)
                 now = release.strategies[other]
-                least = _benefit_to_fit(release, other, release.cell[lacks])
+                least = _benefit_to_fit(release, other, lacks)
                 least -= benefit_in(release, other, now) if now >= 0 else 0.0
                 if least + more[0, new] <= tie[record]:
                     continue
@@ -498,7 +504,7 @@ def _share_more(
         form = release.strategies[record]
         # A record that can be shared safely is, even if that has no benefit.
         now = benefit_in(release, record, form) if form >= 0 else -2 * tie[record] - 1e-300
-        if form < 0 and release.fitting[release.cell[record]] + 1 < needed[record]:
+        if form < 0 and rows_of(release, record) < needed[record]:
             continue
         better = False
         for other in range(safe.shape[1]):
@@ -537,7 +543,7 @@ def _repair_of(
             rate = less / max(now - benefit_in(release, record, other), least)
             if rate > best:
                 best, chosen = rate, other
-    own = harm_of(release, shortage, record, form, release.fitting[release.cell[record]])
+    own = harm_of(release, shortage, record, form, rows_of(release, record))
     if own - present > 0 and (own - present) / max(now, least) > best:
         best, chosen = (own - present) / max(now, least), -1
     return best, chosen
@@ -579,7 +585,7 @@ def _withhold_short(release: Release, shortage: Harm, margins: Margins, work: Wo
     short = [
         record
         for record in np.flatnonzero(release.strategies >= 0).tolist()
-        if harm_of(release, shortage, record, 0, release.fitting[release.cell[record]]) > 0
+        if harm_of(release, shortage, record, 0, rows_of(release, record)) > 0
     ]
     for record in short:
         effect_on_others(release, shortage, margins, record, work)
