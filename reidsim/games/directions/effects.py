@@ -185,7 +185,7 @@ def rows_of(release: Release, record: int) -> int:
     rows = release.fitting[release.own[release.begin[record]]]
     for entry in range(release.begin[record] + 1, release.begin[record + 1]):
         rows = min(rows, release.fitting[release.own[entry]])
-    return rows + 1 if release.strategies[record] < 0 else rows
+    return int(rows + 1 if release.strategies[record] < 0 else rows)
 
 
 @numba.njit(cache=True)
