@@ -167,8 +167,8 @@ groups = [{ attributes = ["zip", "sex"] }]
 # Scenarios whose results are there before any case, and what is made of the first of them.
 RUN_BEFORE = ("record", "sweep", "people")
 SHARED_BEFORE = (
-    "--policy", "no-attack", "--keep", "note", "--unknown-to-outsiders", "note", "--rulebook", "rules.csv",
-    "-o", "shared.csv", "--accept-risk",
+    "--policy", "no-attack", "--keep", "note", "--rulebook", "rules.csv", "-o", "shared.csv", "--accept-risk",
+    "--unknown-to-outsiders", "note",
 )  # fmt: skip
 _KEYS = (
     "title", "seed", "game", "replications", "release.path", "release.delimiter", "release.header", "release.format",

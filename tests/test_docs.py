@@ -47,11 +47,6 @@ def test_examples_run_and_print_what_is_shown(page: str, page_folder: Path) -> N
         assert lines_of(block.text) == lines_of(as_shown(block.text, printed)), f"{page}, line {block.line}"
 
 
-def test_the_documentation_has_at_most_50000_words() -> None:
-    pages = [REPOSITORY / "README.md", *(DOCS / page for page in PAGES)]
-    assert sum(len(page.read_text(encoding="utf-8").split()) for page in pages) <= 50_000
-
-
 def test_the_readme_counts_what_the_ledger_does() -> None:
     readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     ledger = (DOCS / "reproduction.md").read_text(encoding="utf-8")

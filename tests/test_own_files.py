@@ -217,7 +217,7 @@ def test_a_survey_with_labels_is_drafted_run_and_shared(folder, reidsim_, file):
         "new", file, "--quasi-identifier", "roof", *(f"--quasi-identifier={name}" for name in ("sex", "age", "hhcivil"))
     )
     content = tomllib.loads((folder / "survey/survey.toml").read_text(encoding="utf-8"))
-    assert content["release"] == {"path": f"../{file}", "weight": "sampling_weight", "household": "ori_hid"}
+    assert content["release"] == {"path": f"../{file}", "household": "ori_hid"}
     reidsim_("run", "survey/survey.toml", "-o", "results")
     reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-protection", "--accept-risk")
     shared = pd.read_csv("shared.csv", dtype=str, keep_default_na=False)

@@ -43,6 +43,9 @@ def played(hospital):
     draft = draft_scenario(hospital / "stays.csv", hospital / "draft")
     (hospital / "draft").mkdir()
     draft.write(hospital / "draft")
+    # Released files are scored against an adversary who asks whose row it is.
+    toml = hospital / "draft" / "stays.toml"
+    toml.write_text(toml.read_text().replace('direction = "both"', 'direction = "record"'))
     loaded = load_scenario(hospital / "draft" / "stays.toml")
     result = reidsim.run(hospital / "draft" / "stays.toml")
     result.save(hospital / "results")

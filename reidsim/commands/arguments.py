@@ -12,7 +12,7 @@ import typer
 from reidsim.bundled import resolve
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
-from reidsim.random_streams import LARGEST_SEED
+from reidsim.seeds import LARGEST_SEED
 from reidsim.terminal import console, echo, note, progress_console
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ ResultsOption = Annotated[
 ]
 
 # Exit code of a batch in which runs failed.
-_INCOMPLETE = 3
+INCOMPLETE = 3
 
 # As the name of a file to write.
 STANDARD_OUTPUT = Path("-")
@@ -170,4 +170,4 @@ def tell_results(folder: Path, *, group_readable: bool, result: Result | None = 
     if not silent:
         note(f"{'Incomplete results' if is_incomplete else 'Results'} in {folder}")
     if is_incomplete:
-        raise typer.Exit(_INCOMPLETE)
+        raise typer.Exit(INCOMPLETE)

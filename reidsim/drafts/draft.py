@@ -194,7 +194,7 @@ def draft_scenario(
         encoding,
         keys.keys,
         keys.reasons,
-        looks_up=not keys.keys and weight is None and len(frame) * choice.strategies <= _MOST_LOOKED_UP,
+        looks_up=weight is None and len(frame) * choice.strategies <= _MOST_LOOKED_UP,
     )
     if weight is not None:
         text = with_weight(text, inline_toml(weight), frame[weight].astype(float).sum())

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from reidsim.errors import InputError
-from reidsim.random_streams import LARGEST_SEED
+from reidsim.seeds import LARGEST_SEED
 from reidsim.validation import Section
 
 Percent = Annotated[float, Field(ge=0, le=100)]

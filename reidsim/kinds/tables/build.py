@@ -95,9 +95,9 @@ def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
             study = study.by_row()
             study = replace(study, drawn=lists_of_records(loaded, study))
         if scenario.looks_up:
-            study = study.by_row()
+            study = study.by_subject()
             if any(searches_each(study, name) for name in scenario.publisher.policies):
-                require_held(study.n_records, lattice.size)
+                require_held(study.n_subjects, lattice.size)
         return OwnAdversary.of(study)
 
 

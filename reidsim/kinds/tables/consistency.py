@@ -147,14 +147,9 @@ def _check_people(scenario: TablesScenario) -> None:
     for key in ("weight", "sampling_fraction"):
         if getattr(scenario.release, key) is not None:
             raise InputError(
-                "sampling weights are of records, and people are counted", where=f"release.{key}",
+                "the estimators of population sizes assume one row per person", where=f"release.{key}",
                 found=getattr(scenario.release, key), expected=f"either release.{key} or release.person",
             )  # fmt: skip
-    if scenario.looks_up:
-        raise InputError(
-            "persons are looked up among records of one person each", where="release.person",
-            found=scenario.release.person, expected='it with adversary.direction = "record"',
-        )  # fmt: skip
     for name in scenario.publisher.policies:
         way = policy_named(name).way
         if way == "splits" or (way == "rounds" and "prosecutor" in scenario.risks):
