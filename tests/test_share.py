@@ -279,6 +279,16 @@ def test_a_gap_without_a_bound_is_no_number(run):
     assert verify_shared(Path("shared.csv")) == sidecar
 
 
+@pytest.mark.parametrize("facts", [1e308, [], {"basic": 3}])
+def test_a_manifest_without_facts_by_policy_is_refused_and_nothing_is_written(run, facts):
+    manifest = json.loads(Path("results/manifest.json").read_text(encoding="utf-8"))
+    Path("results/manifest.json").write_text(json.dumps({**manifest, "policies": facts}), encoding="utf-8")
+    run, before = open_results(Path("results")), sorted(os.listdir())
+    with pytest.raises(InputError, match=r"manifest\.json: policies\.basic: not the manifest of a run"):
+        write_shared(Path("shared.csv"), run, shared_records(run, policy="basic"))
+    assert sorted(os.listdir()) == before
+
+
 # Other games.
 
 

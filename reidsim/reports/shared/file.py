@@ -186,7 +186,11 @@ def _read_sidecar(path: Path) -> dict[str, Any]:
 
 def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> dict[str, Any]:
     quasi = shared.quasi_identifiers
-    solver = run.manifest.get("policies", {}).get(shared.policy, {})
+    facts = run.manifest.get("policies", {})
+    if not isinstance(facts, Mapping) or not isinstance(facts.get(shared.policy, {}), Mapping):
+        where, expected = f"policies.{shared.policy}", "a section, as reidsim run writes"
+        manifest = run.folder / "manifest.json"
+        raise InputError("not the manifest of a run", source=manifest, where=where, expected=expected)
     content = {
         "format": FORMAT,
         "file": name,
@@ -207,7 +211,7 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
         "unit": unit_sentence(run.manifest),
         "scenario": run.name,
         "policy": shared.policy,
-        "solver": solver,
+        "solver": facts.get(shared.policy, {}),
         "parameters": {key: run.content[key] for key in _PARAMETERS if key in run.content},
         "round": _last_round(run),
         "expected": _expected(run, shared.policy),
