@@ -152,7 +152,8 @@ def reading_parquet(path: Path) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise InputError("no such file", source=path) from None
-    except (OSError, pa.ArrowException, ValueError) as error:
+    except (OSError, pa.ArrowException, ValueError, TypeError, KeyError) as error:
+        # Of the last two is damage to what pandas writes about its columns.
         reason = str(error).partition("\n")[0]
         raise InputError(f"not a Parquet file that can be read: {reason}", source=path) from None
 

@@ -18,6 +18,7 @@ from found import at_least
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from pyarrow import parquet
 
 import reidsim
 from reidsim.bundled import bundled_folder, bundled_names
@@ -744,6 +745,14 @@ def tell(folder, **facts):
     return folder
 
 
+def spoil_pandas_metadata(folder):
+    path = folder / "runs.parquet"
+    table = parquet.read_table(path)
+    damaged = table.schema.metadata[b"pandas"].replace(b'"numpy_type": "float64"', b'"numpy_type": "mnt64"')
+    parquet.write_table(table.replace_schema_metadata({"pandas": damaged}), path)
+    return folder
+
+
 def spoil_running(folder):
     (folder / "runs.parquet").unlink()
     return tell(folder, state="running")
@@ -777,6 +786,7 @@ def spoil_file(folder):
         (spoil_binary, "manifest.json: not a text file in UTF-8"),
         (spoil_runs, "runs.parquet: not a Parquet file that can be read"),
         (spoil_records, "records.parquet: not a Parquet file that can be read"),
+        (spoil_pandas_metadata, "runs.parquet: not a Parquet file that can be read: data type 'mnt64' not understood"),
         (spoil_without_runs, "runs.parquet missing; expected a results folder as reidsim run left it"),
         (spoil_running, "the batch has not ended; expected results of a finished run (reidsim run SCENARIO -o"),
         (spoil_cross_play, "cross_play.parquet missing"),
