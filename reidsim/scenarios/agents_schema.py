@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -17,10 +17,20 @@ from reidsim.validation import Section
 _MOST_ADVERSARIES = 10
 
 
+def _is_felt(section: Any, scenario: Any) -> bool:
+    """Tell whether detection has a consequence: a fine, exclusion, or the end of a sequential attack."""
+    plans = (each.plans_sequentially for each in scenario.every_adversary.values())
+    return section.fine > 0 or section.exclusion > 0 or any(plans)
+
+
+_MATTERS = ReadIf(_is_felt, "with a fine, exclusion or an adversary of planner fmdp")
+_WITH_ADVERSARIES = ReadIf(lambda section, scenario: bool(scenario.adversaries), "with [adversaries]")
+
+
 class EnforcementSection(Section):
     """What the environment does about exploits."""
 
-    detection: Share = Field(default=0.0, description="probability that an exploit is detected")
+    detection: Annotated[Share, _MATTERS] = Field(default=0.0, description="probability that an exploit is detected")
     fine: Annotated[Money, with_key("detection")] = Field(default=0.0, description="fine for a detected exploit")
     exclusion: Annotated[int, Field(ge=0, le=10_000), with_key("detection")] = Field(
         default=0, description="rounds for which a detected adversary is excluded by contract"
@@ -85,9 +95,7 @@ class AgentsSection(Section):
     draws: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         default=1, description="of sampling: repetitions of all rounds with the same records"
     )
-    together: Annotated[
-        Literal["one-of", "all"], ReadIf(lambda section, scenario: bool(scenario.adversaries), "with [adversaries]")
-    ] = Field(
+    together: Annotated[Literal["one-of", "all"], _WITH_ADVERSARIES] = Field(
         default="one-of",
         description="one adversary per round, drawn by weight; or each is present with its probability",
     )
@@ -111,7 +119,7 @@ class AgentsSection(Section):
         description="whether adversaries keep earlier releases",
     )
     enforcement: EnforcementSection = Field(default=EnforcementSection(), description="detection, fines, exclusion")
-    learning: LearningSection | None = Field(
+    learning: Annotated[LearningSection | None, _WITH_ADVERSARIES] = Field(
         default=None, description="how the publisher learns; without it, it knows the weights"
     )
     participation: ParticipationSection | None = Field(

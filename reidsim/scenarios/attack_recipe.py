@@ -37,7 +37,7 @@ class InferSurnameSection(Section):
         default="tmrca",
         description="by the nearest common ancestor, or the least difference in repeats",
     )
-    mutation_rates: Annotated[str | None, with_key("method", "tmrca")] = Field(
+    mutation_rates: str | None = Field(
         default=None, description="file with columns `locus` and `mutation_rate`; the bundled loci if not given"
     )
     effective_population: Annotated[float, Field(gt=0), with_key("method", "tmrca")] = Field(

@@ -47,6 +47,9 @@ def with_key(key: str, *values: object) -> ReadIf:
     return ReadIf(lambda section, scenario: getattr(section, key) in values, f"with {key} = {shown}")
 
 
+_NOT_TAKEN = ReadIf(lambda section, scenario: False, "with one of [adversaries] that has no such key of its own")
+
+
 def conditions_of(scenario: Any, content: Mapping[str, Any]) -> dict[str, ReadIf | None]:
     """Return for each key of a scenario's content the condition of reading it that does not hold, None if it is read.
 
@@ -70,7 +73,9 @@ def conditions_of(scenario: Any, content: Mapping[str, Any]) -> dict[str, ReadIf
             continue
         default = f"adversary.{key.partition('.')[2]}"
         defaults[default] = defaults.get(default, failed) and failed
-    return own | defaults
+    taken = {default.split(".")[1].partition("[")[0] for default in defaults}
+    not_taken = {f"adversary.{key}": _NOT_TAKEN for key in content["adversary"] if key not in taken}
+    return not_taken | own | defaults
 
 
 def unread_keys(each: Iterable[Mapping[str, ReadIf | None]]) -> dict[str, ReadIf]:

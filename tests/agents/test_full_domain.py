@@ -53,7 +53,7 @@ cost = 10
 [publisher]
 unit = "table"
 safe_class = "above"
-policies = ["basic", "no-attack"]
+policies = ["basic", "no-attack", "safe-harbor"]
 [safe_harbor]
 age = "age"
 """
@@ -106,7 +106,7 @@ def assert_same_records(expected, found):
         {"adversary.risk": "journalist", "beliefs.risk": "prosecutor", "beliefs.cost": 20.0, "beliefs.loss": 30.0},
         {"economics.columns": {"benefit": "worth"}, "publisher.suppression_limit": 0.2},
         {"economics.columns": {"loss": "worth"}, "economics.gain": 50.0, "attributes.age.minimum_level": 1},
-        {"publisher.search": "anytime", "publisher.nodes": 5, "publisher.policies": ["basic", "no-attack"]},
+        {"publisher.search": "anytime", "publisher.nodes": 5, "publisher.policies": ["basic", "safe-harbor"]},
     ],
 )
 def test_one_adversary_is_the_analytic_game(ward, changes):

@@ -101,7 +101,9 @@ def test_any_small_study_is_that_of_those_who_stay(small, solver, rounds, expect
     rule = {"reward": 1, "harm": 6, "expected_risk": expected_risk, "learning_rate": 0.5}
     with tempfile.TemporaryDirectory() as folder:
         path = write_scenario(folder, small, policies=POLICIES, solver=solver, risk="prosecutor")
-        assert_game_of_those_who_stay(path, {}, {"agents.participation": rule, "agents.rounds": rounds, **FORGETTING})
+        assert_game_of_those_who_stay(
+            path, {}, {"agents.participation": rule, "agents.rounds": rounds, **(FORGETTING if rounds > 1 else {})}
+        )
 
 
 @pytest.mark.parametrize("changes", [{}, {"beliefs.loss": 30.0, "beliefs.gain": 60.0}, UNKNOWN])

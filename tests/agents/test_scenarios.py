@@ -296,7 +296,8 @@ def test_a_purchase_is_foreseen(town_file):
     assert aware.summary.loc["basic", "publisher_payoff"] > unaware.summary.loc["basic", "publisher_payoff"]
     assert unaware.summary.loc["no-attack", "share_attacked"] > 0
     assert aware.summary.loc["no-attack", "share_attacked"] == 0
-    shown = CliRunner().invoke(app, ["explain", str(town_file), "--set", "agents.foresees=plans"]).stdout
+    given = ["--set", "agents.foresees=plans", "--set", 'adversaries.x={weight=1, buys=["list"]}']
+    shown = CliRunner().invoke(app, ["explain", str(town_file), *given]).stdout
     assert "when the round began, and what they will buy and can pay for\n" in shown
 
 

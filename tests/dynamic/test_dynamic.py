@@ -442,6 +442,15 @@ def test_records_are_released_as_their_day_is_and_drawn(scenario):
         assert (told[0] == person[0]) == (node[0] == 0 or (node[0] == 1 and person[0] == "40"))
 
 
+def test_several_adversaries_count_in_the_table_where_there_is_no_list(scenario):
+    alone = {"publisher.policies": ["no-protection", "basic"], "adversary.risk": "prosecutor", "agents.rounds": 1}
+    several = {"adversaries": {"one": {"weight": 0.5}, "other": {"weight": 0.5}}}
+    expected = reidsim.run(scenario, overrides=alone).summary
+    found = reidsim.run(scenario, overrides={**alone, **several}).summary
+    for column in ("publisher_payoff", "adversary_payoff", "risk", "utility"):
+        assert found[column].to_dict() == pytest.approx(expected[column].to_dict(), abs=1e-12)
+
+
 def test_rounds_in_expectation_and_sweeps_are_runs(scenario):
     policies = ["no-protection", "basic"]
     plainly = reidsim.run(scenario, overrides={"publisher.policies": policies}).summary

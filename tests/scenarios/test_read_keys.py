@@ -116,6 +116,11 @@ def test_defaults_of_several_adversaries_are_read_if_one_of_them_reads_them():
     sequential = {"adversary.sequential": {"penalty": 5}}
     refused("adversary.sequential", {"adversaries": SEVERAL, **sequential})
     load_scenario(TOWN, {"adversaries": SEVERAL, "adversaries.careful.planner": "fmdp", **sequential})
+    own = {"careful": {"weight": 0.5, "risk": "prosecutor"}, "other": {"weight": 0.5, "risk": "prosecutor"}}
+    refused("adversary.risk", {"adversaries": own, "adversary.risk": "journalist"})
+    patient = {"planner": "fmdp", "sequential": {"access_cost": 1}}
+    own = {"careful": {"weight": 0.5, **patient}, "other": {"weight": 0.5, **patient}}
+    load_scenario(TOWN, {"adversaries": own, **sequential})
 
 
 def test_cross_play_reads_keys_of_planners_and_policies_that_the_scenario_does_not_name():

@@ -119,6 +119,7 @@ class DynamicScenario(PublisherScenario):
     """A publisher releases the cases of period after period, the table of each in one generalization."""
 
     read_if: ClassVar[Mapping[str, ReadIf]] = {
+        "attributes.*.column": ReadIf(lambda section, scenario: scenario.release.path is not None, "with release.path"),
         "publisher.k": _WITHOUT_AGENTS_OR_PK,
         "publisher.threshold": _WITHOUT_AGENTS_OR_PK,
     }

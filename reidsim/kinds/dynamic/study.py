@@ -111,10 +111,10 @@ class DynamicStudy(Study[DynamicScenario]):
     @property
     def linker(self) -> Linker:
         """Links records of all periods, as the adversary's risk says."""
-        if self.scenario.adversary.risk == "prosecutor":
-            return self.table_linker
         groups, place = self.group_sizes, self.table_linker.place
-        assert groups is not None  # noqa: S101 - held by the schema, said for the type checker
+        # Without a list or population, every one of several adversaries counts in the table.
+        if self.scenario.adversary.risk == "prosecutor" or groups is None:
+            return self.table_linker
         listed = PopulationLinker(groups) if self.cases.voters is None else ListLinker(groups, self.coverage)
         return LinkerByPlace(listed, place)
 

@@ -112,9 +112,12 @@ class MaskingScenario(ScenarioHead):
     """Data subjects choose what to share of their records, an adversary attacks in stages."""
 
     read_if: ClassVar[Mapping[str, ReadIf]] = {
+        "population": ReadIf(
+            lambda section, scenario: scenario.targets.size is not None, "with tables that are drawn from the people"
+        ),
         "population.together": ReadIf(
             lambda section, scenario: len(drawn_lists_of(scenario.resources)) > 1, "with two lists or more"
-        )
+        ),
     }
 
     game: Literal["masking"] = Field(description="subjects choose what to share of their records")

@@ -183,14 +183,23 @@ class TablesScenario(ScenarioHead):
             lambda section, scenario: any(policy_named(name).forbids_attacks for name in section.policies),
             "with a policy that forbids attacks",
         ),
+        "beliefs.risk": ReadIf(
+            lambda section, scenario: not all(a.holds and scenario.lists for a in scenario.every_adversary.values()),
+            "with an adversary that does not look records up in lists",
+        ),
         "safe_harbor": ReadIf(
             lambda section, scenario: any(policy_named(name).needs_safe_harbor for name in scenario.publisher.policies),
             "with policy safe-harbor or sh-friendly",
         ),
         "resources": ReadIf(
-            lambda section, scenario: scenario.agents is not None or bool(scenario.lists),
-            "with agents, or lists drawn from the people",
+            lambda section, scenario: scenario.lists or any(a.needs_resources for a in scenario.adversaries.values()),
+            "with an adversary that holds or buys one, or lists drawn from the people",
         ),
+        "figures.strategies": ReadIf(
+            lambda section, scenario: scenario.publisher.unit == "record" and not scenario.in_rounds,
+            'with publisher.unit = "record", without agents and releases',
+        ),
+        "attributes.*.column": with_key("draw", False),
         "figures.nodes": ReadIf(
             lambda section, scenario: scenario.publisher.unit == "table", 'with publisher.unit = "table"'
         ),
