@@ -37,7 +37,7 @@ from reidsim.games.record_game import Constraint
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.rounds import setting_of
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.linkage.equivalence import distinct_rows
+from reidsim.populations.domain import distinct_rows
 from reidsim.populations.population import Population
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.load import load_scenario

@@ -87,20 +87,21 @@ def alone(work: Any, *given: Any) -> Any:
         return pool.submit(work, *given).result()
 
 
-def exponents(points: list[tuple[str, int, float]]) -> dict[str, tuple[list[int], list[float], float]]:
-    """Return by work the sizes, the seconds and the exponent of a power law fitted to the last three."""
-    by_work: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+def by_work(points: list[tuple[str, int, float]]) -> dict[str, tuple[list[int], list[float]]]:
+    """Return the sizes and the seconds of each work."""
+    grown: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for work, size, seconds in points:
-        by_work[work][0].append(size)
-        by_work[work][1].append(seconds)
-    return {
-        work: (sizes, seconds, float(np.polyfit(np.log(sizes[-3:]), np.log(seconds[-3:]), 1)[0]))
-        for work, (sizes, seconds) in by_work.items()
-    }
+        grown[work][0].append(size)
+        grown[work][1].append(seconds)
+    return dict(grown)
 
 
-def draw(grown: dict[str, tuple[list[int], list[float], float]], path: Path) -> None:
-    """Draw seconds over sizes on log axes, each work beside the others, and beneath it what is linear."""
+def draw(grown: dict[str, tuple[list[int], list[float]]], path: Path) -> None:
+    """Draw seconds over sizes on log axes, one panel per work, with a dashed line of proportional growth.
+
+    The smallest and the largest size are labelled with their times. No power law is fitted: fixed costs dominate most
+    times below a second.
+    """
     from matplotlib.figure import Figure
 
     rows = -(-len(grown) // 4)
@@ -108,21 +109,31 @@ def draw(grown: dict[str, tuple[list[int], list[float], float]], path: Path) -> 
     all_axes = picture.subplots(rows, 4, sharey=True, squeeze=False).ravel()
     for axes in all_axes[len(grown) :]:
         axes.remove()
-    for axes, (work, (sizes, seconds, exponent)) in zip(all_axes, grown.items(), strict=False):
+    for axes, (work, (sizes, seconds)) in zip(all_axes, grown.items(), strict=False):
         linear = seconds[-1] * np.array(sizes) / sizes[-1]
         axes.loglog(sizes, linear, color="0.6", linestyle="--", linewidth=1)
         axes.loglog(sizes, seconds, color="#0072B2", marker="o", markersize=4)
         does, what = work.replace("`", "").split(" over ")
         axes.set_title(does, fontsize=9, loc="left")
         axes.set_xlabel(what, fontsize=9)
-        axes.annotate(f"exponent {exponent:.2f}", (0.04, 0.89), xycoords="axes fraction", fontsize=9, color="#0072B2")
+        # The first label stands on the side away from the line.
+        below = seconds[0] < seconds[-1]
+        for place, side, shift in ((0, "left", -15 if below else 7), (-1, "right", 7)):
+            axes.annotate(
+                _seconds(seconds[place]), (sizes[place], seconds[place]), xytext=(0, shift), fontsize=9, ha=side,
+                textcoords="offset points", color="#0072B2", bbox={"color": "white", "pad": 0.5},
+            )  # fmt: skip
         axes.tick_params(labelsize=8)
         axes.grid(visible=True, alpha=0.3)
-    every = [each for _, seconds, _ in grown.values() for each in seconds]
-    all_axes[0].set_ylim(min(every) / 2, max(every) * 2)
+    every = [each for _, seconds in grown.values() for each in seconds]
+    all_axes[0].set_ylim(min(every) / 8, max(every) * 4)
     for axes in all_axes[::4]:
         axes.set_ylabel("seconds", fontsize=9)
     picture.savefig(path, dpi=120)
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
 
 
 def place() -> str:
@@ -142,7 +153,7 @@ def place() -> str:
 def page(
     ran: dict[str, dict[str, Any]],
     lacking: list[str],
-    grown: dict[str, tuple[list[int], list[float], float]],
+    grown: dict[str, tuple[list[int], list[float]]],
 ) -> str:
     """Return the page as Markdown."""
     lines = [
@@ -175,17 +186,17 @@ def page(
         "",
         "## Growth",
         "",
-        "Time grows as the size to the power of the exponent, which is fitted to the three largest sizes: 1 means that",
-        "twice the size takes twice the time, as along the dashed lines.",
+        "Seconds by size. Along the dashed lines twice the size takes twice the time. Times below a second are mostly",
+        "fixed costs, so they say little about growth.",
         "",
         f"![Seconds over size on log axes]({PICTURE})",
         "",
-        "| Work | Sizes | Seconds | Exponent |",
-        "| --- | --- | --- | ---: |",
+        "| Work | Sizes | Seconds |",
+        "| --- | --- | --- |",
     ]
-    for work, (sizes, seconds, exponent) in grown.items():
+    for work, (sizes, seconds) in grown.items():
         size, took = (", ".join(f"{each:,}" for each in sizes), ", ".join(f"{each:.3g}" for each in seconds))
-        lines.append(f"| {work} | {size} | {took} | {exponent:.2f} |")
+        lines.append(f"| {work} | {size} | {took} |")
     return "\n".join(lines) + "\n"
 
 
@@ -214,7 +225,7 @@ def main() -> None:
                 raise
     lacking = [name for name in chosen if name not in ran]
     print("growth:", flush=True)
-    grown = exponents(alone(growth, list(GROWTH) if options.grow is None else options.grow, options.divisor))
+    grown = by_work(alone(growth, list(GROWTH) if options.grow is None else options.grow, options.divisor))
     (options.output / PICTURE).parent.mkdir(parents=True, exist_ok=True)
     draw(grown, options.output / PICTURE)
     (options.output / "performance.md").write_text(page(ran, lacking, grown), encoding="utf-8")

@@ -37,8 +37,7 @@ from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.linkage.equivalence import distinct_rows
-from reidsim.populations.domain import Attribute
+from reidsim.populations.domain import Attribute, distinct_rows
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.scenarios.load import load_scenario

@@ -29,9 +29,8 @@ from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.greedy import greedy
 from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
 from reidsim.kinds.masking.study import MaskingStudy
-from reidsim.linkage.equivalence import distinct_rows
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.populations.domain import Attribute
+from reidsim.populations.domain import Attribute, distinct_rows
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice

@@ -38,9 +38,8 @@ from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.solving import constraint_of, rule_of
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.linkage.equivalence import distinct_rows
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.domain import Attribute, Domain, distinct_rows
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice

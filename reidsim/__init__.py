@@ -26,8 +26,10 @@ from typing import TYPE_CHECKING, Any
 from reidsim.errors import naming_arguments
 
 if TYPE_CHECKING:
+    from reidsim.adversaries.factored_mdp import Action, FactoredMDP
     from reidsim.adversaries.multistage.attack import MultistageAttack as MultistageAttack
     from reidsim.adversaries.one_shot import OneShotAdversary as OneShotAdversary
+    from reidsim.adversaries.planned_attack import FactoredMDPAdversary
     from reidsim.adversaries.response import Response
     from reidsim.engine.cross_play import cross_play
     from reidsim.engine.run import run, run_batch
@@ -102,6 +104,9 @@ _THINGS = {
     "Never": "reidsim.front.adversaries",
     "Random": "reidsim.front.adversaries",
     "Own": "reidsim.front.adversaries",
+    "FactoredMDP": "reidsim.adversaries.factored_mdp",
+    "Action": "reidsim.adversaries.factored_mdp",
+    "FactoredMDPAdversary": "reidsim.adversaries.planned_attack",
     "Response": "reidsim.adversaries.response",
     "Choice": "reidsim.games.record_game",
     "RunResult": "reidsim.engine.run_result",
@@ -157,6 +162,9 @@ __all__ = [  # noqa: RUF022 - verbs first
     "Never",
     "Random",
     "Own",
+    "FactoredMDP",
+    "Action",
+    "FactoredMDPAdversary",
     "Response",
     "Choice",
     "RunResult",

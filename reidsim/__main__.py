@@ -17,6 +17,7 @@ _FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 def main() -> None:
     """Run the command line, unless a limit of addresses (``ulimit -v``) leaves no room for the program itself."""
+    _open_closed_streams()
     limit = address_limit()
     if limit is not None:
         os.environ.update(_FRUGAL)
@@ -34,6 +35,21 @@ def main() -> None:
     finally:
         # The interpreter would look through everything that was imported for garbage, several times, before it ends.
         gc.freeze()
+
+
+def _open_closed_streams() -> None:
+    """Replace closed standard streams by the null device, so that no other file gets their numbers.
+
+    Nobody could read the output if standard output is closed: this is an error.
+    """
+    no_output = sys.stdout is None
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # The operating system gives the lowest free number, which is that of the stream.
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - open until the program ends
+    if no_output:
+        print("reidsim: standard output is closed; expected a terminal, a file or a pipe", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -141,6 +141,11 @@ def main() -> None:
     try:
         try:
             app()
+        except Exception as error:
+            fault = None if interrupts.came() or _tells_of_memory(error) else _fault_of_parts(error)
+            if fault is None:
+                raise
+            raise fault from error
         finally:
             sys.stdout.flush()
     except InputError as error:
@@ -175,6 +180,16 @@ def main() -> None:
         _end(interrupts.message(), interrupts.exit_code())
     finally:
         interrupts.forget()
+
+
+def _fault_of_parts(error: Exception) -> InputError | None:
+    """Return the error of an adversary, policy or kind that is not of the package; None if it is something else."""
+    if isinstance(error, InputError | BrokenPipeError):
+        return None
+    # Slow to import, and needed only where something failed.
+    from reidsim.scenarios.parts import fault_of_parts
+
+    return fault_of_parts(error)
 
 
 def _tells_of_memory(error: Exception) -> bool:

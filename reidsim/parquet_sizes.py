@@ -35,7 +35,8 @@ def require_parquet_fits(path: Path, columns: Iterable[str] | None = None) -> No
     """
     require_no_device(path)
     try:
-        about = parquet.read_metadata(path)
+        # Absolute: pyarrow takes a relative path such as hdfs:/people.parquet for the address of a server.
+        about = parquet.read_metadata(path.absolute())
         wanted = None if columns is None else set(columns)
         promised = cells = 0
         for number in range(about.num_row_groups):

@@ -8,8 +8,6 @@ import numpy as np
 
 # Longest first part of a name's hash that a seed takes as one word.
 _WORD = 4
-# Largest root seed: tables of runs hold the seed as a whole number of 64 bits with a sign.
-LARGEST_SEED = 2**63 - 1
 # The order fixes each stream's seed: new names go to the end, so that earlier results stay the same.
 _STREAMS = (
     "release",

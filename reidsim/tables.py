@@ -166,7 +166,8 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
         If it cannot be read.
     """
     with reading_parquet(path):
-        return parquet.read_table(path, columns=columns)
+        # Absolute, so that pyarrow does not take hdfs:/people.parquet for the address of a server.
+        return parquet.read_table(path.absolute(), columns=columns)
 
 
 def _parquet(path: Path, trim: bool) -> pd.DataFrame:

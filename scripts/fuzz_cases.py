@@ -166,6 +166,7 @@ groups = [{ attributes = ["zip", "sex"] }]
 RUN_BEFORE = ("record", "sweep", "people")
 SHARED_BEFORE = (
     "--policy", "no-attack", "--keep", "note", "--rulebook", "rules.csv", "-o", "shared.csv", "--accept-risk",
+    "--unknown-to-outsiders", "note",
 )  # fmt: skip
 _KEYS = (
     "title", "seed", "game", "replications", "release.path", "release.delimiter", "release.header", "release.format",

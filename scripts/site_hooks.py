@@ -107,7 +107,10 @@ def api_page(folder: str, title: str, about: str) -> str:
 
 
 def _names_page() -> str:
-    """Return the page of the names that `import reidsim` has, each leading to where it is documented."""
+    """Return the page of the names that `import reidsim` has, each leading to where it is documented.
+
+    A module that lies in no package has no page of its own: its names are documented here.
+    """
     tree = ast.parse((REPOSITORY / "reidsim" / "__init__.py").read_text(encoding="utf-8"))
     homes = {
         node.targets[0].id: ast.literal_eval(node.value)
@@ -121,7 +124,9 @@ def _names_page() -> str:
         parts += [f"| [`reidsim.{name}`][{home}.{name}] | `{home}` |" for name, home in homes[group].items()]
         parts.append("")
     packages = [f"| [{title}]({folder}.md) | {about} |" for folder, (title, about) in API.items()]
-    return "\n".join([*parts, "## Packages\n", "| package | holds |", "| --- | --- |", *packages]) + "\n"
+    parts += ["## Packages\n", "| package | holds |", "| --- | --- |", *packages, ""]
+    top = [f"::: {home}.{name}\n" for names in homes.values() for name, home in names.items() if home.count(".") == 1]
+    return "\n".join([*parts, *top])
 
 
 def notebook_page(path: Path) -> str:

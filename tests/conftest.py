@@ -146,3 +146,29 @@ def adult_folder():
     if not (folder / "adult.data").is_file():
         pytest.skip(f"the real Adult files are not in {folder}")
     return folder
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return a new folder, which is the working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def reidsim_(monkeypatch, capsys):
+    """Return a function that runs the command line in this process: exit code, standard output, standard error."""
+    from reidsim.cli import main
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["reidsim", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "80")
+        try:
+            main()
+            code = 0
+        except SystemExit as exit_:
+            code = exit_.code or 0
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run

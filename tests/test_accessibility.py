@@ -15,6 +15,7 @@ from rich.console import Console
 
 import reidsim.progress
 from reidsim.cli import app, main
+from reidsim.commands.arguments import INCOMPLETE
 from reidsim.figures import style
 from reidsim.interrupts import STOPPING
 from reidsim.progress import DelayedProgress
@@ -147,8 +148,8 @@ def test_errors_of_every_command_go_to_standard_error_alone(command, monkeypatch
 def test_every_exit_code_is_documented():
     code = (REPOSITORY / "reidsim" / "cli.py").read_text(encoding="utf-8")
     given = {0, *map(int, re.findall(r"_end\(.*, (\d+)\)", code)), *map(int, re.findall(r"sys\.exit\((\d+)\)", code))}
-    given |= {128 + number for number in STOPPING}
-    assert given == {0, 2, 130, 141, 143}
+    given |= {INCOMPLETE, *(128 + number for number in STOPPING)}
+    assert given == {0, 2, 3, 130, 141, 143}
     page = (REPOSITORY / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
     told = page[page.index("## Exit codes") :]
     assert set(map(int, re.findall(r"^\| (\d+) \|", told, flags=re.MULTILINE))) == given

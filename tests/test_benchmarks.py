@@ -142,10 +142,11 @@ def test_a_row_of_the_readme_is_a_benchmark_with_its_settings(monkeypatch):
     assert found["masking"] == ["--targets", "100", "--loci", "8", "--sample", "1", "--skip-growth"]
 
 
-def test_exponents_are_those_of_power_laws(monkeypatch):
-    sizes = (1, 10, 100, 1000)
-    points = [(f"power {power}", size, 3e-6 * size**power) for power in (0.5, 1, 2) for size in sizes]
-    found = _loaded("all", monkeypatch).exponents(points)
-    for power in (0.5, 1, 2):
-        assert found[f"power {power}"][0] == list(sizes)
-        assert found[f"power {power}"][2] == pytest.approx(power)
+def test_growth_is_shown_as_times_of_each_work(monkeypatch):
+    module = _loaded("all", monkeypatch)
+    grown = module.by_work([("a over rows", 10, 0.02), ("b over people", 5, 2.0), ("a over rows", 100, 0.004)])
+    assert grown == {"a over rows": ([10, 100], [0.02, 0.004]), "b over people": ([5], [2.0])}
+    monkeypatch.setattr(module, "place", lambda: "a machine")
+    page = module.page({}, [], grown)
+    assert "| a over rows | 10, 100 | 0.02, 0.004 |" in page
+    assert "xponent" not in page

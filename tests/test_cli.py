@@ -109,7 +109,8 @@ def test_a_run_prints_its_measures_by_policy_and_where_its_results_are(town):
     done = console_script("run", "town.toml", "-o", "mine/out")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0].strip() == "town: Patients of a small town"
+    assert lines[0] == "Unit: rows; each of 30 rows is taken as one person"
+    assert lines[1].strip() == "town: Patients of a small town"
     assert [line for line in lines if "basic" in line and "no-attack" in line]
     rows = {cells[1].strip(): [c.strip() for c in cells[2:-1]] for line in lines if len(cells := line.split("│")) > 3}
     assert rows == {

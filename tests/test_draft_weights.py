@@ -97,14 +97,16 @@ def test_the_draft_takes_the_weight_and_runs(tmp_path):
     draft = draft_scenario(tmp_path / "survey.csv", tmp_path / "draft")
     text = draft.files[draft.scenario_file]
     content = tomllib.loads(text)
-    assert content["release"]["weight"] == "pweight"
+    assert "weight" not in content["release"]
+    assert '# weight = "pweight"' in text
     assert f"the records stand for {SPREAD.sum():,.0f} people" in text
     assert set(content["attributes"]) == {"age", "sex"}
     assert "pweight" not in draft.choice.possible
     assert f"pweight,number,{len(set(SPREAD))},0,left out,sampling weight" in draft.files["columns.csv"]
     (tmp_path / "draft").mkdir()
     draft.write(tmp_path / "draft")
-    run = reidsim.run(tmp_path / "draft" / "survey.toml", overrides={"adversary.risk": "sample"}).summary
+    sample = {"adversary.risk": "sample", "release.weight": "pweight"}
+    run = reidsim.run(tmp_path / "draft" / "survey.toml", overrides=sample).summary
     alone = reidsim.run(tmp_path / "draft" / "survey.toml").summary
     assert run.loc["no-protection", "risk"] < alone.loc["no-protection", "risk"]
 
@@ -118,6 +120,7 @@ def test_a_weight_that_is_asked_for_is_left_as_it_is(tmp_path):
 
 def test_the_key_stands_in_its_section():
     text = '[release]\npath = "a.csv"\n\n[adversary]\nrisk = "prosecutor"\n'
-    assert tomllib.loads(with_weight(text, '"w \\" x"', 12.0)) == {
-        "release": {"path": "a.csv", "weight": 'w " x'}, "adversary": {"risk": "prosecutor"}
+    weighted = with_weight(text, '"w \\" x"', 12.0).replace("# weight", "weight").replace("prosecutor", "sample")
+    assert tomllib.loads(weighted) == {
+        "release": {"path": "a.csv", "weight": 'w " x'}, "adversary": {"risk": "sample"}
     }  # fmt: skip

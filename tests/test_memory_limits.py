@@ -226,7 +226,7 @@ def write_many_levels(folder, attributes, levels):
         ((20, 4), {"publisher.unit": "table"}, r"publisher\.policies: too many nodes to walk; found 1099511627776"),
         ((31, 4), {}, r"attributes: too many generalizations to number; found 4611686018427387904; .* 2\*\*62"),
         ((31, 4), {"publisher": {"unit": "table", "policies": ["no-protection"]}}, "attributes: too many generaliz"),
-        ((62, 2), {}, r"attributes: too many cells in the domain; found 4611686018427387904; .* 2\*\*62"),
+        ((62, 2), {}, r"attributes: too many generalizations to number; found 4611686018427387904; .* 2\*\*62"),
     ],
 )
 def test_lattices_that_cannot_be_searched_are_refused(tmp_path, shape, overrides, says):

@@ -91,7 +91,17 @@ def test_an_export_of_a_hospital_is_drafted_run_and_shared(folder, reidsim_):
     reidsim_("check", "stays/stays.toml")
     reidsim_("run", "stays/stays.toml", "-o", "results")
     reidsim_(
-        "share", "results", "-o", "shared.csv", "--policy", "no-protection", "--keep", "diagnosis", "--accept-risk"
+        "share",
+        "results",
+        "-o",
+        "shared.csv",
+        "--policy",
+        "no-protection",
+        "--keep",
+        "diagnosis",
+        "--accept-risk",
+        "--unknown-to-outsiders",
+        "diagnosis",
     )
     shared = pd.read_csv("shared.csv", sep=";", dtype=str, keep_default_na=False)
     # One day for each patient, though clerks wrote it in up to four ways.
@@ -207,7 +217,7 @@ def test_a_survey_with_labels_is_drafted_run_and_shared(folder, reidsim_, file):
         "new", file, "--quasi-identifier", "roof", *(f"--quasi-identifier={name}" for name in ("sex", "age", "hhcivil"))
     )
     content = tomllib.loads((folder / "survey/survey.toml").read_text(encoding="utf-8"))
-    assert content["release"] == {"path": f"../{file}", "weight": "sampling_weight"}
+    assert content["release"] == {"path": f"../{file}", "household": "ori_hid"}
     reidsim_("run", "survey/survey.toml", "-o", "results")
     reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-protection", "--accept-risk")
     shared = pd.read_csv("shared.csv", dtype=str, keep_default_na=False)
@@ -286,7 +296,7 @@ def test_values_that_the_population_lacks_are_nobodys(folder):
     PEOPLE.to_csv(folder / "everybody.csv", index=False)
     recipe = 'kind = "counts"\nfile = "everybody.csv"\n[columns]\nage = "age"\nrace = "race"\n'
     (folder / "everybody.toml").write_text(recipe)
-    draft, loaded = drafted(folder, RECORDS, population="everybody.toml")
+    draft, loaded = drafted(folder, RECORDS, population="everybody.toml", unmatched_unique=["race"])
     assert [column.profile.name for column in draft.choice.chosen] == ["age", "race"]
     assert [warning for warning in draft.warnings if "nobody" in warning] == [
         "column 'race': 20 rows with a value that nobody in the population has, such as 'Martian'; they count as "
@@ -307,13 +317,16 @@ def test_values_that_the_population_lacks_are_nobodys(folder):
         build_study(load_scenario(folder / "draft/hospital.toml"))
 
 
-def test_a_column_most_of_whose_values_nobody_has_is_left_out(folder):
+def test_a_column_that_the_population_does_not_match_is_left_out_only_if_dropped(folder):
     PEOPLE.to_csv(folder / "everybody.csv", index=False)
     (folder / "everybody.toml").write_text(
         'kind = "counts"\nfile = "everybody.csv"\n[columns]\nage = "age"\nrace = "race"\n'
     )
-    draft, _ = drafted(folder, RECORDS.replace("White", "Venusian"), population="everybody.toml")
-    assert draft.choice.left_out["race"] == "Venusian, Martian, missing values: no value of 'race' in everybody"
+    records = RECORDS.replace("White", "Venusian")
+    with pytest.raises(InputError, match=r"column race: .*Venusian, Martian.*--drop race"):
+        drafted(folder, records, population="everybody.toml")
+    draft, _ = drafted(folder, records, population="everybody.toml", dropped=["race"])
+    assert [column.profile.name for column in draft.choice.chosen] == ["age"]
 
 
 # Missing values.

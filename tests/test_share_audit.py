@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from shared_files import unknown
 
 import reidsim
 from reidsim.cli import main
@@ -15,7 +16,8 @@ from reidsim.errors import InputError
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.file import verify_shared, write_shared
-from reidsim.reports.shared.limit import limit_of
+from reidsim.reports.shared.kept import Kept
+from reidsim.reports.shared.limit import FileRisk, limit_of
 from reidsim.reports.shared.records import shared_records
 from reidsim.scenarios.load import load_scenario
 
@@ -97,7 +99,7 @@ def fits(row, person):
 def test_the_sidecar_holds_what_every_pair_of_a_row_and_a_person_gives(survey, policy):
     reidsim.run("survey.toml").save("results")
     run = open_results(Path("results"))
-    shared = shared_records(run, policy=policy, keep=["income"])
+    shared = shared_records(run, policy=policy, kept=unknown("income"))
     sidecar, warnings = write_shared(Path("shared.csv"), run, shared)
     written = pd.read_csv("shared.csv", dtype="str", keep_default_na=False)
     pairs = np.array([[fits(row, person) for _, person in survey.iterrows()] for _, row in written.iterrows()])
@@ -114,11 +116,11 @@ def test_the_sidecar_holds_what_every_pair_of_a_row_and_a_person_gives(survey, p
     assert np.allclose(success, 1 / people_of_row)
     exposed = int((1 / rows_of_person > success * (1 + 1e-9)).sum())
     assert audit["people_more_exposed_than_promised"] == exposed
-    assert [f"true values, {exposed:,} of {N} people are easier to find" in warning for warning in warnings] == (
+    assert [f"{exposed:,} of {N} people are easier to find" in warning for warning in warnings] == (
         [True] if exposed else []
     )
     assert exposed > 0 or policy == "no-protection"
-    assert sidecar["risk"]["highest"] == 1 / people_of_row.min()
+    assert (sidecar["risk"]["record"], sidecar["risk"]["person"]) == (1 / people_of_row.min(), 1 / rows_of_person.min())
     classes = written.groupby(["age", "town", "sex"])["income"]
     assert audit["smallest_class"] == classes.size().min()
     assert audit["kept"][0]["distinct"] == classes.nunique().min()
@@ -138,18 +140,20 @@ def test_where_the_adversary_does_not_know_who_is_in_the_file_nothing_is_contrad
     assert sidecar["audit"]["fewest_rows_of_a_person"] >= 1
 
 
-def test_five_lines_are_printed_and_again_by_verify(survey, share):
+def test_what_was_counted_is_printed_and_again_by_verify(survey, share):
     reidsim.run("survey.toml").save("results")
-    code, out, err = share("results", "-o", "shared.csv", "--policy", "no-attack", "--keep", "income")
+    code, out, err = share(
+        "results", "-o", "shared.csv", "--policy", "no-attack", "--keep", "income", "--accept-risk",
+        "--unknown-to-outsiders", "income",
+    )  # fmt: skip
     lines = out.splitlines()
-    assert (code, len(lines)) == (0, 7)
-    assert lines[2].startswith("highest risk of a record, if attacked: 0.")
-    assert lines[2].endswith(" (that of no-attack)")
-    assert lines[3].startswith("read back: every row fits ")
-    assert lines[4].startswith("people by the number of people whose rows fit them: ")
-    assert lines[5].startswith("most revealing class: income 1 value (entropy 1.00), t-closeness ")
-    assert "people are easier to find than the success probability of their own records says (at most " in err
-    assert share("--verify", "shared.csv")[1].splitlines()[1:] == lines[:6]
+    assert code == 0
+    assert lines[0] == "Unit: rows; each of 60 rows is taken as one person"
+    for start in ("no-attack: ", "highest risk, if attacked: ", "read back: every row fits ", "most revealing class: "):
+        assert any(line.startswith(start) for line in lines)
+    assert "income alone singles out " in out
+    assert "people are easier to find than the record risk suggests" in err
+    assert share("--verify", "shared.csv")[1].splitlines()[1:] == lines[:-1]
 
 
 def test_people_are_counted_where_the_scenario_names_their_key(survey, monkeypatch):
@@ -166,7 +170,7 @@ def test_people_are_counted_where_the_scenario_names_their_key(survey, monkeypat
     assert sum(by_people["audit"]["people_by_fitting_rows"].values()) == N // 2
     # By rows, whoever has a room shares it with a neighbour; by people, only with themselves.
     with pytest.raises(InputError, match=r"30 of 30 people have a value of their own"):
-        shared_records(run, policy="no-attack", keep=["room"])
+        shared_records(run, policy="no-attack", kept=Kept(["room"]))
     # Who has no number has one record.
     blank = replace(shared_records(run, policy="no-attack").source, frame=survey.assign(pid=[""] * 4 + ["P"] * (N - 4)))
     assert len(set(blank.persons.tolist())) == 5
@@ -181,29 +185,22 @@ def test_a_risk_above_the_limit_is_written_only_if_it_is_accepted(survey, share)
     code, out, err = share("results", "-o", "shared.csv", "--policy", "no-protection")
     assert (code, out) == (2, "")
     assert sorted(path.name for path in Path().iterdir()) == before
-    safe = pd.read_parquet("results/records.parquet").query("policy == 'no-attack'")["success_probability"].max()
-    assert "the highest risk of a record as policy 'no-protection' releases it is 1.0000" in err
-    assert f"expected {safe:.4f} at most (that of no-attack) (--accept-risk writes it all the same)" in err
+    assert "under policy 'no-protection' the risk of a record is 1" in err
+    assert "expected 0.09091 (1 in 11) at most (the default)" in err
+    assert "--accept-risk" in err
     assert share("results", "-o", "a.csv", "--policy", "no-protection", "--max-risk", "0.99")[0] == 2
     assert share("results", "-o", "a.csv", "--policy", "no-protection", "--max-risk", "1.5")[0] == 2
     code, out, _ = share("results", "-o", "shared.csv", "--policy", "no-protection", "--accept-risk")
     assert code == 0
-    assert f"1.0000, ABOVE the limit of {safe:.4f} (that of no-attack)" in out
+    assert "ABOVE the limit of 0.0909 (the default)" in out
     told = json.loads(Path("shared.csv.json").read_text())["risk"]
-    assert (told["highest"], told["limit"], told["above_limit"]) == (1.0, safe, True)
+    assert (told["record"], told["person"], told["limit"], told["above_limit"]) == (1.0, 1.0, 1 / 11, True)
     assert share("results", "-o", "b.csv", "--policy", "no-protection", "--max-risk", "1")[0] == 0
 
 
-def test_the_limit_is_one_in_eleven_where_no_policy_forbids_attacks(survey, share):
-    overrides = {"publisher.policies": ["no-protection", "suppress-all"], "attributes.town.hierarchy.suppress": True}
-    reidsim.run("survey.toml", overrides=overrides).save("results")
-    run = open_results(Path("results"))
-    limit = limit_of(shared_records(run, policy="suppress-all"))
-    assert limit.value == 1 / 11
-    assert limit.allows(1 / 11)
-    assert not limit.allows(1 / 10)
-    assert share("results", "-o", "a.csv", "--policy", "suppress-all")[0] == 0
-    assert "expected 0.0909 at most (one in eleven" in share("results", "-o", "b.csv", "--policy", "no-protection")[2]
+@pytest.mark.parametrize(("record", "person", "allowed"), [(1 / 11, 1 / 11, True), (0.1, 0, False), (0, 0.1, False)])
+def test_the_limit_is_one_in_eleven_for_records_and_for_people(record, person, allowed):
+    assert limit_of(None).allows(FileRisk(record, person, "counted")) == allowed
 
 
 # Hierarchies, and names of columns.
@@ -242,10 +239,10 @@ def test_cells_that_do_not_fit_their_own_record_are_told(survey):
 def test_names_of_columns_that_begin_as_formulas_do_are_told(survey):
     reidsim.run("survey.toml").save("results")
     run = open_results(Path("results"))
-    assert shared_records(run, policy="basic", keep=["=sum"]).warnings == (
+    assert shared_records(run, policy="basic", kept=unknown("=sum")).warnings == (
         "names of the columns =sum begin as formulas do, and spreadsheets may take them for some",
     )
-    assert shared_records(run, policy="basic", keep=["income"]).warnings == ()
+    assert shared_records(run, policy="basic", kept=unknown("income")).warnings == ()
 
 
 # Kinds of one's own.
@@ -298,12 +295,15 @@ def test_a_kind_of_ones_own_that_names_a_file_is_shared(tmp_path, monkeypatch, s
     try:
         reidsim.run("few.toml", allow_code=True).save("results")
         assert "not run unless that is allowed" in share("results", "-o", "a.csv", "--policy", "basic")[2]
-        code, out, _ = share("results", "-o", "a.csv", "--policy", "basic", "--keep", "note", "--allow-code")
+        code, out, _ = share(
+            "results", "-o", "a.csv", "--policy", "basic", "--keep", "note", "--allow-code", "--accept-risk",
+            "--unknown-to-outsiders", "note",
+        )  # fmt: skip
     finally:
         for name in ("ownkind", "withholding"):
             sys.modules.pop(name, None)
     assert code == 0
     # The third record hides among nobody and is withheld.
     assert pd.read_csv("a.csv", dtype="str").to_numpy().tolist() == [["20", "a"], ["20", "b"], ["40", "b"]]
-    assert "highest risk of a record, if attacked: 0.1250, within the limit of 0.1250 (that of no-attack)" in out
+    assert "ABOVE the limit of 0.0909 (the default)" in out
     assert "people by the number of people whose rows fit them: 0: 1, 1: 1, 2: 2" in out

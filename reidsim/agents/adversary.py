@@ -78,7 +78,7 @@ class Adversary(mesa.Agent):
         self.plan = plan_attack(
             self.profile,
             self.holds,
-            model.setting.seen(model.publisher.strategies),
+            model.setting.released(model.publisher.strategies),
             model.exposed,
             model.setting.rounds - model.round_number + 1,
             self._equipped,

@@ -16,7 +16,7 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Response, arrays_of
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
 from reidsim.games.memory import RememberingAdversary, RememberingLinker
-from reidsim.games.record_game import WITHHELD, PopulationLinker, shared_rows
+from reidsim.games.record_game import WITHHELD, Linker, PopulationLinker, shared_rows
 from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Rows, Strategies
 
@@ -71,12 +71,15 @@ class AttackPlan:
     replies : Replies
     targets : ndarray of float64, shape (n_cells,)
         Records of each cell that it attacks.
+    drawn : bool
+        Whether these are expected numbers of a random sample of the records that pay.
     """
 
     buys: Holdings
     spent: float
     replies: Replies
     targets: Floats
+    drawn: bool = False
 
     @property
     def invited(self) -> Floats:
@@ -99,7 +102,7 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
     profile : AdversaryProfile
     equipment : Equipment or None
     strategies : ndarray of int64, shape (n_cells,)
-        -1 where a record is withheld.
+        -1 where a record is withheld, so that only its earlier releases can be linked, if adversaries remember any.
     """
     n = len(strategies)
     if equipment is None:
@@ -108,13 +111,17 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
     planner = adversary.adversary if isinstance(adversary, RememberingAdversary) else adversary
     if isinstance(linker, (PopulationLinker, RememberingLinker)) and type(planner) is OneShotAdversary:
         # Whoever replies to each record on its own replies to all at once.
-        rows = np.flatnonzero(strategies != WITHHELD)
+        rows = np.flatnonzero((strategies != WITHHELD) | _has_past(linker))
         response = adversary.respond(linker.link_each(strategies[rows], rows), rows)
         return _of_response(profile, response if len(rows) == n else _spread(response, rows, n))
     attacks, invited = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     success, believed, payoff, exploits = (np.zeros(n) for _ in range(4))
     frequency, used = np.ones(n), np.zeros(n, dtype=np.int64)
-    for strategy, rows in shared_rows(strategies):
+    linked = list(shared_rows(strategies))
+    unreleased = np.flatnonzero((strategies == WITHHELD) & _has_past(linker))
+    if len(unreleased):
+        linked.append((WITHHELD, unreleased))
+    for strategy, rows in linked:
         response = adversary.respond(linker.link(strategy, rows), rows)
         if response.frequency is not None:
             frequency[rows] = response.frequency
@@ -127,6 +134,11 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
         exploits[rows] = response.exploits
     replies = _of_response(profile, Response(attacks, success, believed, payoff, exploits))
     return replace(replies, frequency=frequency, invited=invited, used=used)
+
+
+def _has_past(linker: Linker) -> NDArray[np.bool_] | bool:
+    """Return the records of which adversaries remember an earlier release, shape (n_cells,); False if they do not."""
+    return linker.past != WITHHELD if isinstance(linker, RememberingLinker) else False
 
 
 def _of_response(profile: AdversaryProfile, response: Response) -> Replies:
@@ -174,7 +186,9 @@ def money_rate(worth: Floats, outlay: Floats) -> Floats:
         return np.where(outlay > 0, worth / outlay, np.inf)
 
 
-def targets_within(replies: Replies, participants: NDArray[np.int64], budget: float) -> Floats:
+def targets_within(
+    replies: Replies, participants: NDArray[np.int64], budget: float, *, at_random: bool = False
+) -> Floats:
     """Return how many records of each cell an adversary attacks if it can spend no more than a budget.
 
     It attacks first what it expects most of per unit of money spent; of equal records, those of the first cell.
@@ -185,10 +199,17 @@ def targets_within(replies: Replies, participants: NDArray[np.int64], budget: fl
     participants : ndarray of int64, shape (n_cells,)
         Records of each cell that are shared.
     budget : float
+    at_random : bool
+        Whether it attacks a random sample instead, as many records as the budget covers at their mean outlay. Then the
+        expected number of records of each cell is returned.
     """
     wanted = np.where(replies.attacks, participants, 0) * replies.frequency
-    if dot(wanted, replies.outlay) <= budget * (1 + _ROUNDING):
+    total = dot(wanted, replies.outlay)
+    if total <= budget * (1 + _ROUNDING):
         return wanted
+    if at_random:
+        number = float(wanted.sum())
+        return np.asarray(wanted * (np.floor(number * budget / total + _ROUNDING) / number))
     cells = np.flatnonzero(wanted)
     rate = money_rate(replies.worth[cells], replies.outlay[cells])
     cells = cells[np.argsort(-rate, kind="stable")]
@@ -234,13 +255,15 @@ def plan_attack(
     best_worth = -np.inf
     for buys, price in _affordable(profile, holds):
         replies = reply(profile, equip(holds | buys), strategies)
-        targets = targets_within(replies, participants, profile.budget - price)
+        targets = targets_within(replies, participants, profile.budget - price, at_random=profile.draws_targets)
         worth = dot(targets, replies.worth) - price
         if rounds_left > 1:
-            later = targets if price == 0 else targets_within(replies, participants, profile.budget)
+            later = targets
+            if price > 0:
+                later = targets_within(replies, participants, profile.budget, at_random=profile.draws_targets)
             worth += (rounds_left - 1) * dot(later, replies.worth)
         if best is None or worth > best_worth + INDIFFERENCE * (abs(best_worth) + price):
-            best, best_worth = AttackPlan(buys, price, replies, targets), worth
+            best, best_worth = AttackPlan(buys, price, replies, targets, profile.draws_targets), worth
     assert best is not None  # noqa: S101 # buying nothing is always affordable
     return best
 

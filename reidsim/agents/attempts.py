@@ -29,7 +29,8 @@ def cases_of_round(
 
     A budget that covers some of a cell's records has a fixed number of them attacked. Where the budgets of two who are
     there each cover a part of the same cell, the parts overlap at random, and every record counts as attacked with the
-    probability of its share: the expected number is the same, and its spread no smaller.
+    probability of its share: the expected number is the same, and its spread no smaller. Targets that an adversary
+    draws count as attacked independently, too.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def _people(
     """Return whether each record is re-identified by anybody of those who are there."""
     chance = (shares * success)[0] if len(plans) == 1 else 1.0 - np.prod(1.0 - shares * success, axis=0)
     in_part = (shares > 0) & (shares < 1)
-    fixed = np.array([_is_whole(plan) for plan in plans], dtype=np.bool_).reshape(shares.shape)
+    fixed = np.array([_is_whole(plan, participants) for plan in plans], dtype=np.bool_).reshape(shares.shape)
     alone = (in_part.sum(axis=0) == 1) & (fixed | ~in_part).all(axis=0)
     if not alone.any():
         return Tries(chance, participants, setting.loss)
@@ -83,18 +84,22 @@ def _people(
 
 
 def _hits(plan: AttackPlan, shares: Floats, gain: float, participants: Counts) -> Tries:
-    """Return whether each attempt of an adversary succeeds."""
-    whole, numbers = _is_whole(plan), np.round(plan.targets).astype(np.int64)
-    chance = plan.replies.success
-    if not whole.all():
-        chance = np.where(whole, 1.0, shares) * chance
-        numbers = np.where(whole, numbers, participants)
-    return Tries(chance, numbers, np.broadcast_to(gain, chance.shape))
+    """Return whether each attempt of an adversary is made, and succeeds."""
+    whole, numbers = _is_whole(plan, participants), np.round(plan.targets).astype(np.int64)
+    success = plan.replies.success
+    gains = np.broadcast_to(gain, success.shape)
+    if whole.all():
+        return Tries(success, numbers, gains)
+    attempted = np.where(whole, 1.0, shares)
+    failure = np.where(whole, 0.0, plan.replies.payoff - gain * success)
+    return Tries(attempted * success, np.where(whole, numbers, participants), gains, attempted, failure)
 
 
-def _is_whole(plan: AttackPlan) -> NDArray[np.bool_]:
+def _is_whole(plan: AttackPlan, participants: Counts) -> NDArray[np.bool_]:
     """Tell for which cells a certain number of records is attacked, and not each with some probability."""
     whole = np.abs(plan.targets - np.round(plan.targets)) <= _ROUNDING * np.maximum(plan.targets, 1.0)
+    if plan.drawn:
+        whole &= (plan.targets <= 0.0) | (plan.targets >= participants)
     return np.asarray(whole & (np.asarray(plan.replies.frequency) >= 1.0))
 
 
@@ -103,4 +108,11 @@ def _together(hits: Sequence[Tries]) -> Tries:
         return hits[0]
     if not hits:
         return Tries(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0))
-    return Tries(*(np.concatenate([getattr(each, name) for each in hits]) for name in ("chance", "numbers", "amounts")))
+    chance, numbers, amounts = (
+        np.concatenate([getattr(each, name) for each in hits]) for name in ("chance", "numbers", "amounts")
+    )
+    if all(each.attempted is None for each in hits):
+        return Tries(chance, numbers, amounts)
+    attempted = [np.ones(len(each.chance)) if each.attempted is None else each.attempted for each in hits]
+    failure = [np.zeros(len(each.chance)) if each.failure is None else each.failure for each in hits]
+    return Tries(chance, numbers, amounts, np.concatenate(attempted), np.concatenate(failure))

@@ -23,7 +23,7 @@ MOST_NOTICED = 1.0 - 1e-12
 class Observation(NamedTuple):
     """What a publisher may notice of a round.
 
-    Parameters
+    Attributes
     ----------
     probability : float
     excluded : ndarray of bool, shape (n_types,)

@@ -62,18 +62,21 @@ _ROUNDING = 1e-9
 class Foreseen(NamedTuple):
     """What a plan says about forms other than those that it was made for.
 
-    Parameters
+    Attributes
     ----------
     buys : frozenset of str
     bar : float
         Worth per unit of money above which a record is attacked.
     share_at_bar : float
         Share of the records at the bar that are.
+    share : float
+        Share of the records above the bar that are, of an adversary who draws its targets.
     """
 
     buys: Holdings
     bar: float = -np.inf
     share_at_bar: float = 1.0
+    share: float = 1.0
 
 
 _AS_HELD = Foreseen(frozenset())
@@ -91,12 +94,15 @@ class Opponent:
         Probability that it is there.
     holds : frozenset of str
     expected_accuracy : float
+    believed : bool
+        Whether it links as the publisher believes, instead of as it does in truth.
     """
 
     profile: AdversaryProfile
     weight: float
     holds: Holdings
     expected_accuracy: float
+    believed: bool = True
 
     @property
     def is_open(self) -> bool:
@@ -110,7 +116,7 @@ class Opponent:
 
     def equip(self, holds: Holdings) -> Equipment | None:
         """Return its equipment with some resources."""
-        return self.profile.equip(holds, self.expected_accuracy, believed=True)
+        return self.profile.equip(holds, self.expected_accuracy, believed=self.believed)
 
     def plan(self, strategies: Strategies, participants: Counts, rounds_left: int) -> AttackPlan:
         """Plan what it would do about a release."""
@@ -121,7 +127,7 @@ class Opponent:
     def following(self, foreseen: Foreseen) -> Equipment | None:
         """Return its equipment if it follows a plan."""
         equipment = self.equip(self.holds | foreseen.buys)
-        if equipment is None or foreseen.bar == -np.inf:
+        if equipment is None or (foreseen.bar == -np.inf and foreseen.share == 1.0):
             return equipment
         return Equipment(equipment.linker, _WithinBudget(equipment.adversary, self.profile, foreseen))
 
@@ -143,9 +149,9 @@ class _WithinBudget:
         reply = self.adversary.respond(linkage, rows)
         made = reply if reply.frequency is None else of_attacked(reply)
         rate = money_rate(*worth_and_outlay(self.profile, made))
-        _, bar, at_bar = self.foreseen
+        _, bar, at_bar, above = self.foreseen
         equal = _equal(rate, bar)
-        share = np.where(equal, at_bar, (rate > bar).astype(np.float64))
+        share = np.where(equal, at_bar, above * (rate > bar))
         attacks = reply.attacks & (share > 0.0)
         return Response(
             attacks=attacks,
@@ -167,6 +173,8 @@ def foreseen_by(plan: AttackPlan, participants: Counts) -> Foreseen:
         return Foreseen(plan.buys)
     if not targets.any():
         return Foreseen(plan.buys, np.inf, 0.0)
+    if plan.drawn:
+        return Foreseen(plan.buys, share=float(targets.sum() / wanted.sum()))
     rate = money_rate(replies.worth, replies.outlay)
     bar = float(rate[missed].max())
     level = (wanted > 0) & _equal(rate, bar)
@@ -278,8 +286,8 @@ class _Search:
         """Return the most that a record promises per unit of money to anybody who buys all that it can."""
         highest = 0.0
         for opponent, everything in zip(self._opponents, self._for_sale, strict=True):
-            known = self._setting.seen(release.strategies)
-            replies = replies_to(opponent.profile, opponent.equip(opponent.holds | everything), known)
+            released = self._setting.released(release.strategies)
+            replies = replies_to(opponent.profile, opponent.equip(opponent.holds | everything), released)
             rate = money_rate(replies.worth, replies.outlay)[replies.attacks]
             highest = max(highest, float(rate[np.isfinite(rate)].max(initial=0.0)))
         return highest
@@ -300,8 +308,8 @@ class _Search:
         key = release.strategies.tobytes()
         if key in self._plans:
             return self._plans[key]
-        known, out = self._setting.seen(release.strategies), self._setting.exposed(self._participants)
-        plans = [opponent.plan(known, out, self._rounds_left) for opponent in self._opponents]
+        released, out = self._setting.released(release.strategies), self._setting.exposed(self._participants)
+        plans = [opponent.plan(released, out, self._rounds_left) for opponent in self._opponents]
         self._plans[key] = tuple(foreseen_by(plan, out) for plan in plans)
         payoff = expected_payoff(self._setting, self._opponents, release.strategies, plans, self._participants)
         # Whoever left may be attacked whatever is shared now.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.response import arrays_of
 from reidsim.agents.outcomes import RoundOutcome
 from reidsim.agents.profile import Setting
 from reidsim.games.equilibrium import Equilibrium
@@ -24,9 +26,10 @@ from reidsim.games.measures import (
     SHARE_SUPPRESSED,
     SHARE_UNCHANGED,
     UTILITY,
+    averages,
 )
 from reidsim.games.record_game import WITHHELD, Choice, shared_rows
-from reidsim.measures import measures_worded
+from reidsim.measures import columns_of, measures_worded
 from reidsim.portable_math import dot
 from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
 from reidsim.releases.strategy_space import Rows, Strategies
@@ -36,11 +39,11 @@ Floats = NDArray[np.float64]
 
 # Of a round, besides those of every game, in the order of columns.
 _OWN = measures_worded(read_toml(Path(__file__).with_suffix(".toml")))
-PARTICIPATION, BREACHES = _OWN["participation"], _OWN["breaches"]
+PARTICIPATION, BREACHES, DISTINCT = _OWN["participation"], _OWN["breaches"], _OWN["distinct_reidentified"]
 # Quantiles of the risk of records shared, by column.
 RISK_QUANTILES = {"risk_median": 0.5, "risk_90": 0.9, "risk_99": 0.99}
 # What tables of runs may hold, whatever the kind of scenario; those from participation on, with agents.
-RUN_MEASURES = (*MEASURES, *REIDENTIFIED, PARTICIPATION, BREACHES, _OWN["risk_90"], _OWN["risk_99"])
+RUN_MEASURES = (*MEASURES, *REIDENTIFIED, PARTICIPATION, BREACHES, DISTINCT, _OWN["risk_90"], _OWN["risk_99"])
 # Measures of a round, in the order of columns.
 ROUND_MEASURES = (*MEASURES, *_OWN.values(), *REIDENTIFIED)
 
@@ -115,6 +118,35 @@ def record_measures(
         SHARE_UNCHANGED.column: dot(participants, intensity == 0) / n,
         SHARE_SUPPRESSED.column: (dot(participants, intensity == 1) + absent) / n,
     }
+
+
+def measures_of_equilibrium(
+    equilibrium: Equilibrium, outcome: RoundOutcome, participants: NDArray[np.int64], absent: int
+) -> dict[str, float]:
+    """Average the outcomes of a round over all records by the function that games without rounds use.
+
+    Parameters
+    ----------
+    equilibrium : Equilibrium
+        Outcome of the round for the records of each cell.
+    outcome : RoundOutcome
+    participants : ndarray of int64, shape (n_cells,)
+        Records shared in each cell.
+    absent : int
+        Data subjects who do not take part; their records are withheld.
+
+    Returns
+    -------
+    dict of str to float
+        By column of `MEASURES`; NaN for a measure that `averages` does not compute.
+    """
+    last = len(participants) - 1
+    rows = replace(equilibrium, frequency=outcome.attacked).expand(np.append(np.arange(last + 1), last))
+    withheld = {"strategies": WITHHELD, "generalization_intensity": 1.0}
+    for name, array in arrays_of(rows).items():
+        array[-1] = withheld.get(name, 0)
+    found = averages(rows, np.append(participants, absent))
+    return {column: found.get(column, np.nan) for column in columns_of(MEASURES)}
 
 
 def risk_quantiles(risk: Floats, participants: NDArray[np.int64]) -> dict[str, float]:

@@ -17,7 +17,7 @@ from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings,
 from reidsim.errors import InputError
 from reidsim.games.memory import RememberingAdversary, RememberingLinker, known_of
 from reidsim.games.record_game import WITHHELD
-from reidsim.linkage.equivalence import distinct_rows
+from reidsim.populations.domain import distinct_rows
 from reidsim.releases.strategy_space import Rows, Strategies
 
 Bools = NDArray[np.bool_]
@@ -25,16 +25,19 @@ Counts = NDArray[np.int64]
 
 
 class _Key(NamedTuple):
-    """What the rows of a round are made of, of each subject: arrays of shape (n_subjects,)."""
+    """Values that define the rows of a round: arrays of shape (n_subjects,)."""
 
     past: Strategies
     gone: Bools
-    took_part: NDArray[np.int64]
+    released_in: Counts
     planned: Strategies
 
 
 class Memory:
-    """What is out about each data subject, and who took part with whom.
+    """Earlier releases of each data subject, and the participants among whom each of them was made.
+
+    Where records hide among participants, the candidates of a record are the subjects who took part in every round in
+    which the record was released. Only distinct sets of participants matter, so rounds are stored as such sets.
 
     Parameters
     ----------
@@ -60,10 +63,11 @@ class Memory:
             )  # fmt: skip
         self._world, self._meet = world, world.meet
         self.form: Strategies = np.full(world.n_subjects, WITHHELD, dtype=np.int64)
-        # The rounds in which subjects took part, by the number of the pattern that each has so far.
-        self._pattern = np.zeros(world.n_subjects, dtype=np.int64)
-        self._patterns = np.zeros((1, 0), dtype=np.bool_)
-        self._versions: dict[tuple[int, ...], tuple[AdversaryProfile, ...]] = {}
+        # Distinct sets of participants, sets of these by number, and the number of each subject's.
+        self._participants: list[Bools] = []
+        self._sets: dict[frozenset[int], int] = {frozenset(): 0}
+        self._released_in: Counts = np.zeros(world.n_subjects, dtype=np.int64)
+        self._versions: dict[int, tuple[AdversaryProfile, ...]] = {}
         self._last: tuple[_Key, Bools, Setting] | None = None
 
     def setting(self, taking_part: Bools, planned: Strategies | None = None) -> Setting | None:
@@ -74,17 +78,14 @@ class Memory:
         if planned is None and (self.form == WITHHELD).all():
             return None
         world, gone = self._world, (self.form != WITHHELD) & ~taking_part
-        patterns, pattern = self._patterns_with(taking_part)
-        # Of whom nothing is out may be in any row.
-        took_part = np.where(taking_part | gone, pattern, 0)
         forms = np.zeros_like(self.form) if planned is None else np.where(taking_part, planned, WITHHELD)
-        key = _Key(self.form, gone, took_part, forms)
+        key = _Key(self.form, gone, self._released_in, forms)
         if self._last is not None:
             before, taking_part_before, setting = self._last
             same = all(np.array_equal(a, b) for a, b in zip(before, key, strict=True))
             if same and np.array_equal(taking_part_before, taking_part):
                 return setting
-        columns = [world.cell_of_subject, self.form - WITHHELD, gone, took_part, forms - WITHHELD]
+        columns = [world.cell_of_subject, self.form - WITHHELD, gone, self._released_in, forms - WITHHELD]
         first, row = distinct_rows(columns, len(gone))
         n = len(first)
         people = np.bincount(row, minlength=n)
@@ -98,8 +99,14 @@ class Memory:
             planned=None if planned is None else forms[first],
         )
         setting = self._with_solver(known, row, participants if taking_part.any() else people)
-        profiles, which = self._profiles(patterns, pattern, took_part[first])
-        remembering = tuple(_remembering(versions, known, which) for versions in zip(*profiles, strict=True))
+        earlier = self._released_in[first]
+        now = np.where(participants > 0, self._with_round(taking_part)[earlier], earlier)
+        # A record without an earlier release has no candidates of one.
+        earlier = np.where(known.past == WITHHELD, now, earlier)
+        profiles, which, unreleased = self._profiles(now, earlier)
+        remembering = tuple(
+            _remembering(versions, known, which, unreleased) for versions in zip(*profiles, strict=True)
+        )
         setting = replace(setting, profiles=remembering, among=None, known=known)
         self._last = key, taking_part, setting
         return setting
@@ -107,7 +114,9 @@ class Memory:
     def add(self, strategies: Strategies, taking_part: Bools) -> None:
         """Remember what is released of each subject who takes part, (n_subjects,) both; -1 where nothing is."""
         now = np.where(taking_part, strategies, WITHHELD)
-        self._patterns, self._pattern = self._patterns_with(taking_part)
+        self._released_in = np.where(
+            now == WITHHELD, self._released_in, self._with_round(taking_part)[self._released_in]
+        )
         self.form = known_of(now, self.form, self._meet)
 
     def _alone(self, taking_part: Bools) -> Setting:
@@ -135,37 +144,41 @@ class Memory:
             believed_loss=world.believed_loss[cells],
         )  # fmt: skip
 
-    def _profiles(
-        self, patterns: Bools, pattern: Counts, taken: Counts
-    ) -> tuple[list[tuple[AdversaryProfile, ...]], Rows]:
-        """Return versions of the profiles, by who may be taken for whom, and which is that of each row, (n_rows,)."""
+    def _with_round(self, taking_part: Bools) -> Counts:
+        """Return for each set in use the number of the set with this round's participants added, shape (n_sets,)."""
+        if self._world.profiles_among is None:
+            return np.zeros(1, dtype=np.int64)
+        known = (number for number, each in enumerate(self._participants) if np.array_equal(each, taking_part))
+        added = next(known, len(self._participants))
+        if added == len(self._participants):
+            self._participants.append(taking_part.copy())
+        sets, following = list(self._sets), np.zeros(len(self._sets), dtype=np.int64)
+        for number in np.flatnonzero(np.bincount(self._released_in)).tolist():
+            # A set that already holds these participants keeps its number.
+            following[number] = self._sets.setdefault(sets[number] | {added}, len(self._sets))
+        return following
+
+    def _profiles(self, now: Counts, before: Counts) -> tuple[list[tuple[AdversaryProfile, ...]], Rows, Rows]:
+        """Return the profiles by set of candidates, and the position of each row's if it is released and if not."""
         world = self._world
         if world.profiles_among is None:
-            return [world.profiles], np.zeros(len(taken), dtype=np.intp)
-        used, which = _distinct_numbers(taken)
-        # Of the same rounds that are over they stay the same.
-        before, self._versions = self._versions, {}
+            return [world.profiles], np.zeros(len(now), dtype=np.intp), np.zeros(len(now), dtype=np.intp)
+        rounds = list(self._sets)
+        used = np.flatnonzero(np.bincount(np.concatenate([now, before])))
+        position = np.zeros(len(rounds), dtype=np.intp)
+        position[used] = np.arange(len(used))
+        # Candidates of earlier releases stay the same.
+        earlier, self._versions = self._versions, {}
         for number in used.tolist():
-            rounds = tuple(np.flatnonzero(patterns[number]).tolist())
-            if rounds not in before:
-                # Whoever was in all that the record was in.
-                fits = (patterns | ~patterns[number]).all(axis=1)[pattern]
-                before[rounds] = world.profiles_among(np.bincount(world.cell_of_subject[fits], minlength=world.n_cells))
-            self._versions[rounds] = before[rounds]
-        return list(self._versions.values()), which
-
-    def _patterns_with(self, taking_part: Bools) -> tuple[Bools, NDArray[np.int64]]:
-        """Return the patterns after a round, (n_patterns, n_rounds), and that of each subject, where they matter."""
-        if self._world.profiles_among is None:
-            return self._patterns, self._pattern
-        both, pattern = _distinct_numbers(self._pattern * 2 + taking_part)
-        return np.column_stack([self._patterns[both // 2], both % 2 == 1]), pattern
-
-
-def _distinct_numbers(numbers: Counts) -> tuple[Counts, Rows]:
-    """Return the distinct ones of small whole numbers, ascending, and which of them each is."""
-    occurs = np.bincount(numbers) > 0
-    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[numbers]
+            if number in earlier:
+                self._versions[number] = earlier[number]
+                continue
+            candidates = np.ones(world.n_subjects, dtype=np.bool_)
+            for each in rounds[number]:
+                candidates &= self._participants[each]
+            counts = np.bincount(world.cell_of_subject[candidates], minlength=world.n_cells)
+            self._versions[number] = world.profiles_among(counts)
+        return list(self._versions.values()), position[now], position[before]
 
 
 def part_of(setting: Setting, rows: Rows) -> Setting:
@@ -189,20 +202,18 @@ def _of_rows(profile: AdversaryProfile, part: Known, rows: Rows) -> AdversaryPro
     assert isinstance(equip, _Equip)  # noqa: S101 # of an adversary who remembers
     believed = profile.believed
     return replace(
-        profile, equip=replace(equip, known=part, which=equip.which[rows]),
+        profile, equip=replace(equip, known=part, which=equip.which[rows], unreleased=equip.unreleased[rows]),
         believed=None if believed is None else _of_rows(believed, part, rows),
     )  # fmt: skip
 
 
-def _remembering(versions: Sequence[AdversaryProfile], known: Known, which: Rows) -> AdversaryProfile:
-    """Return a type of adversary who remembers, given its versions, by who may be taken for whom."""
-    believed = [each.believed for each in versions]
+def _remembering(versions: Sequence[AdversaryProfile], known: Known, which: Rows, unreleased: Rows) -> AdversaryProfile:
+    """Return a type of adversary who remembers, given its profiles by set of candidates."""
+    believed = [each.believed for each in versions if each.believed is not None]
     return replace(
         versions[0],
-        equip=_Equip(tuple(each.equip for each in versions), known, which),
-        believed=None
-        if believed[0] is None
-        else _remembering([each for each in believed if each is not None], known, which),
+        equip=_Equip(tuple(each.equip for each in versions), known, which, unreleased),
+        believed=_remembering(believed, known, which, unreleased) if believed else None,
     )
 
 
@@ -213,6 +224,7 @@ class _Equip:
     versions: tuple[Equip, ...]
     known: Known
     which: Rows
+    unreleased: Rows
 
     def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
         each = [equip(holds, expected_accuracy, believed=believed) for equip in self.versions]
@@ -220,5 +232,6 @@ class _Equip:
         if len(means) < len(each):
             return None
         known = self.known
-        linker = RememberingLinker(tuple(one.linker for one in means), self.which, known.cells, known.past, known.meet)
+        linkers = tuple(one.linker for one in means)
+        linker = RememberingLinker(linkers, self.which, known.cells, known.past, known.meet, self.unreleased)
         return Equipment(linker, RememberingAdversary(means[0].adversary))

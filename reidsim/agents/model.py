@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from math import fsum
 from typing import Any
 
@@ -15,16 +16,24 @@ from reidsim.agents.adversary import Adversary
 from reidsim.agents.attack import no_plan
 from reidsim.agents.attempts import cases_of_round
 from reidsim.agents.measures import (
+    DISTINCT,
     PARTICIPATION,
     ROUND_MEASURES,
     equilibrium_of,
+    measures_of_equilibrium,
     outcomes_of_records,
     record_measures,
     release_of,
     risk_quantiles,
 )
 from reidsim.agents.memory import Memory
-from reidsim.agents.outcomes import RoundOutcome, expected_outcome, sampled_outcome, subject_draws
+from reidsim.agents.outcomes import (
+    RoundOutcome,
+    expected_outcome,
+    sampled_outcome,
+    subject_draws,
+    survive,
+)
 from reidsim.agents.participation import Decided, count_by_cell, draw_harm, learn_and_decide, newly_exposed, takes_part
 from reidsim.agents.phases import PHASES
 from reidsim.agents.profile import ParticipationRule, Setting
@@ -33,6 +42,7 @@ from reidsim.agents.streams import agent_stream
 from reidsim.agents.subjects import DataSubject, SubjectColumns, SubjectSet
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.measures import MEASURES
 from reidsim.games.reidentified import Reidentified, reidentified
 from reidsim.measures import columns_of
 from reidsim.portable_math import dot
@@ -90,8 +100,12 @@ class ReidentificationModel(mesa.Model):
         Outcomes of the records of each cell in each round, by column.
     shared : list of ndarray of int64, shape (n_cells,)
         How many of each cell took part in each round.
+    planned : PlannedReleases, optional
+        Of a policy that plans all rounds before the first.
     datacollector : mesa.DataCollector
         Measures of every round, and of every adversary in it.
+    running : bool
+        Whether rounds are left to play, as mesa's `run_model` needs to know.
 
     Raises
     ------
@@ -122,9 +136,10 @@ class ReidentificationModel(mesa.Model):
         self._views: dict[int, DataSubject] = {}
         self._moved = (0, 0)
         self._linked_among: NDArray[np.int64] | None = None
+        self._never_reidentified = np.ones(setting.n_subjects)
         self._was_exposed = np.zeros(setting.n_subjects, dtype=np.bool_)
-        self._planned = setting.planned(policy) if setting.planned is not None else None
-        several = setting.rounds > 1 or self._planned is not None
+        self.planned = setting.planned(policy) if setting.planned is not None else None
+        several = setting.rounds > 1 or self.planned is not None
         self._memory = Memory(setting) if setting.remembers and several else None
         self.shared_in_last_round = self.columns.participates
         self.datacollector = DataCollector(
@@ -144,7 +159,7 @@ class ReidentificationModel(mesa.Model):
 
     def run(self) -> ReidentificationModel:
         """Play all rounds."""
-        for _ in range(self.setting.rounds - self.round_number):
+        while self.running:
             self.step()
         return self
 
@@ -161,6 +176,7 @@ class ReidentificationModel(mesa.Model):
         self.round_number += 1
         for phase in PHASES:
             getattr(self, phase.name)()
+        self.running = self.round_number < self.setting.rounds
 
     # The phases.
 
@@ -284,7 +300,7 @@ class ReidentificationModel(mesa.Model):
 
     def _remember(self, memory: Memory) -> None:
         """Tell apart subjects of whom different things are out."""
-        planned = None if self._planned is None else self._planned[self.round_number - 1]
+        planned = None if self.planned is None else self.planned.strategies[self.round_number - 1]
         setting = memory.setting(self.columns.participates, planned)
         if setting is None or setting is self.setting:
             return
@@ -321,6 +337,19 @@ class ReidentificationModel(mesa.Model):
         assert self.outcome is not None  # noqa: S101 # resolved before
         return newly_exposed(self.columns.cell, self.is_out, self.outcome.attacked > 0, self._was_exposed)
 
+    def _reidentify(self) -> float:
+        """Return the expected number of subjects re-identified at least once up to this round; counted if drawn.
+
+        Given what is released and who attacks what, re-identifications of different rounds are independent.
+        """
+        assert self.outcome is not None  # noqa: S101 # resolved before
+        if self.outcome.breached is not None:
+            self._never_reidentified[self.outcome.breached] = 0.0
+        else:
+            plans = [adversary.plan or no_plan(self.setting.n_cells) for adversary in self.adversaries]
+            survive(self.setting, plans, self.outcome, self.exposed, self.is_out, self._never_reidentified)
+        return float(len(self._never_reidentified) - self._never_reidentified.sum())
+
     def _measure_round(self) -> None:
         assert self.outcome is not None  # noqa: S101 # resolved before
         setting, n = self.setting, self.setting.n_subjects
@@ -331,8 +360,10 @@ class ReidentificationModel(mesa.Model):
         self.by_record.append(outcomes_of_records(setting, release[0], self.outcome, self._payoff_of_records()))
         self.shared.append(self.exposed)
         joined, left = self._moved
+        counted = record_measures(setting, release, self.participants, self.outcome, payoff)
         self.measures = {
-            **record_measures(setting, release, self.participants, self.outcome, payoff),
+            **self._other_measures(counted),
+            **counted,
             PARTICIPATION.column: float(self.participants.sum()) / n,
             "joined": joined / n,
             "left": left / n,
@@ -341,10 +372,19 @@ class ReidentificationModel(mesa.Model):
             "exploits": fsum(adversary.exploits for adversary in self.adversaries),
             "detections": fsum(adversary.detected for adversary in self.adversaries),
             "breaches": float(self.outcome.breaches.sum()),
+            DISTINCT.column: self._reidentify(),
             "newly_exposed": self._newly_exposed() / n,
             **risk_quantiles(self.outcome.risk, self.exposed),
             **found.measures(),
         }
+
+    def _other_measures(self, counted: Iterable[str]) -> dict[str, float]:
+        """Return the measures of a game if a round does not count all of them itself, such as one added to games."""
+        if set(counted) >= _OF_GAMES:
+            return {}
+        assert self.outcome is not None  # noqa: S101 # resolved before
+        absent = self.setting.n_subjects - int(self.participants.sum())
+        return measures_of_equilibrium(self.equilibrium(), self.outcome, self.participants, absent)
 
     def _reidentified(self, utility: Floats) -> Reidentified:
         """Return how many people are re-identified in the round, given who is there if that is drawn."""
@@ -385,4 +425,5 @@ def _measure(name: str, model: ReidentificationModel) -> float:
     return model.measures[name]
 
 
+_OF_GAMES = set(columns_of(MEASURES))
 _REPORTERS = {column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)}

@@ -31,7 +31,7 @@ _NEGLIGIBLE = 1e-9
 class Noticed(NamedTuple):
     """What may be noticed of an adversary who is there.
 
-    Parameters
+    Attributes
     ----------
     missed : float
         Probability that none of its attacks is noticed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -162,6 +163,61 @@ def sampled_outcome(
     )
 
 
+def survive(
+    setting: Setting,
+    plans: Sequence[AttackPlan],
+    outcome: RoundOutcome,
+    exposed: NDArray[np.int64],
+    is_out: Bools,
+    never: Floats,
+) -> None:
+    """Multiply the probabilities that subjects were never re-identified by those of a round of expected outcomes.
+
+    Where a budget covers a part of a cell, the first subjects of the cell are attacked, as `sampled_outcome` has it.
+
+    Parameters
+    ----------
+    setting : Setting
+    plans : sequence of AttackPlan
+        One for each type.
+    outcome : RoundOutcome
+        Of these plans.
+    exposed : ndarray of int64, shape (n_cells,)
+        Records of each cell that are out.
+    is_out : ndarray of bool, shape (n_subjects,)
+        Whose records these are.
+    never : ndarray of float64, shape (n_subjects,)
+        Changed in place.
+    """
+    cells, shares = setting.cell_of_subject, target_shares(plans, exposed)
+    in_part = np.stack(
+        [(share > 0.0) & (share < 1.0) & ~_is_by_chance(plan) for share, plan in zip(shares, plans, strict=True)]
+    )
+    part = np.asarray(in_part.any(axis=0))
+    subjects = np.flatnonzero(is_out & part[cells]) if part.any() else np.zeros(0, dtype=np.int64)
+    before = never[subjects]
+    _survive(cells, is_out.view(np.uint8), outcome.risk, never)
+    if len(subjects):
+        order = np.argsort(cells[subjects], kind="stable")
+        of = cells[subjects[order]]
+        rank = np.arange(len(of)) - np.searchsorted(of, of)
+        targets = np.stack([plan.targets for plan in plans])[:, of]
+        own = np.where(in_part[:, of], np.clip(targets - rank, 0.0, 1.0), shares[:, of])
+        success = np.stack([plan.replies.success for plan in plans])[:, of]
+        never[subjects[order]] = before[order] * (1.0 - together(setting.meeting, outcome.acting, own * success))
+
+
+@numba.njit(cache=True)
+def _survive(cells: NDArray[np.intp], is_out: NDArray[np.uint8], risk: Floats, never: Floats) -> None:
+    for subject in range(len(cells)):
+        never[subject] *= 1.0 - is_out[subject] * risk[np.uint64(cells[subject])]
+
+
+def _is_by_chance(plan: AttackPlan) -> Bools:
+    """Return for which cells each record is attacked with some probability, rather than the first ones, (n_cells,)."""
+    return np.asarray((np.broadcast_to(plan.replies.frequency, plan.targets.shape) < 1.0) | plan.drawn)
+
+
 def subject_draws(setting: Setting, decision: str, agent: str, round_number: int) -> Floats:
     """Return the number in [0, 1) that each subject has for a decision of an agent in a round, (n_subjects,)."""
     stream = agent_stream(setting.seed, decision, agent, replication=setting.replication, round_number=round_number)
@@ -200,14 +256,19 @@ def _targets_drawn(
 ) -> Bools:
     """Return which subjects an adversary attacks: of a cell that its budget covers in part, the first ones.
 
-    Where it attacks with some frequency, each subject with the probability that is the share of its cell.
+    An adversary who draws its targets attacks a random sample of the subjects whose records pay. Where an adversary
+    attacks with some frequency, it attacks each subject with the probability that is the share of its cell.
     """
     cells, partly = setting.cell_of_subject, (shares > 0.0) & (shares < 1.0)
     attacked = participates & (shares >= 1.0)[cells]
-    by_chance = partly & (np.asarray(plan.replies.frequency) < 1.0)
+    by_chance = partly & _is_by_chance(plan)
     if by_chance.any():
         draws = subject_draws(setting, "attacks", profile.name, round_number)
-        attacked |= participates & by_chance[cells] & (draws < shares[cells])
+        if plan.drawn and np.min(plan.replies.frequency) >= 1.0:
+            wanted = np.flatnonzero(participates & by_chance[cells])
+            attacked[wanted[np.argsort(draws[wanted])[: round(float(plan.targets.sum()))]]] = True
+        else:
+            attacked |= participates & by_chance[cells] & (draws < shares[cells])
     for cell in np.flatnonzero(partly & ~by_chance).tolist():
         subjects = np.flatnonzero(participates & (cells == cell))
         attacked[subjects[: round(plan.targets[cell])]] = True

@@ -25,7 +25,7 @@ _BLOCK = 1024
 class Decided(NamedTuple):
     """What subjects decided about the next round.
 
-    Parameters
+    Attributes
     ----------
     cell : ndarray of int, shape (n,)
         Which of the distinct records each one's is.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Phase(NamedTuple):
     """One phase of a round.
 
-    Parameters
+    Attributes
     ----------
     name : str
         Of the model's method.

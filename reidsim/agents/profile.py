@@ -84,6 +84,9 @@ class AdversaryProfile:
         What an attack and each exploit cost. If not given, all that a payoff is below the expected gain is cost.
     single_exploit : bool
         Whether an attack is exactly one exploit.
+    draws_targets : bool
+        Whether it attacks a random sample of the records that pay where its budget does not cover all, drawn anew in
+        each round; otherwise those of the highest expected payoff per unit of money.
     believed : AdversaryProfile, optional
         What the publisher takes the profile to be, if that is another.
     lists : callable, optional
@@ -107,6 +110,7 @@ class AdversaryProfile:
     access_outlay: float | None = None
     exploit_outlay: float = 0.0
     single_exploit: bool = True
+    draws_targets: bool = False
     believed: AdversaryProfile | None = None
     lists: Callable[[Holdings, int], tuple[str, ...]] | None = None
 
@@ -213,6 +217,22 @@ class Known:
     planned: Strategies | None = None
 
 
+class PlannedReleases(NamedTuple):
+    """Releases of a policy that plans all rounds before the first.
+
+    Attributes
+    ----------
+    strategies : ndarray of int64, shape (rounds, n_subjects)
+        -1 where nothing is released.
+    counterfeits : ndarray of int64, shape (n_counterfeits, 3)
+        The round of each counterfeit record, from 0; a subject whose generalization it has; and one whose sensitive
+        value it has.
+    """
+
+    strategies: Strategies
+    counterfeits: NDArray[np.int64]
+
+
 @dataclass(frozen=True, eq=False)
 class Setting:
     """Everything fixed about a world of agents.
@@ -266,9 +286,13 @@ class Setting:
     schedule : ndarray of bool, shape (rounds, n_subjects), optional
         Who takes part in each round, where that is given.
     planned : callable, optional
-        Returns what a policy that plans releases all subjects in each round, shape (rounds, n_subjects).
+        Returns the releases of a policy that plans all rounds before the first.
     waves : tuple of str
         Names of the rounds, where they have some.
+    knows_truth : bool
+        Whether the publisher plans with the true payoff parameters, risks and lists instead of the believed ones.
+    expected_purchases : mapping of str to frozenset of str
+        Resources that the publisher expects an adversary to hold besides those it holds when a round begins.
     known : Known, optional
         What is out about the rows, which then take the place of cells.
     seed, replication : int
@@ -299,8 +323,10 @@ class Setting:
     profiles_among: Callable[[NDArray[np.int64]], tuple[AdversaryProfile, ...]] | None = None
     reply_of: Callable[[str], Reply] = lambda policy: "to-past"
     schedule: NDArray[np.bool_] | None = None
-    planned: Callable[[str], Strategies] | None = None
+    planned: Callable[[str], PlannedReleases] | None = None
     waves: tuple[str, ...] = ()
+    knows_truth: bool = False
+    expected_purchases: Mapping[str, Holdings] = field(default_factory=dict)
     known: Known | None = None
     seed: int = 0
     replication: int = 0
@@ -315,16 +341,17 @@ class Setting:
         """Number of distinct records."""
         return self.space.n_records
 
+    def released(self, strategies: Strategies) -> Strategies:
+        """Return the strategies of a round, -1 for the records of subjects who left, shape (n_cells,)."""
+        return strategies if self.known is None else np.where(self.known.gone > 0, WITHHELD, strategies)
+
     def seen(self, strategies: Strategies) -> Strategies:
         """Return what is known of each cell's records once they are shared as `strategies`, shape (n_cells,).
 
         That is as much as one strategy: of records shared before and now, of what both tell.
         """
         known = self.known
-        if known is None:
-            return strategies
-        now = np.where(known.gone > 0, WITHHELD, strategies)
-        return known_of(now, known.past, known.meet)
+        return strategies if known is None else known_of(self.released(strategies), known.past, known.meet)
 
     def exposed(self, participants: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many records of each cell are out, of so many who take part; with those who left, (n_cells,)."""

@@ -20,6 +20,7 @@ from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.releases.strategy_space import Rows, Strategies
 
 if TYPE_CHECKING:
+    from reidsim.agents.adversary import Adversary
     from reidsim.agents.model import ReidentificationModel
 
 Floats = NDArray[np.float64]
@@ -28,7 +29,7 @@ Floats = NDArray[np.float64]
 class _Met(NamedTuple):
     """What a choice was made for, beliefs apart: if any of it changes, the choice is made again.
 
-    Parameters
+    Attributes
     ----------
     holdings : tuple of frozenset of str
         Of each adversary.
@@ -106,7 +107,7 @@ class Publisher(mesa.Agent):
         weights = self.beliefs * np.array([adversary.free for adversary in adversaries])
         expected = np.array([adversary.expected_accuracy for adversary in adversaries])
         believed = np.concatenate([weights, expected])
-        holdings = tuple(adversary.holds for adversary in adversaries)
+        holdings = tuple(self._expected_holdings(adversary) for adversary in adversaries)
         opponents = self._opponents(weights)
         met = _Met(holdings, setting)
         if opponents:
@@ -129,8 +130,7 @@ class Publisher(mesa.Agent):
         else:
             self.choice = self._reply(weights)
         if setting.known is not None and setting.known.gone.any():
-            withheld = np.where(setting.known.gone > 0, WITHHELD, self.choice.strategies)
-            self.choice = replace(self.choice, strategies=withheld)
+            self.choice = replace(self.choice, strategies=setting.released(self.choice.strategies))
         self._solved_for = believed, met
         self.changed = np.zeros(setting.n_cells) if before is None else self._changes(before.strategies)
         self._released = setting.cell_of_subject, model.columns.participates
@@ -176,7 +176,8 @@ class Publisher(mesa.Agent):
     def _solved(self, setting: Setting, weights: Floats) -> Choice:
         """Return the policy's choice in a world; it is found once as long as nothing that is believed changes."""
         adversaries = self.model.adversaries
-        given = setting, [(each.holds, each.expected_accuracy) for each in adversaries], weights.tolist()
+        held = [(self._expected_holdings(each), each.expected_accuracy) for each in adversaries]
+        given = setting, held, weights.tolist()
         if self._found is None or self._found[0] != given:
             self._found = given, setting.solve(self.policy, self._game(weights, setting))
         return self._found[1]
@@ -184,10 +185,14 @@ class Publisher(mesa.Agent):
     def _game(self, weights: Floats, setting: Setting) -> RecordGame:
         """Return the game that it believes in in a world, given the probability that each adversary is there."""
         equipment = [
-            profile.equip(each.holds, each.expected_accuracy, believed=True)
+            profile.equip(self._expected_holdings(each), each.expected_accuracy, believed=not setting.knows_truth)
             for each, profile in zip(self.model.adversaries, setting.profiles, strict=True)
         ]
         return believed_game(setting, weights, equipment)
+
+    def _expected_holdings(self, adversary: Adversary) -> Holdings:
+        """Return the resources that the publisher expects an adversary to attack with."""
+        return adversary.holds | self.model.setting.expected_purchases.get(adversary.name, frozenset())
 
     def _changes(self, before: Strategies) -> Floats:
         """Return the share of each cell's records whose form is another than in `before`, of the cells then."""
@@ -229,10 +234,11 @@ class Publisher(mesa.Agent):
         setting = self.model.setting
         if setting.foresees == "holdings" or setting.is_fixed(self.policy):
             return []
-        opponents = [
-            Opponent(each.profile.believed or each.profile, weight, each.holds, each.expected_accuracy)
-            for each, weight in zip(self.model.adversaries, weights.tolist(), strict=True)
-        ]
+        believed, opponents = not setting.knows_truth, []
+        for each, weight in zip(self.model.adversaries, weights.tolist(), strict=True):
+            profile = each.profile.believed if believed and each.profile.believed else each.profile
+            holds = self._expected_holdings(each)
+            opponents.append(Opponent(profile, weight, holds, each.expected_accuracy, believed=believed))
         return opponents if any(opponent.is_open for opponent in opponents) else []
 
     def _is_as_before(self, believed: Floats, met: _Met) -> bool:

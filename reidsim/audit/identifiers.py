@@ -26,7 +26,9 @@ _ENOUGH_PEOPLE = 20
 _SAMPLE = 5_000
 
 
-def why_identifying(name: str, column: pd.Series[str], persons: NDArray[np.generic] | None = None) -> str:
+def why_identifying(
+    name: str, column: pd.Series[str], persons: NDArray[np.generic] | None = None, *, unique: bool = True
+) -> str:
     """Say why most people could be named by a column; nothing, if they could not.
 
     Parameters
@@ -37,6 +39,8 @@ def why_identifying(name: str, column: pd.Series[str], persons: NDArray[np.gener
         One value per record.
     persons : ndarray, shape (n_records,), optional
         Whose record each is; everybody has one, if not given.
+    unique : bool
+        Whether values that most people have alone are a reason.
 
     Examples
     --------
@@ -52,11 +56,17 @@ def why_identifying(name: str, column: pd.Series[str], persons: NDArray[np.gener
     pairs = np.unique(codes.astype(np.int64) * max(len(text), 1) + person[told])
     holders = np.bincount(pairs // max(len(text), 1), minlength=len(values))
     alone = np.unique((pairs % max(len(text), 1))[holders[pairs // max(len(text), 1)] == 1])
-    return why_values_identify(name, list(values), holders.tolist(), len(people), len(alone))
+    return why_values_identify(name, list(values), holders.tolist(), len(people), len(alone), unique=unique)
 
 
 def why_values_identify(
-    name: str, values: Sequence[str], holders: Sequence[int], people: int | None = None, alone: int | None = None
+    name: str,
+    values: Sequence[str],
+    holders: Sequence[int],
+    people: int | None = None,
+    alone: int | None = None,
+    *,
+    unique: bool = True,
 ) -> str:
     """Say why most people could be named by values that are already counted; nothing, if they could not.
 
@@ -70,6 +80,8 @@ def why_values_identify(
         People with each of them.
     people, alone : int, optional
         People who have a value, and those who have one that nobody else has; those of `holders`, if not given.
+    unique : bool
+        Whether values that most people have alone are a reason, besides the name and the format of the column.
     """
     counted = [(value, count) for value, count in zip(values, holders, strict=True) if value not in _MISSING]
     if not counted:
@@ -94,6 +106,8 @@ def why_values_identify(
     many = people >= _ENOUGH_PEOPLE and len(distinct) >= _MOST * people
     amounts = is_all_numbers(sample)
     own = f"{alone:,} of {people:,} people have one of their own, among {len(distinct):,} different ones"
+    if not unique:
+        return ""
     if alone > _MOST * people or many:
         return own.replace("one", "a number" if amounts else "a value", 1)
     if few_share and is_numbered(name):

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.audit.notation import ColumnReader, text_of
-from reidsim.linkage.equivalence import distinct_rows
+from reidsim.populations.domain import distinct_rows
 
 Codes = NDArray[np.int64]
 

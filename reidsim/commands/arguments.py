@@ -12,7 +12,7 @@ import typer
 from reidsim.bundled import resolve
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.progress import DelayedProgress
-from reidsim.random_streams import LARGEST_SEED
+from reidsim.seeds import LARGEST_SEED
 from reidsim.terminal import console, echo, note, progress_console
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ KeepIdentifierOption = Annotated[
     list[str] | None,
     typer.Option("--keep-identifier", help="Column to copy although it could name most people.", metavar="COLUMN"),
 ]
+KeepFreeTextOption = Annotated[
+    bool, typer.Option("--keep-free-text", help="Copy kept columns of free text, which may name people.")
+]
 GroupReadableOption = Annotated[
     bool, typer.Option("--group-readable", help="Let your group read the results (default: only you).")
 ]
@@ -53,6 +56,9 @@ GroupReadableOption = Annotated[
 ResultsOption = Annotated[
     Path | None, typer.Option("-o", "--output", help="New folder for results (default: the next number in results/).")
 ]
+
+# Exit code of a batch in which runs failed.
+INCOMPLETE = 3
 
 # As the name of a file to write.
 STANDARD_OUTPUT = Path("-")
@@ -154,11 +160,14 @@ def print_verdict(result: Result) -> None:
         console().print(told, markup=False, highlight=False, emoji=False)
 
 
-def tell_results(folder: Path, *, group_readable: bool, silent: bool = False) -> None:
-    """Print where the results are, unless silent, after setting their permissions."""
+def tell_results(folder: Path, *, group_readable: bool, result: Result | None = None, silent: bool = False) -> None:
+    """Print where the results are, after setting their permissions; end with exit code 3 if runs of a batch failed."""
     from reidsim.engine.results import open_to_group
 
     if group_readable:
         open_to_group(folder)
+    is_incomplete = result is not None and result.manifest.get("state") == "incomplete"
     if not silent:
-        note(f"Results in {folder}")
+        note(f"{'Incomplete results' if is_incomplete else 'Results'} in {folder}")
+    if is_incomplete:
+        raise typer.Exit(INCOMPLETE)

@@ -136,7 +136,7 @@ def run_several(
         print_tables(summary_tables(result.summary, title, result.measures, units=counted_units(loaded.content)))
         print_verdict(result)
     print_warnings(result.warnings)
-    tell_results(folder, group_readable=group_readable, silent=as_json)
+    tell_results(folder, group_readable=group_readable, result=result, silent=as_json)
 
 
 def refuse_options_of_batches(source: Path, **options: object) -> None:

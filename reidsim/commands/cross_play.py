@@ -60,6 +60,7 @@ def cross_play(
     """Play every defender against every adversary of a scenario, and write a results folder.
 
     Replications, a sweep and uncertain parameters of the scenario make it a batch, with the options of one.
+    Exit code 0: complete. 2: wrong input. 3: runs of a batch failed and are left out of the results.
 
     Example: reidsim cross-play wan2015 --measure regret
 
@@ -113,4 +114,4 @@ def cross_play(
     arguments.print_verdict(result)
     arguments.print_tables((*equilibrium_tables(result), *double_oracle_tables(result)))
     arguments.print_warnings(result.warnings)
-    arguments.tell_results(folder, group_readable=group_readable)
+    arguments.tell_results(folder, group_readable=group_readable, result=result)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -53,6 +55,23 @@ def new(
         str | None,
         typer.Option(help="Day, such as 2024-06-30, on which dates of birth become ages.", metavar="DAY"),
     ] = None,
+    person: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--person",
+            help="Column that identifies the person of a row, twice for a pair (default: found from the data).",
+            metavar="COLUMN",
+        ),
+    ] = None,
+    one_row_per_person: Annotated[
+        bool, typer.Option("--one-row-per-person", help="Each row is a person, although an identifier repeats.")
+    ] = False,
+    unmatched_unique: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--unmatched-unique", help="Column whose values outside the population count as unique.", metavar="COLUMN"
+        ),
+    ] = None,
     benefit: Annotated[
         float | None,
         typer.Option(help="Publisher's benefit of an unchanged record (default 1200, as in Wan et al. 2015)."),
@@ -73,7 +92,7 @@ def new(
         raise InputError("no such file", source=data)
     # Imported late so that a mistyped name does not wait for numerical libraries.
     with waiting(f"reading {data}"):
-        from reidsim.drafts.draft import draft_scenario, name_of
+        from reidsim.drafts.draft import Draft, UndecidedPersonError, draft_scenario, name_of
         from reidsim.drafts.scenario_text import Prices
         from reidsim.engine.results import require_free, write_results
         from reidsim.reports.draft_table import draft_table
@@ -82,19 +101,33 @@ def new(
         # A file without an ending has the name that its draft would have.
         folder = output or Path(f"{name}-draft" if name == data.name else name)
         require_free(folder)
-        draft = draft_scenario(
-            data,
-            folder,
-            named=quasi_identifier or (),
-            dropped=drop or (),
-            delimiter=delimiter,
-            population=population,
-            prices=Prices(benefit, loss, gain, cost),
-            encoding=encoding,
-            merged=merge or (),
-            age_on=age_on,
-        )
-        write_results(folder, draft.write)
+
+    def drafted(person: Sequence[str], one_row_per_person: bool) -> Draft:
+        with waiting(f"reading {data}"):
+            return draft_scenario(
+                data,
+                folder,
+                named=quasi_identifier or (),
+                dropped=drop or (),
+                delimiter=delimiter,
+                population=population,
+                prices=Prices(benefit, loss, gain, cost),
+                encoding=encoding,
+                merged=merge or (),
+                age_on=age_on,
+                person=person,
+                one_row_per_person=one_row_per_person,
+                unmatched_unique=unmatched_unique or (),
+            )
+
+    try:
+        draft = drafted(person or (), one_row_per_person)
+    except UndecidedPersonError as undecided:
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise
+        key = _ask_person(undecided.columns)
+        draft = drafted(key, not key)
+    write_results(folder, draft.write)
     print_tables([draft_table(draft, data.name)])
     print_warnings(draft.warnings)
     scenario = folder / draft.scenario_file
@@ -102,3 +135,14 @@ def new(
     if benefit is None and loss is None and cost is None:
         note("Payoff parameters are defaults: set your own (--benefit, --loss, --cost)")
     note(f"Next: review it, then reidsim run {shlex.quote(str(scenario))}")
+
+
+def _ask_person(columns: Sequence[str]) -> tuple[str, ...]:
+    """Ask which of several repeating identifiers identifies a person; none if each row is a person."""
+    shown = ", ".join(columns)
+    typer.echo(f"These identifiers repeat, so a person may have several rows: {shown}")
+    while True:
+        answer = typer.prompt("Column that identifies a person (empty if each row is a person)", default="")
+        if not answer or answer in columns:
+            return (answer,) if answer else ()
+        typer.echo(f"not one of {shown}")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from reidsim.commands.arguments import overrides_of, print_tables, print_warnings, waiting
-from reidsim.random_streams import LARGEST_SEED
+from reidsim.seeds import LARGEST_SEED
 from reidsim.terminal import note
 
 

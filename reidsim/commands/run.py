@@ -38,6 +38,8 @@ def run(
 ) -> None:
     """Run a scenario, print its measures by policy and write a results folder.
 
+    Exit code 0: complete. 2: wrong input. 3: runs of a batch failed and are left out of the results.
+
     Example: reidsim run wan2015 --set economics.loss=600 -o results/doubled-loss
 
     Example: reidsim run mine.toml --seed 7
@@ -48,7 +50,7 @@ def run(
         from reidsim.engine.batch.executors.choice import executor_named
         from reidsim.engine.run import run_loaded
         from reidsim.reports.summary_table import summary_tables
-        from reidsim.scenarios.people import counted_units
+        from reidsim.scenarios.people import counted_units, unit_sentence
 
         stop_if_interrupted()
     where = batch.Where(workers=workers, scheduler=scheduler, timeout=timeout)
@@ -66,20 +68,28 @@ def run(
         progress("writing", 0, 1)
         result.save(folder)
     interrupts.tell_kept(f"the results without figures are kept in {folder}")
+    unit = unit_sentence(result.manifest)
+    if unit and not json:
+        arguments.tell(unit)
     title, units = f"{loaded.name}: {loaded.scenario.title}", counted_units(loaded.content)
-    if json:
-        arguments.print_json(result, folder)
-    else:
-        arguments.print_tables(summary_tables(result.summary, title, result.measures, units=units))
-        arguments.print_verdict(result)
-    arguments.print_warnings(result.warnings)
+    try:
+        if json:
+            arguments.print_json(result, folder)
+        else:
+            arguments.print_tables(summary_tables(result.summary, title, result.measures, units=units))
+            arguments.print_verdict(result)
+        arguments.print_warnings(result.warnings)
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):
+        # Nobody reads the measures any more (rich raises SystemExit); the results are completed all the same.
+        _draw(result, folder)
+        raise
     _draw(result, folder)
     arguments.tell_results(folder, group_readable=group_readable, silent=json)
 
 
 def _draw(result: RunResult, folder: Path) -> None:
     """Add the figures to a results folder, once its measures were printed."""
-    sys.stdout.flush()
     console = progress_console()
     if console.is_terminal:
         console.print("figures follow; Ctrl-C keeps this", highlight=False)

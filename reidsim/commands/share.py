@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from reidsim.commands.arguments import AllowCodeOption, KeepIdentifierOption, KeepOption, print_warnings, tell, waiting
-from reidsim.errors import InputError
+from reidsim.commands.arguments import (
+    AllowCodeOption,
+    KeepFreeTextOption,
+    KeepIdentifierOption,
+    KeepOption,
+    print_warnings,
+    tell,
+    waiting,
+)
+from reidsim.errors import InputError, listed
 from reidsim.terminal import note
 from reidsim.wording import counted
 
@@ -31,15 +40,29 @@ def share(
     ] = None,
     keep: KeepOption = None,
     keep_identifier: KeepIdentifierOption = None,
-    max_risk: Annotated[
-        float | None,
+    keep_free_text: KeepFreeTextOption = False,
+    unknown_to_outsiders: Annotated[
+        list[str] | None,
         typer.Option(
-            "--max-risk",
-            help="Highest risk of a record (default: that of the best no-attack policy, else 1/11).",
+            "--unknown-to-outsiders",
+            help="Kept columns whose values no outsider can know, separated by commas; named in the report.",
+            metavar="COLUMNS",
         ),
     ] = None,
+    max_singled_out: Annotated[
+        float | None,
+        typer.Option(
+            "--max-singled-out",
+            help="Share of the people whom other kept columns may single out (default: 0.05).",
+            metavar="SHARE",
+        ),
+    ] = None,
+    max_risk: Annotated[
+        float | None,
+        typer.Option("--max-risk", help="Highest risk of a record, and of a person looked up (default: 1/11)."),
+    ] = None,
     accept_risk: Annotated[
-        bool, typer.Option("--accept-risk", help="Write the file although its highest risk is above the limit.")
+        bool, typer.Option("--accept-risk", help="Write the file although its risk is above the limit.")
     ] = False,
     data: Annotated[Path | None, typer.Option(help="File of the records, unchanged, if it was moved.")] = None,
     rulebook: Annotated[
@@ -61,8 +84,11 @@ def share(
         from reidsim.reports.shared.file import require_new_files, sidecar_of, verify_shared
 
     if verify is not None:
-        options = (folder, output, policy, keep, keep_identifier, data, max_risk, rulebook)
-        if any(given not in (None, []) for given in options) or accept_risk:
+        options = (
+            folder, output, policy, keep, keep_identifier, unknown_to_outsiders, max_singled_out, data, max_risk,
+            rulebook,
+        )  # fmt: skip
+        if any(given not in (None, []) for given in options) or accept_risk or keep_free_text:
             raise InputError(
                 "a check takes no results and writes nothing", where="--verify", expected="no other options"
             )
@@ -75,6 +101,7 @@ def share(
         raise InputError("missing", where=where, expected=expected, hint="or --verify FILE")
     with waiting(f"reading {folder}"):
         from reidsim.reports.page.stored_run import open_results
+        from reidsim.reports.shared.kept import MOST_SINGLED_OUT, Kept
         from reidsim.reports.shared.sharing import share_run
 
         # What cannot be written is told before results are opened.
@@ -83,8 +110,13 @@ def share(
             open_results(folder),
             output,
             policy=policy,
-            keep=keep or (),
-            keep_identifier=keep_identifier or (),
+            kept=Kept(
+                keep or (),
+                keep_identifier or (),
+                keep_free_text,
+                _split(unknown_to_outsiders or (), keep or ()),
+                MOST_SINGLED_OUT if max_singled_out is None else max_singled_out,
+            ),
             data=data,
             max_risk=max_risk,
             accept_risk=accept_risk,
@@ -99,22 +131,40 @@ def share(
 def _in_words(sidecar: dict[str, Any]) -> str:
     from reidsim.reports.shared.audited import audit_lines
 
-    lines = [_of_classes(sidecar)]
-    # Sidecars of earlier versions say nothing of the highest risk, and were not audited.
-    if "risk" in sidecar:
-        lines.append(_of_highest(sidecar["risk"]))
-    if "audit" in sidecar:
-        lines += audit_lines(sidecar["audit"])
+    lines = [*filter(None, [sidecar.get("unit")]), _of_classes(sidecar)]
+    lines.append(_of_highest(sidecar["risk"]))
+    lines += audit_lines(sidecar["audit"])
+    lines += _of_singled_out(sidecar["audit"]["singled_out"])
     return "\n".join(lines)
 
 
+def _split(names: Sequence[str], kept: Sequence[str]) -> list[str]:
+    """Return names separated by commas, apart from names of kept columns that hold commas."""
+    return [name for text in names for name in ([text] if text in kept else text.split(","))]
+
+
 def _of_highest(risk: dict[str, Any]) -> str:
-    told = f"highest risk of a record, if attacked: {risk['highest']:.4f}"
-    if "limit" not in risk:
-        return told
+    within = "ABOVE" if risk["above_limit"] else "within"
+    known = f", who knows {listed(risk['kept_columns_known'])}" if risk["kept_columns_known"] else ""
     return (
-        f"{told}, {'ABOVE' if risk['above_limit'] else 'within'} the limit of {risk['limit']:.4f} ({risk['limit_is']})"
+        f"highest risk, if attacked{known}: of a record {risk['record']:.4f}, of a person looked up "
+        f"{risk['person']:.4f}; {within} the limit of {risk['limit']:.4f} ({risk['limit_is']})"
     )
+
+
+def _of_singled_out(people: dict[str, Any]) -> list[str]:
+    """Return the people whom kept columns single out, if there are such columns."""
+    declared = [
+        f"{column['name']} alone singles out {column['singled_out']:,} and is declared unknown to outsiders"
+        for column in people["declared_unknown_to_outsiders"]
+    ]
+    if people["by_all_columns"] == people["by_quasi_identifiers"] and not declared:
+        return []
+    return [
+        f"singled out among {counted(people['people'], 'person', 'people')}: {people['by_quasi_identifiers']:,} by the "
+        f"quasi-identifiers, {people['by_all_columns']:,} together with all kept columns"
+        + (f"; {'; '.join(declared)}" if declared else "")
+    ]
 
 
 def _of_classes(sidecar: dict[str, Any]) -> str:
@@ -123,12 +173,15 @@ def _of_classes(sidecar: dict[str, Any]) -> str:
     # Sidecars of earlier versions say nothing of rounds.
     last = sidecar.get("round")
     drawn = ", as drawn" if last and last["outcomes"] == "drawn" else ""
-    in_round = f" in round {last['number']:,}, the last{drawn}" if last else ""
-    named = {"risk": "re-identification risk", "utility": "utility"}
-    expected = {column: sidecar["expected"].get(column, {}).get("value") for column in named}
-    measures = [f"{named[column]} {value:.4f}" for column, value in expected.items() if value is not None]
+    named = f"wave {last['wave']}" if last and "wave" in last else f"round {last['number']:,}" if last else ""
+    in_round = f" in {named}, the last{drawn}" if last else ""
+    counterfeit = sidecar.get("counterfeits", {}).get("number", 0)
+    added = f" and {counted(counterfeit, 'counterfeit record')}" if "counterfeits" in sidecar else ""
+    names = {"risk": "re-identification risk", "utility": "utility"}
+    expected = {column: sidecar["expected"].get(column, {}).get("value") for column in names}
+    measures = [f"{names[column]} {value:.4f}" for column, value in expected.items() if value is not None]
     return (
-        f"{sidecar['policy']}: {records['shared']:,} of {counted(records['release'], 'record')} in "
+        f"{sidecar['policy']}: {records['shared']:,} of {counted(records['release'], 'record')}{added} in "
         f"{counted(classes['number'], 'equivalence class', 'equivalence classes')}{smallest}\n"
         f"{', '.join(measures)}{in_round}"
     )
@@ -140,6 +193,7 @@ def apply(
     output: Annotated[Path, typer.Option("-o", "--output", help="New CSV file.")],
     keep: KeepOption = None,
     keep_identifier: KeepIdentifierOption = None,
+    keep_free_text: KeepFreeTextOption = False,
 ) -> None:
     """Share new records by the rulebook of an earlier release, and withhold those that it does not cover.
 
@@ -150,11 +204,12 @@ def apply(
     from reidsim.engine.results import require_no_standard_output
     from reidsim.populations.files import require_new_file, write_new_file
     from reidsim.reports.shared.file import csv_bytes
+    from reidsim.reports.shared.kept import Kept
     from reidsim.reports.shared.rulebook import apply_rules
 
     require_no_standard_output(output)
     require_new_file(output)
-    applied = apply_rules(rulebook, new, keep=keep or (), keep_identifier=keep_identifier or ())
+    applied = apply_rules(rulebook, new, Kept(keep or (), keep_identifier or (), keep_free_text))
     write_new_file(output, csv_bytes(applied.table, applied.delimiter))
     note(
         f"{len(applied.table):,} of {counted(applied.records, 'record')} shared; withheld: "

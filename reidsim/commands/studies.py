@@ -37,6 +37,8 @@ def stress(
 ) -> None:
     """Test how uncertain parameters change the decision: sensitivity, robustness, mistaken beliefs.
 
+    Exit code 0: complete. 2: wrong input. 3: runs of a batch failed and are left out of the results.
+
     Example: reidsim stress wan2015-stress --method morris -o results/screening
 
     Example: reidsim stress wan2015-stress
@@ -59,7 +61,7 @@ def stress(
     arguments.print_tables(stress_tables(result, loaded.name))
     arguments.print_verdict(result)
     arguments.print_warnings(result.warnings)
-    arguments.tell_results(folder, group_readable=group_readable)
+    arguments.tell_results(folder, group_readable=group_readable, result=result)
 
 
 def attributes(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -26,10 +27,10 @@ _ENOUGH, _ENOUGH_NAMED = 4, 2
 # that they have strategies enough.
 _MOST_STRATEGIES, _MOST_WORK = 10_000, 12_000_000
 _MOST_OF_LARGE, _MOST_WORK_OF_LARGE = 600, 600_000_000
+# Ranks of columns that voter lists and acquaintances know (see names.toml).
+_KNOWN_RANKS = (1, 2)
 # Different values of a column that is taken by itself; of codes that others know, whose beginnings are few.
 _MOST_VALUES, _MOST_CODES = 50_000, 2_000_000
-# Cells that 64-bit keys tell apart.
-_MOST_CELLS = 2**62
 # Of columns whose name says nothing: the least average number of rows with a value.
 _FEWEST_ROWS_PER_VALUE = 5
 _TELLING = ("whole number", "date", "code", "category")
@@ -88,6 +89,7 @@ def choose(
     named: Sequence[str] = (),
     dropped: Sequence[str] = (),
     population: Population | None = None,
+    unmatched_unique: Sequence[str] = (),
 ) -> Choice:
     """Choose the quasi-identifiers of a table and their hierarchies.
 
@@ -108,11 +110,14 @@ def choose(
         Columns not to take.
     population : Population, optional
         Whose attributes quasi-identifiers have to be.
+    unmatched_unique : sequence of str
+        Columns whose values outside the population count as unique.
 
     Raises
     ------
     InputError
-        If a column is missing or named twice, too many are named, or none can be taken.
+        If a column is missing or named twice, too many are named, none can be taken, or what outsiders may know does
+        not match the population.
     """
     require_columns(frame, [*named, *dropped], source)
     _check_named(named, dropped, source)
@@ -120,6 +125,7 @@ def choose(
     matches: Mapping[str, ColumnMatch] = {}
     if population is not None:
         matches, reasons = match_columns(profiles, population)
+        usable = {name for name, reason in left_out.items() if not reason}
         left_out |= {name: left_out[name] or reason for name, reason in reasons.items()}
         unmatched = next((name for name in named if name in reasons), None)
         if unmatched is not None:
@@ -130,6 +136,8 @@ def choose(
                 found=reasons[unmatched],
                 expected=f"one of {listed(population.domain.names)}",
             )
+        if not named:
+            _require_matched([profile for profile in profiles if profile.name in usable], reasons, source)
     if named:
         taken = [_require_values(profile, source) for profile in profiles if profile.name in named]
     else:
@@ -142,8 +150,18 @@ def choose(
             expected="one such as age, sex or postal code",
             hint=_why_none(profiles, left_out),
         )
-    taken, cells = _countable(taken, frame, source, removable=not named)
-    taken = [profile if profile.name in matches else spelled(profile) for profile in taken]
+    for name in unmatched_unique:
+        if name not in matches or name not in [profile.name for profile in taken]:
+            problem, expected = "not a quasi-identifier of the population", f"one of {listed(matches)}"
+            raise InputError(problem, source=source, where="--unmatched-unique", found=name, expected=expected)
+    for profile in taken:
+        if profile.name in matches and profile.name not in unmatched_unique:
+            _require_categories(profile, matches[profile.name], source)
+    cells = len(frame[[profile.name for profile in taken]].drop_duplicates())
+    taken = [
+        replace(profile, found=matches[profile.name].profile.found) if profile.name in matches else spelled(profile)
+        for profile in taken
+    ]
     # Hierarchies are over everybody's values, where there is a population.
     everybody = [matches[profile.name].profile if matches else profile for profile in taken]
     levels = dict(zip((profile.name for profile in taken), _levels(everybody, cells), strict=True))
@@ -162,6 +180,50 @@ def choose(
         and (profile.hint is not None or not why_values_identify(profile.name, profile.labels, profile.counts))
     )
     return Choice(chosen, {p.name: left_out[p.name] or _why_not_taken(p, possible) for p in others}, possible, cells)
+
+
+def _require_matched(profiles: Sequence[ColumnProfile], reasons: Mapping[str, str], source: Path) -> None:
+    """Check that no quasi-identifier is lost because the population does not have it.
+
+    Raises
+    ------
+    InputError
+        Names the columns that outsiders may know and that do not match, with the reason.
+    """
+    lost = [
+        profile.name for profile in profiles
+        if profile.name in reasons and profile.hint is not None and profile.hint.rank in _KNOWN_RANKS
+    ]  # fmt: skip
+    if lost:
+        raise InputError(
+            "outsiders may know these columns, and the population does not match them",
+            source=source,
+            where=f"column{'s' * (len(lost) > 1)} {listed(lost)}",
+            found=reasons[lost[0]],
+            expected="an attribute of the population with the same values, or "
+            + " ".join(f"--drop {shlex.quote(name)}" for name in lost),
+        )
+
+
+def _require_categories(profile: ColumnProfile, match: ColumnMatch, source: Path) -> None:
+    """Check that every value of a quasi-identifier is a category of the population.
+
+    Raises
+    ------
+    InputError
+        Names the values that are not.
+    """
+    if match.strange:
+        categories = [label for label in match.profile.labels if label and label not in match.unknown]
+        name = shlex.quote(profile.name)
+        raise InputError(
+            "values are not among the categories of the population",
+            source=source,
+            where=f"column {profile.name!r}",
+            found=listed(match.strange, 3),
+            expected=f"one of {listed(categories, 4)}, --unmatched-unique {name} to count them as unique, "
+            f"or --drop {name}",
+        )
 
 
 def _check_named(named: Sequence[str], dropped: Sequence[str], source: Path) -> None:
@@ -245,24 +307,6 @@ def _likely(candidates: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     if len(taken) < _ENOUGH_NAMED:
         taken += by_rank[4][: _ENOUGH - len(taken)]
     return taken[:MOST_TAKEN]
-
-
-def _countable(
-    taken: list[ColumnProfile], frame: pd.DataFrame, source: Path, *, removable: bool
-) -> tuple[list[ColumnProfile], int]:
-    """Leave out the least likely columns until cells can be numbered; return the rest and how many cells occur."""
-    while math.prod(len(profile.labels) for profile in taken) >= _MOST_CELLS:
-        if not removable or len(taken) == 1:
-            largest = max(taken, key=lambda profile: len(profile.labels))
-            raise InputError(
-                "too many values to tell all combinations apart",
-                source=source,
-                where=f"column {largest.name!r}",
-                found=f"{len(largest.labels):,} values",
-                expected="fewer columns, or columns of fewer values",
-            )
-        taken = taken[:-1]
-    return taken, len(frame[[profile.name for profile in taken]].drop_duplicates())
 
 
 def _levels(taken: Sequence[ColumnProfile], cells: int) -> list[DraftHierarchy]:

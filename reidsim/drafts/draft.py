@@ -10,16 +10,19 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 
+import pandas as pd
+
 from reidsim.bundled import bundled_names, resolve
 from reidsim.drafts.choice import Choice, ChosenColumn, choose, names_look_like_values
-from reidsim.drafts.people import KEY_REASONS, people_keys
+from reidsim.drafts.people import PeopleKeys, people_keys
 from reidsim.drafts.profile import ColumnProfile, profile_table
 from reidsim.drafts.scenario_text import Prices, scenario_text
 from reidsim.drafts.spellings import spelled
 from reidsim.drafts.weights import weight_column, with_weight
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, listed, require_distinct
 from reidsim.file_names import plain_name
 from reidsim.populations.catalogue import load_population
+from reidsim.scenarios.people import keys_of_records
 from reidsim.tables import delimited_line, read_table, require_columns, sniff_delimiter
 from reidsim.toml_text import inline_toml
 from reidsim.typed_files import ENDINGS, column_labels
@@ -29,6 +32,8 @@ COLUMNS_FILE = "columns.csv"
 SPELLINGS_FILE = "spellings.csv"
 HIERARCHIES = "hierarchies"
 _ENDINGS = (".gz", ".bz2", ".csv", ".tsv", ".txt", ".tab", ".data", ".parquet", *ENDINGS)
+# Records times strategies of drafts whose adversary looks people up: the search takes about 4 seconds per million.
+_MOST_LOOKED_UP = 20_000_000
 # Names of columns that are told in a warning.
 _MOST_TOLD = 10
 
@@ -92,6 +97,9 @@ def draft_scenario(
     encoding: str | None = None,
     merged: Sequence[str] = (),
     age_on: str | None = None,
+    person: Sequence[str] = (),
+    one_row_per_person: bool = False,
+    unmatched_unique: Sequence[str] = (),
 ) -> Draft:
     """Look at a file of records and draft a scenario of the record-level game.
 
@@ -117,6 +125,12 @@ def draft_scenario(
         Quasi-identifiers in which values of nearly the same spelling are the same.
     age_on : str, optional
         Day, as ``2024-06-30``, on which dates of birth become ages.
+    person : sequence of str
+        Column, or columns together, that identify the person of a row; found from the data if not given.
+    one_row_per_person : bool
+        Whether each row is a person, although an identifier repeats.
+    unmatched_unique : sequence of str
+        Columns whose values outside the population count as unique.
 
     Returns
     -------
@@ -126,6 +140,8 @@ def draft_scenario(
     ------
     InputError
         If the file, a column or a price cannot be used, or no column looks like a quasi-identifier.
+    UndecidedPersonError
+        If an identifier repeats, and neither the data nor the user decide whether it identifies people.
     """
     prices = prices or Prices()
     for key, value in asdict(prices).items():
@@ -149,12 +165,22 @@ def draft_scenario(
     people = None if recipe is None else load_population(recipe)
     weight, told = weight_column(profiles, (*named, *dropped), None if people is None else people.total)
     weights = () if weight is None else (weight,)
-    choice = choose(profiles, frame, data, named=named, dropped=(*dropped, *weights), population=people)
+    keys = _people_keys(frame, profiles, data, named, person, one_row_per_person=one_row_per_person)
+    if unmatched_unique and people is None:
+        raise InputError("no population", source=data, where="--unmatched-unique", expected="--population RECIPE")
+    choice = choose(
+        profiles,
+        frame,
+        data,
+        named=named,
+        dropped=(*dropped, *weights, *keys.reasons),
+        population=people,
+        unmatched_unique=unmatched_unique,
+    )
     choice.left_out.update(dict.fromkeys(weights, "sampling weight: how many people the record stands for"))
     _require_use(choice, data, merged, age_on)
     hierarchy_files = _hierarchy_files(choice)
-    keys = people_keys(frame, profiles, [column.profile.name for column in choice.chosen])
-    choice.left_out.update({column: KEY_REASONS[key] for key, column in keys.keys.items()})
+    choice.left_out.update(keys.reasons)
     name = name_of(data)
     text = scenario_text(
         data.name,
@@ -167,6 +193,8 @@ def draft_scenario(
         population if recipe is None or population in bundled_names("populations") else _path_from(folder, recipe),
         encoding,
         keys.keys,
+        keys.reasons,
+        looks_up=weight is None and len(frame) * choice.strategies <= _MOST_LOOKED_UP,
     )
     if weight is not None:
         text = with_weight(text, inline_toml(weight), frame[weight].astype(float).sum())
@@ -175,8 +203,56 @@ def draft_scenario(
         files[SPELLINGS_FILE] = _spellings_table(choice)
     for path, content in files.items():
         _require_text(path + content, data)
-    warnings = (*keys.warnings(), *_warnings(profiles, choice, (*dropped, *weights)), *told)
+    warnings = (*keys.warnings(), *_warnings(profiles, choice, (*dropped, *weights, *keys.reasons)), *told)
     return Draft(name, len(frame), profiles, choice, warnings, files)
+
+
+class UndecidedPersonError(InputError):
+    """An identifier repeats, and nothing decides whether its values are people.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        Such identifiers.
+    source : Path
+        The file.
+    """
+
+    def __init__(self, columns: tuple[str, ...], source: Path) -> None:
+        self.columns = columns
+        shown = listed(columns, 3)
+        super().__init__(
+            "the values of an identifier repeat, so a person may have several rows",
+            source=source, where=f"{'columns' if len(columns) > 1 else 'column'} {shown}",
+            expected=f"--person {shlex.quote(columns[0])} to count its values as people, or --one-row-per-person",
+        )  # fmt: skip
+
+
+def _people_keys(
+    frame: pd.DataFrame,
+    profiles: Sequence[ColumnProfile],
+    data: Path,
+    named: Sequence[str],
+    person: Sequence[str],
+    *,
+    one_row_per_person: bool,
+) -> PeopleKeys:
+    """Return the keys of people, as the user named them or found from the data."""
+    where = "--person"
+    if person and one_row_per_person:
+        raise InputError("both a key of people and one row per person", source=data, where=where, found=person[0])
+    require_columns(frame, person, data)
+    require_distinct("column named twice", person, source=data, where=where)
+    both = next((name for name in person if name in named), None)
+    if both is not None:
+        problem = "column both the key of people and a quasi-identifier"
+        raise InputError(problem, source=data, where=f"{where} and --quasi-identifier", found=both)
+    if person:
+        keys_of_records(frame, person, data)
+    keys = people_keys(frame, profiles, named, person=person, one_row_per_person=one_row_per_person)
+    if keys.undecided:
+        raise UndecidedPersonError(keys.undecided, data)
+    return keys
 
 
 def _day(text: str) -> date:

@@ -1,15 +1,31 @@
-"""Which columns of a table are attributes of a population, and how their values are called there."""
+"""Match the columns of a file to the attributes of a population, and their values to its categories."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from rapidfuzz.distance import OSA
+
+from reidsim.audit.identifier_names import words_of
 from reidsim.drafts.names import hint_of
 from reidsim.drafts.profile import ColumnProfile
+from reidsim.drafts.readings import find_reading
 from reidsim.drafts.values import MISSING_MARKS
 from reidsim.errors import listed
 from reidsim.populations.population import Population
+from reidsim.scenarios.reading_schema import DateReading
+from reidsim.validation import read_toml
+
+# Words of several languages that mean the same category, such as "w" and "femme" for "female".
+_SYNONYMS = {
+    word: meaning
+    for meaning, words in read_toml(Path(__file__).with_name("names.toml"))["categories"].items()
+    for word in (meaning, *words)
+}
+# Words of so many letters may differ in one.
+_ONE_SLIP = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,11 +36,11 @@ class ColumnMatch:
     ----------
     attribute : str
     profile : ColumnProfile
-        Of the column, with the categories of the population in the place of its values: hierarchies are over them.
+        Of the column, with the population's categories in place of its own values: hierarchies are over them.
     values : dict of str to str
         Category of each value that is written in another way.
     unknown : tuple of str
-        Values that nobody of the population has.
+        Values that are no category of the population.
     """
 
     attribute: str
@@ -32,13 +48,20 @@ class ColumnMatch:
     values: dict[str, str]
     unknown: tuple[str, ...] = ()
 
+    @property
+    def strange(self) -> tuple[str, ...]:
+        """Values that are neither categories of the population nor missing."""
+        return tuple(value for value in self.unknown if value not in MISSING_MARKS)
+
 
 def match_columns(
     profiles: Sequence[ColumnProfile], population: Population
 ) -> tuple[dict[str, ColumnMatch], dict[str, str]]:
-    """Find the attribute of each column: the one of its name, or of the same meaning.
+    """Match columns to attributes by name or meaning, and values to categories.
 
-    At least half of the rows that have a value must have one of the population's.
+    Values and categories are read in the same way, dates in one order of day and month. A value is matched to a
+    category of the same letters, of the same meaning in another language, that alone begins with it (``M`` for
+    ``Male``), or that alone differs in one letter of five or more.
 
     Parameters
     ----------
@@ -48,7 +71,7 @@ def match_columns(
     Returns
     -------
     matches : dict of str to ColumnMatch
-        By column.
+        By column; at least half of the rows with a value have a category of the population.
     reasons : dict of str to str
         Why each other column is no attribute of the population.
     """
@@ -60,47 +83,106 @@ def match_columns(
         same = [profile for profile in profiles if profile.name.casefold() == attribute.casefold()]
         alike = [profile for profile in profiles if concept is not None and profile.concept == concept]
         for profile in [*same, *alike]:
-            values, strange = _renamed(profile, population.domain[attribute].categories)
             if profile.name in matches:
                 continue
-            if _rows_of(profile, strange) * 2 > sum(profile.counts) - profile.missing:
+            people = _people_by_category(population, attribute)
+            read = _read_alike(profile, people)
+            values, strange = _renamed(read.labels, list(_as_read(read, people)))
+            if _rows_of(read, strange) * 2 > sum(read.counts) - read.missing:
                 shown = listed([value or "missing values" for value in strange], 3)
-                reasons[profile.name] = f"{shown}: no value of {attribute!r} in {population.name}"
+                theirs = listed([category for category in people if category], 3)
+                reasons[profile.name] = f"{shown}: no value of {attribute!r} in {population.name}, which has {theirs}"
                 continue
-            everybody = _in_population(profile, population, attribute, strange)
+            everybody = _in_population(read, _as_read(read, people), strange)
             matches[profile.name] = ColumnMatch(attribute, everybody, values, tuple(strange))
             reasons.pop(profile.name)
             break
     return matches, reasons
 
 
-def _renamed(profile: ColumnProfile, categories: tuple[str, ...]) -> tuple[dict[str, str], list[str]]:
-    """Return the category of values that differ from it in upper and lower case, and values that have none."""
+def _people_by_category(population: Population, attribute: str) -> dict[str, float]:
+    """Return the people of each category of an attribute."""
+    marginal = population.marginal([attribute])
+    people = dict(zip(marginal.cells[:, 0].tolist(), marginal.counts.tolist(), strict=True))
+    return {category: people.get(at, 0) for at, category in enumerate(marginal.domain.attributes[0].categories)}
+
+
+def _as_read(profile: ColumnProfile, people: Mapping[str, float]) -> dict[str, float]:
+    """Return the people of each category, read as the values of the column are."""
+    read: dict[str, float] = {}
+    for category, number in people.items():
+        label = profile.found.label(category)
+        read[label] = read.get(label, 0) + number
+    return read
+
+
+def _read_alike(profile: ColumnProfile, people: Mapping[str, float]) -> ColumnProfile:
+    """Return the column with the population's order of day and month, if its own dates are the same in either."""
+    reading = profile.found.reading
+    if not isinstance(reading, DateReading):
+        return profile
+    theirs = find_reading(dict.fromkeys(people, 1), profile.hint).reading
+    if not isinstance(theirs, DateReading) or profile.found.ordered:
+        return profile
+    return replace(profile, found=replace(profile.found, reading=reading.model_copy(update={"order": theirs.order})))
+
+
+def _renamed(labels: Sequence[str], categories: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the category of each value that is written in another way, and values that have no category."""
     known = set(categories)
-    folded = {category.casefold(): category for category in categories}
+    by_letters, by_meaning = _single(categories, _letters), _single(categories, _meaning)
     values: dict[str, str] = {}
     strange = []
-    for label in profile.labels:
+    for label in labels:
         if label in known:
             continue
-        if label not in MISSING_MARKS and label.casefold() in folded:
-            values[label] = folded[label.casefold()]
-        else:
+        category = None
+        if label not in MISSING_MARKS and any(map(str.isalpha, label)):
+            category = by_letters.get(_letters(label)) or by_meaning.get(_meaning(label)) or _near(label, by_letters)
+        if category is None:
             strange.append(label)
+        else:
+            values[label] = category
     return values, strange
+
+
+def _near(label: str, by_letters: Mapping[str, str]) -> str | None:
+    """Return the only category that begins with a value, or differs from it in one letter; None if none is the only."""
+    letters = _letters(label)
+    begin = [category for plain, category in by_letters.items() if plain.startswith(letters)]
+    if len(begin) == 1:
+        return begin[0]
+    # Short codes differ in one letter and mean something else.
+    slips = [
+        category for plain, category in by_letters.items()
+        if min(len(plain), len(letters)) >= _ONE_SLIP and OSA.distance(plain, letters, score_cutoff=1) == 1
+    ]  # fmt: skip
+    return slips[0] if len(slips) == 1 and not begin else None
+
+
+def _single(categories: Sequence[str], key: Callable[[str], str]) -> dict[str, str]:
+    """Return the category of each key that only one category has."""
+    groups: dict[str, list[str]] = {}
+    for category in categories:
+        if any(map(str.isalpha, category)):
+            groups.setdefault(key(category), []).append(category)
+    return {name: group[0] for name, group in groups.items() if name and len(group) == 1}
+
+
+def _letters(value: str) -> str:
+    return "".join(words_of(value))
+
+
+def _meaning(value: str) -> str:
+    return str(_SYNONYMS.get(_letters(value), ""))
 
 
 def _rows_of(profile: ColumnProfile, values: Sequence[str]) -> int:
     """Return the number of rows that have one of some values and are not missing."""
-    rows = zip(profile.labels, profile.counts, strict=True)
-    return sum(number for value, number in rows if value in values and value not in MISSING_MARKS)
+    rows, among = zip(profile.labels, profile.counts, strict=True), set(values)
+    return sum(number for value, number in rows if value in among and value not in MISSING_MARKS)
 
 
-def _in_population(
-    profile: ColumnProfile, population: Population, attribute: str, unknown: Sequence[str]
-) -> ColumnProfile:
-    marginal = population.marginal([attribute])
-    people = dict(zip(marginal.cells[:, 0].tolist(), marginal.counts.tolist(), strict=True))
-    categories = marginal.domain.attributes[0].categories
-    counts = tuple(round(people.get(at, 0)) for at in range(len(categories)))
-    return replace(profile, labels=(*categories, *unknown), counts=(*counts, *(0 for _ in unknown)))
+def _in_population(profile: ColumnProfile, people: Mapping[str, float], unknown: Sequence[str]) -> ColumnProfile:
+    counts = (*(round(number) for number in people.values()), *(0 for _ in unknown))
+    return replace(profile, labels=(*people, *unknown), counts=counts)

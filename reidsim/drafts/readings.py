@@ -49,11 +49,14 @@ class FoundReading:
         What was assumed, to be told.
     certain : bool
         Whether there is no doubt about the order of day and month.
+    ordered : bool
+        Whether some dates are read by the order of day and month that the reading names.
     """
 
     reading: Reading | None = None
     notes: tuple[str, ...] = ()
     certain: bool = True
+    ordered: bool = False
 
     @property
     def content(self) -> dict[str, Any]:
@@ -94,7 +97,8 @@ def find_reading(rows: Mapping[str, int], hint: Hint | None, age_on: date | None
     notes = tuple(f"{counted(rows[value], 'row')} with {value!r} read as missing" for value in unknown)
     if days:
         reading, more, certain = _date_reading(days, rows, missing, hint, age_on)
-        return FoundReading(reading, notes + more, certain)
+        ordered = any(day.order is not None for day in days.values())
+        return FoundReading(reading, notes + more, certain, ordered)
     if sign is not None:
         example = next(value for value in values if sign in value)
         notes += (f"numbers such as {example!r} are read as {plain[example]}",)

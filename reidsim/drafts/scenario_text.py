@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -59,7 +59,9 @@ def scenario_text(
     prices: Prices,
     population: str | None = None,
     encoding: str | None = None,
-    keys: Mapping[str, str] | None = None,
+    keys: Mapping[str, str | list[str]] | None = None,
+    key_columns: Collection[str] = (),
+    looks_up: bool = False,
 ) -> str:
     """Return the scenario.
 
@@ -78,8 +80,12 @@ def scenario_text(
         Its recipe, for journalist risk; prosecutor risk if not given.
     encoding : str, optional
         Of the records; UTF-8 if not given.
-    keys : mapping of str to str, optional
-        Columns that say whose a record is, by their key.
+    keys : mapping of str to str or list of str, optional
+        Values of ``release.person`` and ``release.household``.
+    key_columns : collection of str
+        The columns in them.
+    looks_up : bool
+        Whether the adversary of prosecutor risk also looks people up.
     """
     release = [f"path = {inline_toml(data)}"]
     if delimiter not in (None, ","):
@@ -90,11 +96,12 @@ def scenario_text(
     parts = [
         _WORDS["head"].format(title=inline_toml(f"What to share of {title}")),
         "\n".join(["[release]", *release]),
-        _WORDS["quasi_identifiers"]
-        + _possible([name for name in choice.possible if name not in (keys or {}).values()]),
+        _WORDS["quasi_identifiers"] + _possible([name for name in choice.possible if name not in key_columns]),
         *_attributes(choice, files),
         _economics(prices),
-        _WORDS["prosecutor"] if population is None else _WORDS["journalist"].format(population=inline_toml(population)),
+        _WORDS["journalist"].format(population=inline_toml(population))
+        if population is not None
+        else _WORDS["prosecutor"] + (_WORDS["both"] if looks_up else ""),
         _WORDS["publisher"].format(policies=inline_toml(list(POLICIES))) + _safe_harbor(choice),
     ]
     return "\n\n".join(parts) + "\n"

@@ -131,7 +131,7 @@ def weight_column(
 
 
 def with_weight(text: str, weight: str, people: float) -> str:
-    """Return the text of a scenario with the key of the weights, and what they are good for.
+    """Return the text of a scenario with the key of the weights as a comment: only sample risk reads it.
 
     Parameters
     ----------
@@ -141,10 +141,10 @@ def with_weight(text: str, weight: str, people: float) -> str:
     people : float
         Sum of the weights.
     """
-    key = f"weight = {weight} # sampling weights: the records stand for {people:,.0f} people"
+    key = f"# weight = {weight} # sampling weights: the records stand for {people:,.0f} people"
     hint = (
         '# With risk = "sample" the adversary does not know who is in the file: groups are then estimated in the\n'
-        "# population, by the sampling weights.\n[adversary]"
+        "# population, by the sampling weights. Uncomment release.weight with it.\n[adversary]"
     )
     before, section, after = text.partition("[release]\n")
     keys, end, rest = after.partition("\n\n")

@@ -13,7 +13,7 @@ import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
 from importlib import import_module
 from importlib.metadata import version
@@ -64,7 +64,7 @@ def write_results(folder: Path, write: Callable[[Path], None]) -> None:
         If the folder is taken or cannot be written.
     """
     require_free(folder)
-    with writing_results(folder):
+    with writing_results(folder), removing_unused(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with unfinished_beside(folder) as unfinished:
             write(unfinished)
@@ -82,6 +82,20 @@ def unfinished_beside(folder: Path) -> Iterator[Path]:
         yield unfinished
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+@contextmanager
+def removing_unused(folder: Path) -> Iterator[None]:
+    """Remove a folder and those that it is in if this block made them, fails, and leaves nothing in them."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        yield
+    except BaseException:
+        for path in missing:
+            # A folder that holds something is not removed.
+            with suppress(OSError):
+                path.rmdir()
+        raise
 
 
 @contextmanager

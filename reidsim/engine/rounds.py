@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -13,17 +13,19 @@ from numpy.typing import NDArray
 
 from reidsim.agents.measures import (
     BREACHES,
+    DISTINCT,
     PARTICIPATION,
     RISK_QUANTILES,
     ROUND_MEASURES,
     RUN_MEASURES,
     weighted_quantiles,
 )
-from reidsim.agents.profile import AdversaryProfile, Setting
+from reidsim.agents.profile import AdversaryProfile, Holdings, Setting
 from reidsim.engine.distributions import distributions_of_rounds, quantiles_of_people
 from reidsim.engine.run_result import run_table
+from reidsim.errors import listed
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.measures import MEASURES, RISK
+from reidsim.games.measures import MEASURES, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
 from reidsim.measures import columns_of
 from reidsim.scenarios.people import PERSON
@@ -33,6 +35,8 @@ from reidsim.wording import counted
 
 # Measures of runs.parquet that are means over all rounds.
 _MEANS = columns_of((*MEASURES, PARTICIPATION, BREACHES))
+# Measures of `AgentAnalysis.broken_guarantees`.
+_OF_GUARANTEES = columns_of((PUBLISHER_PAYOFF, UTILITY, PARTICIPATION, SHARE_ATTACKED, BREACHES, DISTINCT))
 # Those that are quantiles over the records shared in all of them.
 _RISKS = [column for column in columns_of(RUN_MEASURES) if column in RISK_QUANTILES]
 
@@ -51,21 +55,29 @@ class AgentAnalysis(AnalysisTables):
         One row per draw, policy, round, adversary and combination of resources through which it attacked.
     distributions : DataFrame
         Quantiles over the records shared in all rounds and draws, one row per policy and outcome.
+    counterfeits : DataFrame
+        One row per draw, policy, round and counterfeit record: a ``record`` whose generalization it has, and a record
+        whose sensitive value it has (``value_of``).
+    broken_guarantees : DataFrame
+        Policies that rule out attacks and are attacked nevertheless: one row as played, and one per belief
+        ``corrected``, as a publisher would have fared who knew.
     """
 
     rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
     adversaries: pd.DataFrame = field(default_factory=pd.DataFrame)
     through: pd.DataFrame = field(default_factory=pd.DataFrame)
     distributions: pd.DataFrame = field(default_factory=pd.DataFrame)
+    counterfeits: pd.DataFrame = field(default_factory=pd.DataFrame)
+    broken_guarantees: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 class PlayedPolicy(NamedTuple):
     """All rounds of a policy in one draw, how its last round ended, and outcomes over all of them.
 
-    Parameters
+    Attributes
     ----------
     policy : str
-    rounds, adversaries : DataFrame
+    rounds, adversaries, through, counterfeits : DataFrame
     last : Equilibrium
     participants : ndarray of bool, shape (n_subjects,)
         Who took part in the last round.
@@ -75,6 +87,8 @@ class PlayedPolicy(NamedTuple):
         Of the records shared in all rounds, by column.
     shared : ndarray of int64, shape (n,)
         How many records have each.
+    bought : dict of str to frozenset of str
+        Resources that adversaries bought, by adversary.
     row_of_subject : ndarray of int, shape (n_subjects,), optional
         The rows of `last`, where these are others than those of the study.
     """
@@ -83,11 +97,13 @@ class PlayedPolicy(NamedTuple):
     rounds: pd.DataFrame
     adversaries: pd.DataFrame
     through: pd.DataFrame
+    counterfeits: pd.DataFrame
     last: Equilibrium
     participants: NDArray[np.bool_]
     people: Reidentified
     outcomes: dict[str, NDArray[np.float64]]
     shared: NDArray[np.int64]
+    bought: dict[str, Holdings]
     row_of_subject: NDArray[np.intp] | None = None
 
 
@@ -109,9 +125,15 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     place = {"replication": replication, "draw": draw, "policy": policy}
     rounds = model.datacollector.get_model_vars_dataframe()
     numbers = np.arange(1, len(rounds) + 1)
-    rounds = rounds.assign(**place, round=numbers)[[*place, "round", *columns_of(ROUND_MEASURES)]]
+    rounds = rounds.assign(**place, round=numbers, subjects=setting.n_subjects)
+    rounds = rounds[[*place, "round", "subjects", *columns_of(ROUND_MEASURES)]]
+    added = np.zeros((0, 3), dtype=np.int64) if model.planned is None else model.planned.counterfeits
+    each_added = {"round": added[:, 0] + 1, "record": added[:, 1], "value_of": added[:, 2]}
+    counterfeits = pd.DataFrame({**place, **each_added}, index=range(len(added)))
     if setting.waves:
-        rounds.insert(rounds.columns.get_loc("round") + 1, "wave", list(setting.waves))
+        after = rounds.columns.get_loc("round") + 1
+        rounds.insert(after, "wave", list(setting.waves))
+        rounds.insert(after + 1, "counterfeits", np.bincount(added[:, 0], minlength=len(rounds)))
     adversaries = model.datacollector.get_agenttype_vars_dataframe(Adversary).reset_index(drop=True)
     each = np.repeat(numbers, len(setting.profiles))
     columns = list(adversaries.columns)
@@ -120,16 +142,66 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     outcomes = {column: np.concatenate([each[column] for each in model.by_record]) for column in model.by_record[0]}
     through, adversaries = found_through(adversaries), adversaries.drop(columns=THROUGH)
     played = PlayedPolicy(
-        policy, rounds, adversaries, through, model.equilibrium(), model.shared_in_last_round,
+        policy, rounds, adversaries, through, counterfeits, model.equilibrium(), model.shared_in_last_round,
         evenly_mixed(model.reidentified), outcomes, np.concatenate(model.shared),
+        {each.name: each.holds - each.profile.holds for each in model.adversaries},
         None if rows is setting.cell_of_subject else rows,
     )  # fmt: skip
     model.release()
     return played
 
 
-def play_rounds(study: Study[Any], report: Progress) -> Played:
+def broken_guarantees(
+    played: Sequence[PlayedPolicy], setting_of: Callable[[str], Setting], wrong_beliefs: Collection[str]
+) -> pd.DataFrame:
+    """Find out which wrong belief lets adversaries attack under a policy that rules out attacks.
+
+    The policy is played again by a publisher who knows which resources adversaries will buy, then by one who knows the
+    true value of all that it believes otherwise, then by one who knows both, until nobody is attacked.
+
+    Parameters
+    ----------
+    played : sequence of PlayedPolicy
+        Each policy in the first draw.
+    setting_of : callable
+        Returns the world of a policy in that draw.
+    wrong_beliefs : collection of str
+        Keys of the beliefs that the scenario gives.
+    """
+    rows: list[pd.DataFrame] = []
+    for each in played:
+        setting = setting_of(each.policy)
+        if not (setting.forbids_attacks(each.policy) and each.rounds[SHARE_ATTACKED.column].any()):
+            continue
+        rows.append(_of_guarantee(each, ""))
+        bought = {name: resources for name, resources in each.bought.items() if resources}
+        known: dict[str, dict[str, Any]] = {}
+        if bought:
+            words = "; ".join(f"{name} buys {listed(sorted(resources))}" for name, resources in bought.items())
+            known[words] = {"expected_purchases": bought}
+        if wrong_beliefs:
+            words = f"{listed(f'beliefs.{key}' for key in wrong_beliefs)} differ from the truth"
+            known[words] = {"knows_truth": True, "believed_loss": setting.loss}
+        if len(known) > 1:
+            known["; ".join(known)] = {key: value for change in known.values() for key, value in change.items()}
+        for words, change in known.items():
+            informed = play_policy(replace(setting, **change), each.policy)
+            rows.append(_of_guarantee(informed, words))
+            if not informed.rounds[SHARE_ATTACKED.column].any():
+                break
+    return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
+
+
+def _of_guarantee(played: PlayedPolicy, corrected: str) -> pd.DataFrame:
+    measures = run_measures([played], [played.policy]).reset_index()
+    measures.insert(1, "corrected", corrected)
+    return measures[["policy", "corrected", *_OF_GUARANTEES]]
+
+
+def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -> Played:
     """Play all rounds of every policy in every draw; records are those of the last round of the first draw.
+
+    With `explain`, guarantees that did not hold are played again without wrong beliefs; see `broken_guarantees`.
 
     Raises
     ------
@@ -158,7 +230,12 @@ def play_rounds(study: Study[Any], report: Progress) -> Played:
         records = with_participation(records, [first[policy] for policy in policies])
     warnings = (*budget_warnings(setting.profiles), *kind.warnings(study, 0, _as_decided(study, last, ended)))
     facts = {"policies": kind.facts_of_policies(study, last)}
-    return Played(pd.concat(runs, ignore_index=True), records, analysis_of(played), facts, warnings)
+    analysis = analysis_of(played)
+    if explain:
+        wrong = getattr(getattr(scenario, "beliefs", None), "model_fields_set", ())
+        broken = broken_guarantees(ended, lambda policy: setting_of(policy, 0, 0), sorted(wrong))
+        analysis = replace(analysis, broken_guarantees=broken)
+    return Played(pd.concat(runs, ignore_index=True), records, analysis, facts, warnings)
 
 
 def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Study[Any], dict[str, PolicyOutcome]]:
@@ -200,7 +277,9 @@ def describe_rounds(study: Study[Any]) -> str:
 def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.DataFrame:
     """Return `RUN_MEASURES` over the rounds and draws of each policy; indexed by policy."""
     rounds = pd.concat([each.rounds for each in played], ignore_index=True)
-    means = rounds.groupby("policy", sort=False)[_MEANS].mean().loc[list(policies)]
+    means = rounds.groupby("policy", sort=False, observed=True)[_MEANS].mean().loc[list(policies)]
+    ends = rounds[rounds["round"] == rounds["round"].max()]
+    means = means.join(ends.groupby("policy", sort=False, observed=True)[DISTINCT.column].mean())
     of_policy = {policy: [each for each in played if each.policy == policy] for policy in policies}
     people = measures_table({policy: _people(own) for policy, own in of_policy.items()})
     levels, risks = [RISK_QUANTILES[column] for column in _RISKS], {}
@@ -233,10 +312,11 @@ def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
     of_records = [row for policy, own in by_policy.items() for row in distributions_of_rounds(policy, *_outcomes(own))]
     return AgentAnalysis(
         reidentified=distribution_table(people),
-        rounds=_categorical(pd.concat([each.rounds for each in played], ignore_index=True)),
-        adversaries=_categorical(pd.concat([each.adversaries for each in played], ignore_index=True)),
-        through=_categorical(pd.concat([each.through for each in played], ignore_index=True)),
+        rounds=_stacked([each.rounds for each in played]),
+        adversaries=_stacked([each.adversaries for each in played]),
+        through=_stacked([each.through for each in played]),
         distributions=pd.DataFrame([*of_records, *quantiles_of_people(people)]),
+        counterfeits=_stacked([each.counterfeits for each in played]),
     )
 
 
@@ -259,6 +339,12 @@ def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
     if poor and len(poor) == len(profiles):
         return (f"nobody can attack, as budgets are below the cheapest attack: {'; '.join(amounts)}",)
     return tuple(f"an adversary can attack nobody, as its budget is below the cheapest attack: {a}" for a in amounts)
+
+
+def _stacked(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return the rows of tables of equal columns as one table; names are categories."""
+    # pandas before 3 warns about empty tables.
+    return _categorical(pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True))
 
 
 def _categorical(table: pd.DataFrame) -> pd.DataFrame:

@@ -80,7 +80,7 @@ def run_loaded(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | Non
     """Run a scenario that has been read, in memory; see `run`."""
     if is_batch(loaded.scenario):
         return run_batch_loaded(loaded, progress=progress)
-    return run_once(loaded, progress=progress)
+    return run_once(loaded, progress=progress, explain=True)
 
 
 @formerly(overrides="set")

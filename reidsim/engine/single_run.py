@@ -25,7 +25,11 @@ _LOGGER = logging.getLogger(__name__)
 
 
 def run_once(
-    loaded: LoadedScenario[ScenarioHead], *, study: Study[Any] | None = None, progress: Progress | None = None
+    loaded: LoadedScenario[ScenarioHead],
+    *,
+    study: Study[Any] | None = None,
+    progress: Progress | None = None,
+    explain: bool = False,
 ) -> RunResult:
     """Run a scenario at the values it gives itself, whatever it says about other points and replications.
 
@@ -36,6 +40,8 @@ def run_once(
         Of the scenario, if it has been built already.
     progress : callable, optional
         Called with a task, and how much of it is done.
+    explain : bool
+        Whether rounds of agents find out why a guarantee did not hold, by playing again without wrong beliefs.
 
     Raises
     ------
@@ -50,7 +56,7 @@ def run_once(
         if not kind.decides:
             played = _assess(study, report)
         elif kind.in_rounds(loaded.scenario):
-            played = play_rounds(study, report)
+            played = play_rounds(study, report, explain=explain)
         else:
             played = play_policies(study, report)
     clock.lap("play")

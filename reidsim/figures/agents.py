@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from reidsim.agents.measures import PARTICIPATION
+from reidsim.agents.measures import DISTINCT, PARTICIPATION
 from reidsim.figures import style
 from reidsim.figures.inputs import checked
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
+from reidsim.palette import BLACK, GREY
 
 _EXPOSED = "exposed"
 # Panels of the figures of rounds, and of several releases: column, title and what the axis says.
@@ -74,7 +77,7 @@ def waves_by_policy(rounds: pd.DataFrame) -> Figure:
         If the table is empty or lacks a column.
     """
     table = checked(rounds, "rounds", text=("policy", "wave"), numbers=("draw", "round", "newly_exposed"))
-    exposed = table.groupby(["draw", "policy"], sort=False)["newly_exposed"].cumsum()
+    exposed = table.groupby(["draw", "policy"], sort=False, observed=True)["newly_exposed"].cumsum()
     figure = _by_policy(rounds.assign(**{_EXPOSED: exposed.to_numpy()}), _PANELS_OF_WAVES)
     named = table.drop_duplicates("round").sort_values("round")
     for axes in figure.axes[-2:]:
@@ -87,7 +90,7 @@ def _by_policy(rounds: pd.DataFrame, shown: tuple[tuple[str, str, str], ...]) ->
     """Draw columns over the rounds in four panels, by policy."""
     columns = [column for column, _, _ in shown]
     table = checked(rounds, "rounds", text=("policy",), numbers=("round", *columns))
-    means = table.groupby(["policy", "round"], sort=False)[columns].mean().reset_index()
+    means = table.groupby(["policy", "round"], sort=False, observed=True)[columns].mean().reset_index()
     look = style.looks(style.ordered_policies(means["policy"]))
     figure, grid = style.new_figure(2, 2, panel=(4.4, 2.8), sharex=True)
     handles: list[Artist] = []
@@ -131,7 +134,7 @@ def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
     """
     table = checked(adversaries, "adversaries", text=("policy", "adversary"), numbers=("round", "belief", "weight"))
     keys = ["policy", "round", "adversary"]
-    means = table.groupby(keys, sort=False)[["belief", "weight"]].mean().reset_index()
+    means = table.groupby(keys, sort=False, observed=True)[["belief", "weight"]].mean().reset_index()
     policies = style.ordered_policies(means["policy"])
     names = list(dict.fromkeys(means["adversary"]))
     look = style.looks(names)
@@ -153,55 +156,87 @@ def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
     return figure
 
 
+# Bars below this part of the highest stack cannot be seen.
+_SEEN = 0.005
 # Patterns tell bars apart where colours do not.
 _HATCHES = ("", "///", "...", "xxx", "---", "ooo")
 
 
-def found_through_resources(through: pd.DataFrame) -> Figure:
-    """Draw how many people each adversary re-identifies in a round, by resources used, as means over draws.
+def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: str = "") -> Figure:
+    """Draw re-identifications in each round by adversary and resources, and distinct people so far.
 
     Parameters
     ----------
     through : DataFrame
         One row per draw, policy, round, adversary and combination of resources, with columns ``policy``, ``round``,
         ``adversary``, ``through`` and ``breaches``.
+    rounds : DataFrame
+        One row per draw, policy and round, with columns ``policy``, ``round``, ``subjects`` and
+        ``distinct_reidentified``.
+    note : str
+        Written above the panels.
 
     Returns
     -------
     Figure
-        One panel per policy; bars are stacked.
+        One column per policy, means over draws: above, stacked bars; below, a line of distinct people against the
+        number of data subjects.
 
     Raises
     ------
     InputError
-        If the table is empty or lacks a column.
+        If a table is empty or lacks a column.
     """
     numbers = ("replication", "draw", "round", "breaches")
     table = checked(through, "through", text=("policy", "adversary", "through"), numbers=numbers)
+    people = checked(rounds, "rounds", text=("policy",), numbers=("round", "subjects", DISTINCT.column))
     n_draws = len(table[["replication", "draw"]].drop_duplicates())
     who = table["adversary"].astype(str)
     table = table.assign(finder=who.where(table["through"] == "", who + ": " + table["through"].astype(str)))
-    found = table.groupby(["policy", "finder", "round"], sort=False)["breaches"].sum() / n_draws
+    found = table.groupby(["policy", "finder", "round"], sort=False, observed=True)["breaches"].sum() / n_draws
+    distinct = people.groupby(["policy", "round"], observed=True)[DISTINCT.column].mean()
+    subjects = int(people["subjects"].max())
+    # Bars too low to be seen have their number in the legend.
+    totals = found.groupby(["policy", "finder"], observed=True).sum().groupby("finder", observed=True).max()
+    low = totals < _SEEN * found.groupby(["policy", "round"], observed=True).sum().max()
+    unseen = {str(finder): f" (at most {total:.2g} in all rounds)" for finder, total in totals[low].items()}
     finders, policies = list(dict.fromkeys(table["finder"])), style.ordered_policies(table["policy"])
-    rounds = np.arange(1, int(table["round"].max()) + 1)
+    places = np.arange(1, int(table["round"].max()) + 1)
     look = style.looks(finders)
-    figure, grid = style.new_figure(1, len(policies), panel=(3.2, 2.8), sharey=True)
+    figure, (above, below) = style.new_figure(2, len(policies), panel=(3.2, 2.4), sharex=True)
     handles: list[Artist] = []
-    for axes, policy in zip(grid[0], policies, strict=True):
-        handles, below = [], np.zeros(len(rounds))
+    for upper, lower, policy in zip(above, below, policies, strict=True):
+        handles, bottom = [], np.zeros(len(places))
         for number, finder in enumerate(finders):
-            here = np.array([found.get((policy, finder, each), 0.0) for each in rounds.tolist()])
+            here = np.array([found.get((policy, finder, each), 0.0) for each in places.tolist()])
             drawn: dict[str, Any] = {
                 "facecolor": look[finder].colour, "edgecolor": "white", "linewidth": 0.4,
                 "hatch": _HATCHES[number % len(_HATCHES)],
             }  # fmt: skip
-            axes.bar(rounds, here, bottom=below, **drawn)
-            handles.append(Patch(**drawn, label=style.given_name(finder)))
-            below += here
-        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-        style.number_ticks(axes.yaxis)
-        style.label_axes(
-            axes, title=style.policy_name(policy), x="round", y="people re-identified" if axes is grid[0][0] else ""
-        )
+            upper.bar(places, here, bottom=bottom, **drawn)
+            handles.append(Patch(**drawn, label=style.given_name(finder) + unseen.get(finder, "")))
+            bottom += here
+        so_far = distinct[policy]
+        lower.plot(so_far.index, so_far, color=BLACK, marker="o", markersize=4)
+        lower.axhline(subjects, color=GREY, linestyle="--", linewidth=1)
+        lower.annotate(
+            f"{so_far.iloc[-1]:,.1f} of {subjects:,}", (so_far.index[-1], so_far.iloc[-1]), xytext=(0, 6),
+            textcoords="offset points", ha="right", fontsize=9,
+        )  # fmt: skip
+        style.label_axes(upper, title=style.policy_name(policy))
+        style.label_axes(lower, x="round")
+    tops = max(axes.get_ylim()[1] for axes in above), 1.1 * subjects
+    labels = "re-identifications\nin the round", "distinct people\nre-identified so far"
+    for row, top, label in zip((above, below), tops, labels, strict=True):
+        for axes in row:
+            axes.set_ylim(0, top)
+            axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+            style.number_ticks(axes.yaxis)
+        style.label_axes(row[0], y=label)
+    handles.append(Line2D([], [], color=GREY, linestyle="--", label="all data subjects"))
+    if note:
+        lines = textwrap.fill(note, int(13 * figure.get_figwidth()))
+        figure.suptitle(lines, fontsize=9, x=0.02, ha="left", parse_math=False)
+        figure.set_figheight(figure.get_figheight() + 0.17 * (lines.count("\n") + 1))
     style.legend_below(figure, handles)
     return figure

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
@@ -15,7 +17,7 @@ from reidsim.figures.style import label_axes, legend_below, looks, new_figure, o
 from reidsim.figures.switch import loss_switches
 from reidsim.games.measures import ADVERSARY_PAYOFF, MEASURES, PUBLISHER_PAYOFF
 from reidsim.measures import Measure, measures_among
-from reidsim.palette import BLUE, VERMILION
+from reidsim.palette import BLUE, GREY, VERMILION
 from reidsim.scenarios.faces import Shown
 from reidsim.scenarios.people import once_each
 from reidsim.scenarios.registry import kind_of_content
@@ -56,13 +58,25 @@ def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASU
     places = np.arange(len(table))
     for (column, measure), axes in zip(measures_among(measures, _COLOURS).items(), grid[0], strict=True):
         bars = axes.barh(places, table[column], color=_COLOURS[column], height=0.6)
-        axes.bar_label(bars, fmt=measure.format, fontsize=9, padding=3)
-        axes.margins(x=0.2)
+        _label_bars(axes, bars, [measure.format.format(value) for value in table[column].tolist()])
         style.label_axes(axes, title=measure.label, x=style.UNIT)
         style.number_ticks(axes.xaxis)
     grid[0][0].set_yticks(places, names, parse_math=False)
     grid[0][0].invert_yaxis()
     return figure
+
+
+def _label_bars(axes: Axes, bars: BarContainer, texts: list[str]) -> None:
+    """Write amounts to the right of bars; that of a negative bar to the right of zero, clear of the axis."""
+    for bar, text in zip(bars, texts, strict=True):
+        end = max(0.0, bar.get_x() + bar.get_width())
+        axes.annotate(
+            text.replace("-", "\N{MINUS SIGN}"), (end, bar.get_y() + bar.get_height() / 2), xytext=(3, 0),
+            textcoords="offset points", va="center", fontsize=9,
+        )  # fmt: skip
+    axes.margins(x=0.2)
+    if any(bar.get_width() < 0 for bar in bars):
+        axes.axvline(0, color=GREY, linewidth=0.8)
 
 
 def risks_by_policy(records: pd.DataFrame) -> Figure:
@@ -98,7 +112,7 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
 
 # Beyond so many people, numbers are drawn by their logarithm, as policies differ by orders of magnitude.
 _MANY = 50
-# What is drawn ends where every policy has reached this.
+# The axis ends at the smallest number of people at which every policy has reached this probability.
 _ALMOST_ALL = 0.999
 
 
@@ -117,14 +131,14 @@ def reidentified_by_policy(distributions: pd.DataFrame) -> Figure:
     """
     table = checked(distributions, "reidentified", text=("policy",), numbers=("people", "at_most"))
     figure, [[axes]] = new_figure(1, 1, panel=(5.2, 3.0))
-    last = max(1.0, float(table.loc[table["at_most"] < _ALMOST_ALL, "people"].max()) if len(table) > 1 else 1.0)
+    ends = table[table["at_most"] >= _ALMOST_ALL].groupby("policy", observed=True)["people"].min()
+    last = max(1.0, float(ends.max()))
     lines = []
     for policy, own in looks(ordered_policies(table["policy"])).items():
-        chosen = table[table["policy"] == policy].sort_values("people")
+        chosen = table[(table["policy"] == policy) & (table["people"] <= last)].sort_values("people")
         people, at_most = chosen["people"].tolist(), chosen["at_most"].tolist()
-        # From nobody on, and to the end of the picture.
         lines += axes.step(
-            [0.0, *people, max(1.1 * last, people[-1])], [0.0, *at_most, at_most[-1]], where="post", color=own.colour,
+            [0.0, *people, 1.1 * last], [0.0, *at_most, at_most[-1]], where="post", color=own.colour,
             linestyle=own.dashes, label=policy_name(policy),
         )  # fmt: skip
     if last > _MANY:

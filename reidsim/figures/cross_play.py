@@ -14,6 +14,10 @@ from reidsim.releases.strategy_space import Floats
 
 # Inches of a row and of a column.
 _ROW, _COLUMN = 0.24, 0.78
+# Colour maps: the first is neutral in its middle, where payoffs are 0. Both can be told apart by colour-blind readers.
+_PAYOFFS, _RISKS = "PuOr", "cividis"
+# Weights of red, green and blue in the brightness of a colour (ITU-R BT.601).
+_LUMINANCE = (0.299, 0.587, 0.114)
 
 
 def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
@@ -29,32 +33,32 @@ def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        Every cell has its number, but where nobody could play; the brighter, the larger. Payoffs are coloured from the
-        tenth percentile up, so that a policy that shares next to nothing does not take away the differences between the
-        others.
+        Every cell has its number, except where nobody could play. Colours of payoffs diverge from 0 and reach the
+        largest absolute payoff on both sides, so that no value is clipped; risks are the brighter, the larger.
     """
     rows, columns = payoff.shape
     figure, grid = new_figure(1, 2, panel=(2.2 + _COLUMN * columns, 1.2 + _ROW * rows))
-    values = payoff.to_numpy()
-    low = float(np.nanquantile(values, 0.1))
-    scale = Normalize(low, max(float(np.nanmax(values)), low + 1e-9))
-    _draw(figure, grid[0][0], payoff, scale, PUBLISHER_PAYOFF.format, "(a) Defender's payoff", UNIT)
+    largest = float(np.nanmax(np.abs(payoff.to_numpy()))) or 1.0
+    title = "(a) Defender's payoff"
+    _draw(figure, grid[0][0], payoff, Normalize(-largest, largest), _PAYOFFS, PUBLISHER_PAYOFF.format, title, UNIT)
     probabilities = risk.to_numpy()
     positive = probabilities[probabilities > 0]
     spread: Normalize = Normalize(0.0, 1.0)
     if len(positive) and positive.max() > 2 * positive.min():
         spread = LogNorm(max(float(positive.min()), float(positive.max()) / 1e4), float(positive.max()), clip=True)
-    _draw(figure, grid[0][1], risk, spread, RISK.format, f"(b) {RISK.label}", "probability")
+    _draw(figure, grid[0][1], risk, spread, _RISKS, RISK.format, f"(b) {RISK.label}", "probability")
     grid[0][1].set_yticklabels([])
     return figure
 
 
-def _draw(figure: Figure, axes: Axes, table: pd.DataFrame, scale: Normalize, form: str, title: str, unit: str) -> None:
+def _draw(
+    figure: Figure, axes: Axes, table: pd.DataFrame, scale: Normalize, colours: str, form: str, title: str, unit: str
+) -> None:
     values: Floats = table.to_numpy()
     shown = np.maximum(values, scale.vmin or 0.0) if isinstance(scale, LogNorm) else values
-    image = axes.imshow(shown, cmap="cividis", norm=scale, aspect="auto")
+    image = axes.imshow(shown, cmap=colours, norm=scale, aspect="auto")
     for row, column in np.argwhere(np.isfinite(values)).tolist():
-        bright = float(scale(shown[row, column])) > 0.55
+        bright = float(np.dot(image.to_rgba(shown[row, column])[:3], _LUMINANCE)) > 0.5
         text = form.format(values[row, column]).replace("-", "\N{MINUS SIGN}")
         if not text.strip("\N{MINUS SIGN}0.,"):
             text = text.lstrip("\N{MINUS SIGN}")

@@ -130,11 +130,11 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
     true, believed = (style.with_unit(f"{whose} {words}", name) for whose in ("True", "Believed"))
     drawn = [
         (f"{style.sentence(words)} believed to be {value:.6g}", "true", true, rows)
-        for value, rows in table.groupby("believed")
+        for value, rows in table.groupby("believed", observed=True)
         if rows["true"].min() < rows["true"].max()
     ] + [
         (f"{style.sentence(words)} is {value:.6g}", "believed", believed, rows)
-        for value, rows in table.groupby("true")
+        for value, rows in table.groupby("true", observed=True)
         if rows["believed"].min() < rows["believed"].max()
     ]
     drawn = drawn or [(style.sentence(words), "true", true, table)]

@@ -5,12 +5,14 @@ Everything is set on the figure itself and never through matplotlib's global set
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from matplotlib import rc_context, rcParamsDefault
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -299,6 +301,13 @@ def _legend(figure: Figure, handles: Sequence[Artist], columns: int) -> Legend:
     return legend
 
 
+@contextmanager
+def own_settings() -> Iterator[None]:
+    """Draw with matplotlib's defaults: a ``matplotlibrc`` of the user may need LaTeX, or change the look."""
+    with rc_context({key: value for key, value in rcParamsDefault.items() if not key.startswith("backend")}):
+        yield
+
+
 def save_figure(figure: Figure, path: str | Path, *, dots_per_inch: int = 160) -> None:
     """Write a figure as PNG, the same bytes every time.
 
@@ -315,6 +324,6 @@ def save_figure(figure: Figure, path: str | Path, *, dots_per_inch: int = 160) -
     InputError
         If the file cannot be written.
     """
-    with writing(path):
+    with writing(path), own_settings():
         # The version of matplotlib is all that would tell two files of the same pixels apart.
         figure.savefig(path, format="png", dpi=dots_per_inch, metadata={"Software": None})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,11 +71,11 @@ class Swept:
         for key in self.along:
             rows = self.line(key)
             part = rows[[*self.others, "policy", *measures]].assign(key=key, value=rows[key].astype(np.float64))
-            part["setting"] = [self._setting(values) for values in rows[list(self.others)].itertuples(index=False)]
+            part["setting"] = [self._setting(values) for values in rows[list(self.others)].to_numpy(dtype=object)]
             parts.append(part)
         return pd.concat(parts, ignore_index=True)
 
-    def _setting(self, values: tuple[Any, ...]) -> str:
+    def _setting(self, values: Iterable[Any]) -> str:
         return ", ".join(
             f"{key_words(key)} {number_text(value) if isinstance(value, float) else value_words(value)}"
             for key, value in zip(self.others, values, strict=True)
@@ -156,7 +156,7 @@ def _maps(swept: Swept) -> Iterator[Figure]:
     )
     if case is not None and names[y] == "loss":
         x, y = y, x
-    grouped = swept.table.dropna(subset=_MAPPED).groupby(["policy", *swept.others], sort=False)
+    grouped = swept.table.dropna(subset=_MAPPED).groupby(["policy", *swept.others], sort=False, observed=True)
     for values, rows in itertools.islice(grouped, _MOST_FIGURES):
         title = ", ".join((policy_name(str(values[0])), *(value_words(value) for value in values[1:])))
         if len(rows) == rows[x].nunique() * rows[y].nunique():

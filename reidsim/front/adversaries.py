@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from reidsim.adversaries.factored_mdp import Method
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, Plan, plan_known, plan_unknown
@@ -110,6 +111,8 @@ class Sequential(_Links):
         When the fine is paid.
     detection_ends_attack : bool
         Whether a detected exploit is the last one.
+    solver : {"backward-induction", "linear-program", "two-level"}
+        How the attack on each record is planned; all three give the same plan, backward induction much faster.
     knowledge, stages, risk, direction, rationality, precision
         As of `OneShot`.
     """
@@ -130,6 +133,7 @@ class Sequential(_Links):
     discount: float = field(default=0.9, kw_only=True)
     penalty_timing: Literal["next-state", "at-action"] = field(default="next-state", kw_only=True)
     detection_ends_attack: bool = field(default=False, kw_only=True)
+    solver: Method = field(default="backward-induction", kw_only=True)
 
     def plan(
         self,

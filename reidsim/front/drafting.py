@@ -22,6 +22,7 @@ from reidsim.errors import reading
 from reidsim.file_names import require_plain
 from reidsim.progress import watched
 from reidsim.scenarios.load import LoadedScenario, load_scenario
+from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 from reidsim.tables import text_table
@@ -151,6 +152,9 @@ def new(
     encoding: str | None = None,
     merge: Sequence[str] = (),
     age_on: str | None = None,
+    person: str | Sequence[str] | None = None,
+    one_row_per_person: bool = False,
+    unmatched_unique: Sequence[str] = (),
     name: str = "records",
 ) -> DraftedScenario:
     """Draft a scenario from records: guess the quasi-identifiers, and write hierarchies for them.
@@ -173,6 +177,12 @@ def new(
         Quasi-identifiers in which values of nearly the same spelling are the same.
     age_on : str, optional
         Day, as ``2024-06-30``, on which dates of birth become ages.
+    person : str or sequence of str, optional
+        Column, or columns together, that identify the person of a row; found from the data if not given.
+    one_row_per_person : bool
+        Whether each row is a person, although an identifier repeats.
+    unmatched_unique : sequence of str
+        Columns whose values outside the population count as unique.
     name : str
         What the scenario is called, where `data` is in memory.
 
@@ -215,6 +225,9 @@ def new(
         encoding=encoding,
         merged=merge,
         age_on=age_on,
+        person=key_columns(person),
+        one_row_per_person=one_row_per_person,
+        unmatched_unique=unmatched_unique,
     )
     draft.write(folder)
     keep_private(folder)

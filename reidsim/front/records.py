@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from reidsim.errors import InputError, not_among
 from reidsim.file_names import plain_name
 from reidsim.front.hierarchies import HierarchyLike, hierarchy_content
+from reidsim.scenarios.people import key_columns
 from reidsim.tables import sniff_delimiter, text_table
 
 # What the section of an attribute may say besides, when it is given as a mapping.
@@ -38,7 +39,7 @@ class Records:
     weight : str or array, optional
         Sampling weights: how many people of the population each record stands for, 1 or more. A column of the table,
         or one number for each record; adversaries with ``risk="sample"`` link with them.
-    person : str, optional
+    person : str or tuple of str, optional
         Column that says whose each record is, where people have several: then people are counted, and all records of a
         person get one generalization. It is never shared.
     household : str, optional
@@ -60,7 +61,7 @@ class Records:
     data: pd.DataFrame | str | Path
     attributes: Mapping[str, HierarchyLike | Mapping[str, Any]]
     weight: str | ArrayLike | None = None
-    person: str | None = field(default=None, kw_only=True)
+    person: str | tuple[str, ...] | None = field(default=None, kw_only=True)
     household: str | None = field(default=None, kw_only=True)
     _table: pd.DataFrame | None = field(init=False, repr=False, default=None)
     _weights: pd.Series[str] | None = field(init=False, repr=False, default=None)
@@ -76,7 +77,7 @@ class Records:
             table = text_table(self.data, "Records: argument 'data'")
             object.__setattr__(self, "_table", table)
             keys = {"person": self.person, "household": self.household}
-            named = [(argument, column) for argument, column in keys.items() if column is not None]
+            named = [(argument, column) for argument, key in keys.items() for column in key_columns(key)]
             for name, given in self.attributes.items():
                 if not (isinstance(given, Mapping) and given.get("draw")):
                     named.append(("attributes", given.get("column", name) if isinstance(given, Mapping) else name))
@@ -131,7 +132,7 @@ class Records:
         tables: dict[str, pd.DataFrame] = {}
         if self._table is None:
             path = Path(self.data).absolute()  # type: ignore[arg-type]
-            release = {"path": str(path)}
+            release: dict[str, Any] = {"path": str(path)}
             if path.suffix != ".parquet":
                 release["delimiter"] = sniff_delimiter(path)
         else:
@@ -141,8 +142,10 @@ class Records:
             tables[release["path"]] = self._table.assign(**further) if further else self._table
         if self.weight is not None:
             release["weight"] = str(self._weight_column())
-        of_people = {"person": self.person, "household": self.household}
-        release |= {key: column for key, column in of_people.items() if column is not None}
+        if self.person is not None:
+            release["person"] = self.person if isinstance(self.person, str) else list(self.person)
+        if self.household is not None:
+            release["household"] = self.household
         attributes: dict[str, dict[str, Any]] = {}
         plain: dict[str, str] = {}
         for name, given in self.attributes.items():

@@ -17,6 +17,7 @@ from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.release_file import sha256_of
 from reidsim.engine.results import Result
 from reidsim.engine.run_result import RunResult
+from reidsim.engine.score import ScoreResult
 from reidsim.engine.stress.run import StressResult
 from reidsim.figures.style import policy_name
 from reidsim.front.files import write_given
@@ -26,6 +27,7 @@ from reidsim.reports.illustration import illustrate
 from reidsim.reports.measures_html import measures_table
 from reidsim.reports.page.report import report_text, write_report
 from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.shared.kept import MOST_SINGLED_OUT, Kept
 from reidsim.reports.shared.sharing import share_run
 from reidsim.reports.verdict import has_verdict, told_by
 from reidsim.scenarios.load import LoadedScenario
@@ -98,6 +100,9 @@ def share(
     path: str | Path | None = None,
     keep: Sequence[str] = (),
     keep_identifier: Sequence[str] = (),
+    keep_free_text: bool = False,
+    unknown_to_outsiders: Sequence[str] = (),
+    max_singled_out: float = MOST_SINGLED_OUT,
     max_risk: float | None = None,
     accept_risk: bool = False,
 ) -> pd.DataFrame:
@@ -114,12 +119,17 @@ def share(
     keep : sequence of str
         Columns to copy as they are; none by which most people could be named.
     keep_identifier : sequence of str
-        Columns to copy though people could be named by them.
+        Columns to copy although people could be named by them.
+    keep_free_text : bool
+        Whether to copy kept columns of free text, which may name people.
+    unknown_to_outsiders : sequence of str
+        Kept columns whose values no outsider can know.
+    max_singled_out : float
+        Share of the people whom other kept columns may single out.
     max_risk : float, optional
-        Highest risk of a record, if attacked; that of the result's best policy that forbids attacks, if there is
-        one.
+        Highest risk of a record, and of a person who is looked up in the file; one in eleven if not given.
     accept_risk : bool
-        Whether to share them though their highest risk is above that.
+        Whether to share the records although their risk is above that.
 
     Returns
     -------
@@ -129,7 +139,8 @@ def share(
     Raises
     ------
     InputError
-        If a column would name people, the risk is above the limit, or the result is not of single records.
+        If a column would name people, kept columns single out too many people, the risk is above the limit, or the
+        result is not of single records.
 
     Examples
     --------
@@ -149,8 +160,7 @@ def share(
             open_results(folder),
             written,
             policy=policy,
-            keep=keep,
-            keep_identifier=keep_identifier,
+            kept=Kept(keep, keep_identifier, keep_free_text, unknown_to_outsiders, max_singled_out),
             max_risk=max_risk,
             accept_risk=accept_risk,
         )
@@ -204,11 +214,14 @@ def _table(result: Result) -> str:
             return ""
         shown = found[numbers].map(PUBLISHER_PAYOFF.text).set_axis(found["policy"].map(policy_name).rename(None))
         return shown.rename(columns=lambda name: name.replace("_", " ")).to_html()
-    if not isinstance(result, RunResult):
-        return ""
+    if not isinstance(result, RunResult | ScoreResult):
+        # Where there are several tables, the first that is not empty answers the question.
+        first = next((table for table in result.stored_tables().values() if len(table)), pd.DataFrame())
+        return first.to_html(index=False)
     if has_verdict(result.summary):
         return measures_table(result.summary, result.manifest["content"])
-    known = measures_among(result.measures, result.summary.columns)
+    measures = result.measures.values() if isinstance(result, ScoreResult) else result.measures
+    known = measures_among(measures, result.summary.columns)
     return pd.DataFrame(
         {measure.label: result.summary[name].map(measure.text) for name, measure in known.items()}
     ).to_html()

@@ -89,6 +89,9 @@ class TypesLinker:
 class TypesResponse(Response):
     """The reply of several types, of whom it is not known who comes.
 
+    The other parameters are those of `Response`. `success` is, where there may be an attack, the probability that
+    the record is re-identified.
+
     Parameters
     ----------
     chance : ndarray of float64
@@ -97,8 +100,6 @@ class TypesResponse(Response):
         Of each type.
     coming : Presence
         Of which of them come.
-    others
-        See `Response`; `success` is, where there may be an attack, the probability that the record is re-identified.
     """
 
     chance: Floats = field(kw_only=True)

@@ -34,7 +34,7 @@ _AT_ONCE = 2**15
 class Pairs(NamedTuple):
     """Strategies that may win and records for which they may, arrays of shape (n_pairs,); of each record, ascending.
 
-    Parameters
+    Attributes
     ----------
     strategies, rows : ndarray of int32
     most : ndarray of float64

@@ -97,7 +97,7 @@ def matrix_of(table: pd.DataFrame, measure: str) -> pd.DataFrame:
         If there is no such measure.
     """
     require_measure(measure)
-    means = table.groupby(["defender", "plans_against", "adversary"], sort=False)[measure].mean()
+    means = table.groupby(["defender", "plans_against", "adversary"], sort=False, observed=True)[measure].mean()
     # Of some runs, all may have come later than the others.
     wide = means.unstack("adversary", sort=False)
     names = pd.Index([row_name(defender, against) for defender, against in wide.index], name="defender")

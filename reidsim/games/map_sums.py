@@ -22,7 +22,7 @@ _AMOUNTS = 6
 class Options(NamedTuple):
     """The strategies that each record may have to play, by falling utility.
 
-    Parameters
+    Attributes
     ----------
     start : ndarray of int64, shape (n_records + 1,)
         Options of record i are at positions ``start[i]`` to ``start[i + 1]``.

@@ -1,14 +1,21 @@
-"""Games of two players who each pick one of some strategies, or mix them: values and equilibria of payoff matrices.
+"""Two-player games given by payoff matrices, in pure and mixed strategies: values and Nash equilibria.
 
-In a zero-sum game an optimal mixture is the solution of a linear program. Else an equilibrium is one of a program in
-mixed integers, whose binary variables are the supports (Sandholm, Gilpin and Conitzer 2005). Unlike Lemke and Howson's
-method it takes matrices with equal rows, of which comparisons of policies are full, and finds the equilibrium that is
-best, or worst, for one player. Once the supports are known, two linear programs give the mixtures to their last digits.
+In a zero-sum game an optimal mixture is the solution of a linear program.
+
+Any other finite game is first solved by the method of Lemke and Howson (1964), in integers and with lexicographic
+pivoting (von Stengel 2002). The method ends at an equilibrium of every matrix, including matrices with equal rows. From
+there a branch-and-bound search finds the equilibrium that is best, or worst, for the player who picks a row. In an
+equilibrium each strategy has probability 0 or is a best reply. A node of the search decides this for some strategies.
+Its linear programs bound the row player's payoff, and find mixtures that break the condition for the other strategies
+as little as possible.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from heapq import heappop, heappush
+from itertools import count
 from typing import Literal
 
 import numpy as np
@@ -17,8 +24,13 @@ from numpy.typing import NDArray
 from reidsim.errors import InputError
 
 Floats = NDArray[np.float64]
-# Mixtures that are off by more, as a share of the range of payoffs, are no equilibrium.
-_ACCURATE = 1e-5
+# Mixtures are an equilibrium if both players together can gain no more, as a share of the range of payoffs.
+_ACCURATE = 1e-9
+# Payoffs from 0 to 1 as integers, so that Lemke and Howson's method has no rounding.
+_WHOLE = 2.0**53
+_TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+# The status by which `scipy.optimize.linprog` says that no solution meets the constraints.
+_INFEASIBLE = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +65,7 @@ def zero_sum(payoff: Floats) -> Mixtures:
     InputError
         If the matrix is empty, or has a payoff that is no number.
     """
-    scaled, _, _ = _scaled(payoff)
+    scaled = _scaled(payoff)
     rows, columns = _maximin(scaled), _maximin(1.0 - scaled.T)
     value = float(rows @ payoff @ columns)
     return Mixtures(rows, columns, value, -value)
@@ -70,16 +82,11 @@ def equilibrium(row_payoff: Floats, column_payoff: Floats, *, for_rows: Literal[
     Raises
     ------
     InputError
-        If a matrix is empty, has a payoff that is no number, or no equilibrium is found to within rounding.
+        If a matrix is empty, or has a payoff that is no number.
     """
-    first, first_range, _ = _scaled(row_payoff)
-    second, second_range, _ = _scaled(column_payoff)
-    sign = 1.0 if for_rows == "best" else -1.0
-    rows, columns = _by_supports(first, second, sign)
-    found = Mixtures(rows, columns, float(rows @ row_payoff @ columns), float(rows @ column_payoff @ columns))
-    if exploitability(row_payoff, column_payoff, found) > _ACCURATE * (first_range + second_range):
-        raise InputError("no equilibrium found to within rounding", expected="payoffs of about the same size")
-    return found
+    first, second = _scaled(row_payoff), _scaled(column_payoff)
+    rows, columns = _extreme(first, second, 1.0 if for_rows == "best" else -1.0)
+    return Mixtures(rows, columns, float(rows @ row_payoff @ columns), float(rows @ column_payoff @ columns))
 
 
 def exploitability(row_payoff: Floats, column_payoff: Floats, mixtures: Mixtures) -> float:
@@ -101,13 +108,12 @@ def pure_exploitability(payoff: Floats, value: float) -> Floats:
     return np.asarray(np.maximum(value - payoff.min(axis=1), 0.0))
 
 
-def _scaled(payoff: Floats) -> tuple[Floats, float, float]:
-    """Return payoffs as shares of their range, from 0 to 1, with the range and the least of them."""
+def _scaled(payoff: Floats) -> Floats:
+    """Return payoffs as shares of their range, from 0 to 1."""
     if payoff.ndim != 2 or not payoff.size or not np.isfinite(payoff).all():
         raise InputError("not the payoffs of a game", found=f"shape {payoff.shape}", expected="numbers in every cell")
     low = float(payoff.min())
-    width = float(payoff.max()) - low
-    return (payoff - low) / (width or 1.0), width, low
+    return np.asarray((payoff - low) / ((float(payoff.max()) - low) or 1.0))
 
 
 def _maximin(payoff: Floats) -> Floats:
@@ -125,71 +131,200 @@ def _maximin(payoff: Floats) -> Floats:
     return _mixture(found.x[:n_rows])
 
 
-def _by_supports(first: Floats, second: Floats, sign: float) -> tuple[Floats, Floats]:
-    """Return an equilibrium of payoffs from 0 to 1, the first player's best (sign 1) or worst (sign -1)."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
+def _lemke_howson(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Return an equilibrium of payoffs from 0 to 1."""
     m, n = first.shape
-    size = 2 * m + 2 * n + 2
-    x, y, in_x, in_y = (slice(0, m), slice(m, m + n), slice(m + n, 2 * m + n), slice(2 * m + n, 2 * m + 2 * n))
-    u, v = size - 2, size - 1
-    # A strategy pays at most what the player gets, and exactly that where it is in the support.
-    most_rows, played_rows, support_rows = (np.zeros((m, size)) for _ in range(3))
-    most_rows[:, y], most_rows[:, u] = -first, 1.0
-    played_rows[:] = most_rows
-    played_rows[:, in_x] = np.eye(m)
-    support_rows[:, x], support_rows[:, in_x] = -np.eye(m), np.eye(m)
-    most_columns, played_columns, support_columns = (np.zeros((n, size)) for _ in range(3))
-    most_columns[:, x], most_columns[:, v] = -second.T, 1.0
-    played_columns[:] = most_columns
-    played_columns[:, in_y] = np.eye(n)
-    support_columns[:, y], support_columns[:, in_y] = -np.eye(n), np.eye(n)
-    whole = np.zeros((2, size))
-    whole[0, x], whole[1, y] = 1.0, 1.0
-    constraints = [
-        LinearConstraint(np.vstack([most_rows, support_rows, most_columns, support_columns]), 0.0, np.inf),
-        LinearConstraint(np.vstack([played_rows, played_columns]), -np.inf, 1.0),
-        LinearConstraint(whole, 1.0, 1.0),
-    ]
-    cost, whole_numbers = np.zeros(size), np.zeros(size)
-    cost[u] = -sign
-    whole_numbers[in_x], whole_numbers[in_y] = 1, 1
-    found = milp(cost, integrality=whole_numbers, bounds=Bounds(0.0, 1.0), constraints=constraints)
-    if not found.success:
-        raise InputError("no equilibrium found", found=str(found.message))
-    rows, columns = found.x[in_x] > 0.5, found.x[in_y] > 0.5
-    exact_rows = _indifferent(second.T, rows, columns, 0.0)
-    exact_columns = _indifferent(first, columns, rows, sign)
-    if exact_rows is None or exact_columns is None:
-        # Supports that are right up to the accuracy of the solver only: so is its own solution.
-        return _mixture(found.x[x]), _mixture(found.x[y])
-    return exact_rows, exact_columns
+    # Labels 0 to m - 1 are rows, m to m + n - 1 columns. Payoffs are positive, so both polytopes are bounded.
+    of_columns, of_rows = (
+        _Tableau(1 + np.round(_WHOLE * payoff).astype(np.int64), own, slack)
+        for payoff, own, slack in ((second.T, range(m), range(m, m + n)), (first, range(m, m + n), range(m)))
+    )
+    tableaux = (of_columns, of_rows)
+    entering, turn = 0, 0
+    while (leaving := tableaux[turn].pivot(entering)) != 0:
+        entering, turn = leaving, 1 - turn
+    return of_columns.mixture(range(m)), of_rows.mixture(range(m, m + n))
 
 
-def _indifferent(payoff: Floats, own: NDArray[np.bool_], other: NDArray[np.bool_], sign: float) -> Floats | None:
-    """Return the mixture of one player's support that leaves the other indifferent on theirs, if there is one.
+class _Tableau:
+    """The polytope ``payoff @ mixture <= 1``, ``mixture >= 0`` at a vertex, in integers over one denominator.
 
     Parameters
     ----------
-    payoff : ndarray of float64, shape (n_other, n_own)
-        Of the other player.
-    own, other : ndarray of bool
-        The supports.
+    payoff : ndarray of int64, shape (n_replies, n_strategies)
+        Above 0.
+    strategies, replies : range
+        Labels of the columns and rows.
+    """
+
+    def __init__(self, payoff: NDArray[np.int64], strategies: range, replies: range) -> None:
+        n = len(replies)
+        parts = [np.ones((n, 1), dtype=object), np.eye(n, dtype=np.int64).astype(object), payoff.astype(object)]
+        # The right-hand side and the slacks come first: by these rows are compared.
+        self.rows = np.hstack(parts)
+        self.place = {label: column for column, label in enumerate([*replies, *strategies], start=1)}
+        self.basis = list(replies)
+        self.denominator = 1
+
+    def pivot(self, label: int) -> int:
+        """Let a label's variable enter the basis; return the label of the variable that leaves it."""
+        column = self.rows[:, self.place[label]]
+        tied = np.flatnonzero(column > 0).tolist()
+        # The least ratio in lexicographic order; the slacks' columns are independent, so one row is left.
+        for key in range(len(self.rows) + 1):
+            ratios = [Fraction(self.rows[row, key], column[row]) for row in tied]
+            tied = [row for row, ratio in zip(tied, ratios, strict=True) if ratio == min(ratios)]
+            if len(tied) == 1:
+                break
+        row, pivot = tied[0], column[tied[0]]
+        kept = self.rows[row].copy()
+        self.rows = (self.rows * pivot - np.multiply.outer(column.copy(), kept)) // self.denominator
+        self.rows[row], self.denominator = kept, pivot
+        self.basis[row], left = label, self.basis[row]
+        return left
+
+    def mixture(self, labels: range) -> Floats:
+        """Return the mixture at the vertex: the variables with these labels, in proportion."""
+        values = dict(zip(self.basis, self.rows[:, 0], strict=True))
+        total = sum(values.get(label, 0) for label in labels)
+        return np.array([values.get(label, 0) / total for label in labels], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class _Node:
+    """A part of the search: strategies that must have probability 0, and strategies that must be best replies."""
+
+    unplayed_rows: frozenset[int] = frozenset()
+    best_rows: frozenset[int] = frozenset()
+    unplayed_columns: frozenset[int] = frozenset()
+    best_columns: frozenset[int] = frozenset()
+
+
+def _extreme(first: Floats, second: Floats, sign: float) -> tuple[Floats, Floats]:
+    """Return an equilibrium of payoffs from 0 to 1, the first player's best (sign 1) or worst (sign -1)."""
+    rows, columns = _lemke_howson(first, second)
+    known = sign * float(rows @ first @ columns)
+    search = _Search(first, second, sign, known + _ACCURATE)
+    search.add(_Node(), np.inf)
+    while search.waiting:
+        # The node with the best bound; an equilibrium at its bound is the best of all.
+        bound, node, solution = search.next()
+        column_mixture, payoff = solution[:-1], solution[-1]
+        # The first player's mixture that leaves both least to gain.
+        unwanted = payoff - first @ column_mixture
+        cost = np.append(unwanted - second @ column_mixture, 1.0)
+        reply = _program(cost, second.T, node.best_columns, node.unplayed_rows, 1.0)
+        if reply is None:
+            continue
+        row_mixture, other_payoff = reply[:-1], reply[-1]
+        of_rows = row_mixture * unwanted
+        of_columns = column_mixture * (other_payoff - row_mixture @ second)
+        if of_rows.sum() + of_columns.sum() <= _ACCURATE:
+            return _mixture(row_mixture), _mixture(column_mixture)
+        # Decide for the strategy that breaks the condition most; one of the two nodes keeps the column mixture.
+        if of_rows.max() >= of_columns.max():
+            chosen = frozenset([int(of_rows.argmax())])
+            search.add(replace(node, best_rows=node.best_rows | chosen), bound)
+            search.add(replace(node, unplayed_rows=node.unplayed_rows | chosen), bound, solution)
+        else:
+            chosen = frozenset([int(of_columns.argmax())])
+            search.add(replace(node, unplayed_columns=node.unplayed_columns | chosen), bound)
+            search.add(replace(node, best_columns=node.best_columns | chosen), bound, solution)
+    return rows, columns
+
+
+class _Search:
+    """Nodes that may have a better equilibrium than the one known, in order of their bounds.
+
+    The bound of a node is the lower of two. The first is the best payoff u of the row player at a column mixture that
+    meets the node's conditions. The second follows from the other player's payoff v: in an equilibrium with mixtures x
+    and y, ``u + weight v = x (A + weight B) y``, which is at most the mean over x of the largest entry in each row.
+
+    Parameters
+    ----------
+    first, second : ndarray of float64, shape (n_rows, n_columns)
+        A and B, from 0 to 1.
     sign : float
-        Whether the other player is to get most (1), least (-1), or anything (0).
+        Whether the row player's payoff is to be high (1) or low (-1).
+    known : float
+        Bound, times the sign, that a node must exceed.
+    """
+
+    def __init__(self, first: Floats, second: Floats, sign: float, known: float) -> None:
+        self.first, self.second, self.sign, self.known = first, second, sign, known
+        self.waiting: list[tuple[float, int, _Node, Floats]] = []
+        self._number = count()
+        # By which the sum varies least; the closer the game is to a zero-sum game, the tighter the second bound.
+        covariance = float(((first - first.mean()) * (second - second.mean())).mean())
+        self._weight = max(-covariance / (float(second.var()) or 1.0), 0.0)
+
+    def add(self, node: _Node, bound: float, solution: Floats | None = None) -> None:
+        """Add a node if it may have a better equilibrium, given a bound and, if known, its best column mixture."""
+        allowed = np.delete(self.first, list(node.unplayed_rows), axis=0)
+        allowed = np.delete(allowed, list(node.unplayed_columns), axis=1)
+        if not allowed.size:
+            return
+        if solution is None:
+            cost = np.append(np.zeros(self.first.shape[1]), -self.sign)
+            solution = _program(cost, self.first, node.best_rows, node.unplayed_columns, float(allowed.max()))
+        if solution is None:
+            return
+        bound = min(bound, self.sign * float(solution[-1]), self._by_other_payoff(node))
+        if bound > self.known:
+            heappush(self.waiting, (-bound, next(self._number), node, solution))
+
+    def next(self) -> tuple[float, _Node, Floats]:
+        """Remove the node with the best bound; return the bound, the node and its column mixture, then u."""
+        bound, _, node, solution = heappop(self.waiting)
+        return -bound, node, solution
+
+    def _by_other_payoff(self, node: _Node) -> float:
+        if not self._weight:
+            return np.inf
+        together = np.delete(self.first + self._weight * self.second, list(node.unplayed_columns), axis=1)
+        worth = np.append((self.sign * together).max(axis=1), -self.sign * self._weight)
+        solution = _program(-worth, self.second.T, node.best_columns, node.unplayed_rows, 1.0)
+        return -np.inf if solution is None else float(worth @ solution)
+
+
+def _program(
+    cost: Floats, payoff: Floats, best: frozenset[int], unplayed: frozenset[int], bound: float
+) -> Floats | None:
+    """Return the mixture of least cost under conditions, followed by the largest payoff of a reply to it.
+
+    Parameters
+    ----------
+    cost : ndarray of float64, shape (n_strategies + 1,)
+        Of each strategy's probability, and of the payoff.
+    payoff : ndarray of float64, shape (n_replies, n_strategies)
+        Of the player who replies.
+    best : frozenset of int
+        Replies that must pay as much as any other.
+    unplayed : frozenset of int
+        Strategies that must have probability 0.
+    bound : float
+        Largest payoff that is allowed.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_strategies + 1,), or None
+        None if there is no such mixture.
     """
     from scipy.optimize import linprog
 
-    n = payoff.shape[1]
-    at_most = np.hstack([payoff, -np.ones((len(payoff), 1))])
-    equal = np.vstack([at_most[other], np.append(np.ones(n), 0.0)])
-    wanted = np.append(np.zeros(int(other.sum())), 1.0)
-    bounds = [(0.0, 1.0 if inside else 0.0) for inside in own.tolist()] + [(None, None)]
-    cost = np.append(np.zeros(n), -sign)
-    unplayed = at_most[~other] if (~other).any() else None
-    limits = None if unplayed is None else np.zeros(len(unplayed))
-    found = linprog(cost, unplayed, limits, equal, wanted, bounds, method="highs")
-    return _mixture(found.x[:n]) if found.success else None
+    n_replies, n = payoff.shape
+    differences = np.hstack([payoff, -np.ones((n_replies, 1))])
+    ties = np.isin(np.arange(n_replies), list(best))
+    equal = np.vstack([differences[ties], np.append(np.ones(n), 0.0)])
+    values = np.append(np.zeros(int(ties.sum())), 1.0)
+    bounds = [(0.0, 0.0 if strategy in unplayed else 1.0) for strategy in range(n)] + [(0.0, bound)]
+    others = differences[~ties]
+    found = linprog(cost, others, np.zeros(len(others)), equal, values, bounds, method="highs", options=_TOLERANCES)
+    if found.status == _INFEASIBLE:
+        return None
+    if not found.success:
+        raise InputError("no optimal mixture found", found=str(found.message))
+    return np.asarray(found.x)
 
 
 def _mixture(probabilities: Floats) -> Floats:

@@ -21,7 +21,7 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary, Linkage, Response
 from reidsim.games.adversary_types import TypesLinker
 from reidsim.games.record_game import WITHHELD, Linker, PopulationLinker, RecordGame, shared_rows
-from reidsim.linkage.equivalence import distinct_rows
+from reidsim.populations.domain import distinct_rows
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 # Returns the strategies that stand for two together, given both, all of them shared.
@@ -70,13 +70,16 @@ class RememberingLinker:
     linkers : tuple of Linker
         Of the cells, which may differ by record: who may be taken for whom depends on who took part in what.
     which : ndarray of int, shape (n,)
-        The linker of each record.
+        The linker of each record if it is released now.
     cells : ndarray of int, shape (n,)
         The row of each record to that linker.
     past : ndarray of int64, shape (n,)
         What was released before is as much as this strategy; -1 where nothing was.
     meet : callable
         See `Meet`.
+    unreleased : ndarray of int, shape (n,), optional
+        The linker of each record if it is not released now: candidates are those of the earlier releases. `which`, if
+        not given.
     """
 
     linkers: tuple[Linker, ...]
@@ -84,6 +87,7 @@ class RememberingLinker:
     cells: Rows
     past: Strategies
     meet: Meet
+    unreleased: Rows | None = None
 
     @cached_property
     def _pasts(self) -> tuple[Strategies, Rows]:
@@ -92,7 +96,10 @@ class RememberingLinker:
         return self.past[first], code
 
     def link(self, strategy: int, rows: Rows | None = None) -> RememberedLinkage:
-        """Link all records, or those of `rows`, of which `strategy` is released now."""
+        """Link all records, or those of `rows`, of which `strategy` is released now.
+
+        `WITHHELD` links by the earlier releases alone, for records that have one.
+        """
         rows = np.arange(len(self.past)) if rows is None else np.asarray(rows)
         return self._together(tuple(self._parts(strategy, rows)), self.cells[rows])
 
@@ -101,7 +108,13 @@ class RememberingLinker:
         known, cells = known_of(strategies, self.past[rows], self.meet), self.cells[rows]
         if len(self.linkers) == 1 and isinstance(self.linkers[0], PopulationLinker):
             return self._together(((np.arange(len(rows)), cells, self.linkers[0].link_each(known, cells)),), cells)
-        return self._together(tuple(self._linked(known, rows)), cells)
+        return self._together(tuple(self._linked(known, self._linker_of(strategies, rows), rows)), cells)
+
+    def _linker_of(self, strategies: Strategies | int, rows: Rows) -> Rows:
+        """Return the linker of some records, given what each is released as now."""
+        if self.unreleased is None:
+            return self.which[rows]
+        return np.where(np.equal(strategies, WITHHELD), self.unreleased[rows], self.which[rows])
 
     @staticmethod
     def _together(parts: tuple[tuple[Rows, Rows, Linkage], ...], cells: Rows) -> RememberedLinkage:
@@ -135,11 +148,11 @@ class RememberingLinker:
             return
         distinct, code = self._pasts
         known = known_of(np.full(len(distinct), strategy, dtype=np.int64), distinct, self.meet)[code[rows]]
-        yield from self._linked(known, rows)
+        yield from self._linked(known, self._linker_of(strategy, rows), rows)
 
-    def _linked(self, known: Strategies, rows: Rows) -> Iterator[tuple[Rows, Rows, Linkage]]:
-        """Link records of which so much is known; see `RememberedLinkage.parts`."""
-        key = known * len(self.linkers) + self.which[rows]
+    def _linked(self, known: Strategies, which: Rows, rows: Rows) -> Iterator[tuple[Rows, Rows, Linkage]]:
+        """Link records of which so much is known, each by one of the linkers; see `RememberedLinkage.parts`."""
+        key = known * len(self.linkers) + which
         for each, places in shared_rows(key):
             cells = self.cells[rows[places]]
             form, linker = divmod(each, len(self.linkers))
@@ -208,7 +221,6 @@ def payoff_of_withholding(game: RecordGame, rows: Rows | None = None) -> Floats:
         return payoff
     shown = np.flatnonzero(linker.past[rows] != WITHHELD)
     if len(shown):
-        # The strategy that tells least, of which the last is one, adds nothing to what is known.
-        response = game.outcome(game.space.size - 1, rows[shown]).response
+        response = game.adversary.respond(game.linker.link(WITHHELD, rows[shown]), rows[shown])
         payoff[shown] = -game.loss[rows[shown]] * response.reidentified
     return payoff

@@ -35,6 +35,8 @@ class PeopleLattice(GeneralizationLattice):
 
     Its records are row sets, and the utility of a strategy the mean over the records of a set.
 
+    The other parameters are those of `GeneralizationLattice`. `codes` are those of cells.
+
     Parameters
     ----------
     row_sets : RowSets
@@ -42,8 +44,6 @@ class PeopleLattice(GeneralizationLattice):
     benefit_of_cell : ndarray of float64, shape (n_cells,), optional
         Benefit of a record of each cell as it is, where records differ in that: the share that is kept of the benefit
         of all of a person's records is then the utility.
-    others
-        See `GeneralizationLattice`; `codes` are those of cells.
     """
 
     row_sets: RowSets = field(kw_only=True)

@@ -12,7 +12,7 @@ from reidsim.games.attempts import Case
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import ADVERSARY_CVAR, ANY_REIDENTIFIED, PUBLISHER_CVAR, REIDENTIFIED
 from reidsim.linkage.poisson_binomial import Successes, mixture, successes
-from reidsim.linkage.weighted_sums import Sums, mixture_of_sums, sum_of_amounts
+from reidsim.linkage.weighted_sums import Sums, mixture_of_sums
 from reidsim.measures import columns_of
 from reidsim.populations.population import Counts
 
@@ -73,12 +73,12 @@ def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Gene
     parts: list[Reidentified] = []
     for case in cases:
         people = successes(case.people.chance, case.people.numbers)
-        lost = sum_of_amounts(case.people.chance, case.people.numbers, case.people.amounts, rng, people)
+        lost = case.people.payoffs(rng, people)
         adversary = None
         if case.hits is not None:
             alone = people if case.hits.is_alike(case.people) else None
-            gained = sum_of_amounts(case.hits.chance, case.hits.numbers, case.hits.amounts, rng, alone)
-            adversary = gained.shifted(case.earned - case.hits.expected)
+            # Costs of attempts that are made for certain are constant, as are purchases.
+            adversary = case.hits.payoffs(rng, alone).shifted(case.earned - case.hits.expected)
         weights.append(case.probability)
         parts.append(Reidentified(n, people, lost.shifted(case.kept, -1.0), adversary, case.people.expected))
     return mixed(weights, parts)

@@ -7,7 +7,7 @@ the questions and the records are the elements that are split, attribute after a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,13 +24,12 @@ Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
 
 NOBODY = -1
-_LARGEST_KEY = 2**62
 
 
 class Holders(NamedTuple):
     """Whose the records of elements are, where people have several; people alike are one row set.
 
-    Parameters
+    Attributes
     ----------
     start : ndarray of int64, shape (n_elements + 1,)
         Where the row sets of each element begin; of no length if each record is a person.
@@ -165,48 +164,10 @@ def _is_generalized(persons: Codes, released: Codes, tree: ValueTree) -> bool:
     return bool(holds_somebody[released].any())
 
 
-def distinct_rows(columns: Sequence[NDArray[np.integer]], n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Find the distinct rows of a table of whole numbers from 0 up, however many columns it has.
-
-    Returns
-    -------
-    first : ndarray of int, shape (n_distinct,)
-        Position of one row of each kind, in ascending order of the rows.
-    kind : ndarray of int, shape (n,)
-        The kind of each row.
-    """
-    keys, bits = row_keys(columns, n), n.bit_length()
-    if int(keys.max(initial=0)) >> (62 - bits):
-        _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
-        return first, kind
-    # With its position in the same number a row is sorted several times as fast as numbers and positions are.
-    placed = keys << bits | np.arange(n)
-    placed.sort()
-    order, keys = placed & ((1 << bits) - 1), placed >> bits
-    is_first = np.ones(n, dtype=np.bool_)
-    np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
-    kind = np.empty(n, dtype=np.intp)
-    kind[order] = np.cumsum(is_first) - 1
-    return order[is_first], kind
-
-
-def row_keys(columns: Sequence[NDArray[np.integer]], n: int) -> Integers:
-    """Return a number for each row of a table of whole numbers from 0 up, the same for rows alike, shape (n,)."""
-    keys, room = np.zeros(n, dtype=np.int64), 1
-    for column in columns:
-        radix = int(column.max(initial=0)) + 1
-        if room * radix >= _LARGEST_KEY:
-            # Number the combinations that occur so far: no more than there are rows.
-            distinct, keys = np.unique(keys, return_inverse=True)
-            room = len(distinct)
-        keys, room = keys * radix + column, room * radix
-    return keys
-
-
 class Split(NamedTuple):
     """Elements that still matter, in groups that agree on the attributes split so far.
 
-    Parameters
+    Attributes
     ----------
     order : ndarray of int32
         Elements, group after group.

@@ -4,6 +4,10 @@ Somebody who looks a person up in a shared file compares the person's true value
 person's values, generalized as the row is, read like it. Rows of one form are counted by their values; persons with
 equal values share one answer, and so do the rows that come of equal values. A change of one row alters the counts of
 those values alone that fit the row before or after it.
+
+A person with several rows is found by the values of any of them, and all its rows are generalized alike. Then people
+with a row that fits are counted, each once. Here a `record` is all the rows of a person, and an `entry` one of its
+distinct rows; a record of one row is one entry.
 """
 
 from __future__ import annotations
@@ -16,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
-from reidsim.linkage.equivalence import distinct_rows
-from reidsim.populations.domain import Codes, mixed_radix_keys
+from reidsim.linkage.people import RowSets
+from reidsim.populations.domain import Codes, distinct_rows, row_keys
 from reidsim.populations.population import Counts
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
@@ -35,19 +39,33 @@ class FittingRows:
     Parameters
     ----------
     lattice : GeneralizationLattice
-        Over the records, one row each.
+        Over the records, one row each, unless there are row sets.
+    row_sets : RowSets, optional
+        Of each person, over the codes of the lattice.
     """
 
     lattice: GeneralizationLattice
+    row_sets: RowSets | None = None
 
     @cached_property
     def _distinct(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        return distinct_rows(list(self.lattice.codes.T), self.lattice.n_records)
+        return distinct_rows(list(self.lattice.codes.T), len(self.lattice.codes))
 
-    @property
-    def cell_of_record(self) -> NDArray[np.intp]:
-        """The distinct values that each record has, shape (n_records,)."""
-        return self._distinct[1]
+    @cached_property
+    def cell_of_entry(self) -> Integers:
+        """The distinct values of each entry, shape (n_entries,)."""
+        cells = self._distinct[1]
+        return (cells if self.row_sets is None else cells[self.row_sets.cells]).astype(np.int64)
+
+    @cached_property
+    def begin(self) -> Integers:
+        """Where the entries of each record begin, shape (n_records + 1,)."""
+        return np.arange(len(self.cell_of_entry) + 1) if self.row_sets is None else self.row_sets.start
+
+    @cached_property
+    def record_of_entry(self) -> Integers:
+        """The record of each entry, shape (n_entries,)."""
+        return np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
 
     @cached_property
     def cells(self) -> Codes:
@@ -84,11 +102,18 @@ class FittingRows:
         InputError
             If there are too many forms in use and distinct values to compare.
         """
-        return self._sums(strategies, np.ones(len(strategies))).astype(np.int64)
+        return self._sums(strategies, np.ones(len(self.cell_of_entry))).astype(np.int64)
 
-    def weight_of_records(self, strategies: Strategies, weights: Floats) -> Floats:
-        """Return the sum of the weights (n_records,) of the rows that fit each record's person, shape (n_records,)."""
-        return self._sums(strategies, weights)[self.cell_of_record]
+    def weight_of_entries(self, strategies: Strategies, weights: Floats) -> Floats:
+        """Return the sum of weights of the rows that fit each entry's values, shape (n_entries,).
+
+        `weights` are those of entries; entries of a person that read alike have one weight, which counts once.
+        """
+        return self._sums(strategies, weights)[self.cell_of_entry]
+
+    def least(self, amounts: Counts) -> Counts:
+        """Return the least amount (n_entries,) of the entries of each record, shape (n_records,)."""
+        return amounts if self.row_sets is None else np.asarray(np.minimum.reduceat(amounts, self.begin[:-1]))
 
     def _sums(self, strategies: Strategies, weights: Floats) -> Floats:
         """Return the weights of the shared rows that fit each of the distinct values, shape (n_cells,).
@@ -106,28 +131,34 @@ class FittingRows:
                 "too many generalizations in use to look everybody up", found=look_ups,
                 expected=f"at most {MOST_LOOK_UPS:,} generalizations times distinct records",
             )  # fmt: skip
-        order = np.argsort(form_of_row, kind="stable")
-        starts = np.searchsorted(form_of_row[order], np.arange(len(forms) + 1))
+        form_of_entry = form_of_row[self.record_of_entry]
+        order = np.argsort(form_of_entry, kind="stable")
+        starts = np.searchsorted(form_of_entry[order], np.arange(len(forms) + 1))
         for number, form in enumerate(forms.tolist()):
             if form >= 0:
                 keys = self._keys(form)
                 rows = order[starts[number] : starts[number + 1]]
-                shared, which = np.unique(keys[self.cell_of_record[rows]], return_inverse=True)
+                shared, which = np.unique(keys[self.cell_of_entry[rows]], return_inverse=True)
+                if self.row_sets is not None:
+                    once = np.unique(which * len(self.begin) + self.record_of_entry[rows], return_index=True)[1]
+                    rows, which = rows[once], which[once]
                 weight = np.bincount(which, weights=weights[rows])
                 place = np.minimum(np.searchsorted(shared, keys), len(shared) - 1)
                 sums += np.where(shared[place] == keys, weight[place], 0.0)
         return sums
 
     def of_records(self, strategies: Strategies) -> Counts:
-        """Return how many of the shared rows fit the true values of each record's person, shape (n_records,)."""
-        return np.asarray(self.of_cells(strategies)[self.cell_of_record])
+        """Return how many of the shared rows fit the true values of each record's person, shape (n_records,).
+
+        Of a person with several rows, how many people have a row that fits, by the values that fewest fit.
+        """
+        return self.least(self.of_cells(strategies)[self.cell_of_entry])
 
     def _keys(self, form: int) -> Integers:
         """Return a number for each of the distinct values as shared in a form, equal where they read alike."""
         levels = self.lattice.levels(form)
         columns = [groups[level] for groups, level in zip(self._by_cell, levels, strict=True)]
-        radices = [h.n_groups[level] for h, level in zip(self.lattice.hierarchies, levels, strict=True)]
-        return mixed_radix_keys(np.column_stack(columns), radices)
+        return row_keys(columns, len(self.cells))
 
 
 @numba.njit(cache=True)
@@ -162,21 +193,25 @@ def agreement(
 
 
 @numba.njit(cache=True)
-def fits(values: NDArray[np.int32], least: NDArray[np.int16], form: Integers) -> bool:
+def fits_any(values: NDArray[np.int32], least: NDArray[np.int16], entries: int, form: Integers) -> bool:
     """Tell whether a record's row, shared at the levels of a form, fits a person with some values.
 
-    `least` is that of the record; see `agreement`.
+    `least` is that of each entry of the record, of which any may fit; see `agreement`.
     """
-    reads_alike = True
-    for attribute in range(len(values)):
-        reads_alike = reads_alike and least[attribute, values[attribute]] <= form[attribute]
-    return reads_alike
+    found = False
+    for entry in range(entries):
+        reads_alike = True
+        for attribute in range(len(values)):
+            reads_alike = reads_alike and least[entry, attribute, values[attribute]] <= form[attribute]
+        found = found or reads_alike
+    return found
 
 
 @numba.njit(cache=True)
 def change_row(
     cells: NDArray[np.int32],
     least: NDArray[np.int16],
+    entries: int,
     before: Integers,
     was_shared: bool,
     after: Integers,
@@ -191,7 +226,9 @@ def change_row(
     cells : ndarray of int32, shape (n_cells, n_attributes)
         The distinct values.
     least : ndarray of int16
-        Of the record whose row it is; see `agreement`.
+        Of the entries of the record whose row it is; see `agreement`.
+    entries : int
+        How many they are.
     before, after : ndarray of int64, shape (n_attributes,)
         Levels of the two forms.
     was_shared, is_shared : bool
@@ -208,8 +245,8 @@ def change_row(
     """
     n_changed = 0
     for cell in range(len(cells)):
-        loses = was_shared and fits(cells[cell], least, before)
-        gains = is_shared and fits(cells[cell], least, after)
+        loses = was_shared and fits_any(cells[cell], least, entries, before)
+        gains = is_shared and fits_any(cells[cell], least, entries, after)
         if loses != gains:
             fitting[cell] += 1 if gains else -1
             changed[n_changed] = cell

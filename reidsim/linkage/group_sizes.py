@@ -8,6 +8,7 @@ just below that is kept.
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -19,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
-from reidsim.linkage.equivalence import distinct_rows
 from reidsim.linkage.people import ClassedPeople, distinct_people
-from reidsim.populations.domain import added_up
+from reidsim.populations.domain import MOST_KEYS, Codes, added_up, distinct_rows
 from reidsim.populations.population import Counts, Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Rows
@@ -42,7 +42,8 @@ class NodeTable:
     Parameters
     ----------
     keys : ndarray of int64, shape (n_groups,)
-        Mixed-radix number of each occupied group, over the numbers of groups at the node's levels.
+        Number of each occupied group, ascending in the order of its values: a mixed-radix number over the numbers of
+        groups at the node's levels or, in a domain too large for these, the first of the group's cells.
     counts : ndarray, shape (n_groups,)
         People in each group.
     group_of : ndarray of int32, shape (n_records,)
@@ -98,7 +99,7 @@ class GroupSizes:
         self._lattice = lattice
         self._kept: OrderedDict[int, NodeTable] = OrderedDict()
         self._kept_bytes = 0
-        self._base = _base_table(population, lattice)
+        self._base, self._cells = _base_table(population, lattice)
         self._memory_limit = most_kept(self._base.nbytes) if memory_limit is None else memory_limit
         self.total = population.total
 
@@ -168,9 +169,13 @@ class GroupSizes:
         below = self.table(source)
         levels = self._lattice.levels(source)
         hierarchies = self._lattice.hierarchies
-        position = next(
-            at for at, (a, b) in enumerate(zip(levels, self._lattice.levels(target), strict=True)) if a != b
-        )
+        raised = self._lattice.levels(target)
+        if self._cells is not None:
+            codes = self._cells[below.keys].T
+            columns = [h.groups[level][column] for h, level, column in zip(hierarchies, raised, codes, strict=True)]
+            first, place = distinct_rows(columns, len(below.keys))
+            return self._rolled_up(below, below.keys[first], place.astype(np.int32))
+        position = next(at for at, (a, b) in enumerate(zip(levels, raised, strict=True)) if a != b)
         radices = [h.n_groups[level] for h, level in zip(hierarchies, levels, strict=True)]
         inner = int(np.prod(radices[position + 1 :], dtype=np.int64))
         parents = hierarchies[position].parents(levels[position])
@@ -182,6 +187,10 @@ class GroupSizes:
         else:
             # Regrouped in ascending order, keys come in a few ascending runs for each outer one: this sort merges runs.
             merged, inverse = _merge_in_order(keys, np.argsort(keys, kind="stable"))
+        return self._rolled_up(below, merged, inverse)
+
+    @staticmethod
+    def _rolled_up(below: NodeTable, merged: NDArray[np.int64], inverse: NDArray[np.int32]) -> NodeTable:
         people = None if below.people is None else below.people.merged(inverse, len(merged))
         counts = added_up(below.counts, inverse, len(merged)) if people is None else people.counts
         return NodeTable(merged, counts, _looked_up(inverse, below.group_of), people)
@@ -229,7 +238,8 @@ def most_kept(base: int) -> int:
     return min(_MOST_KEPT, max(_LEAST_KEPT, _MANY_TABLES * base))
 
 
-def _base_table(population: Population, lattice: GeneralizationLattice) -> NodeTable:
+def _base_table(population: Population, lattice: GeneralizationLattice) -> tuple[NodeTable, Codes | None]:
+    """Return the ungeneralized table and, in a domain too large for mixed-radix keys, the cells that keys number."""
     marginal = population.marginal(lattice.domain.names)
     if marginal.domain != lattice.domain:
         raise InputError(
@@ -245,7 +255,10 @@ def _base_table(population: Population, lattice: GeneralizationLattice) -> NodeT
     row_sets = distinct_people(marginal)
     people = None if row_sets is None else row_sets.classed(inverse[: len(marginal.cells)], len(first))
     totals = added_up(counts, inverse, len(first)) if people is None else people.counts
-    return NodeTable(lattice.domain.keys(codes[first]), totals, group_of, people)
+    cells = codes[first]
+    if math.prod(lattice.domain.shape) < MOST_KEYS:
+        return NodeTable(lattice.domain.keys(cells), totals, group_of, people), None
+    return NodeTable(np.arange(len(first)), totals, group_of, people), cells
 
 
 @numba.njit(cache=True, nogil=True)

@@ -17,7 +17,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.populations.domain import Codes, Domain
+from reidsim.populations.domain import Codes, Domain, distinct_rows
 from reidsim.populations.population import Counts, Population
 
 Floats = NDArray[np.float64]
@@ -153,7 +153,7 @@ class RowSets:
 class ClassedPeople(NamedTuple):
     """People by the classes that their rows are in: the wider the classes, the fewer people are in several.
 
-    Parameters
+    Attributes
     ----------
     counts : ndarray of int64, shape (n_classes,)
         Different people who have a row in the class.
@@ -186,12 +186,12 @@ class ClassedPeople(NamedTuple):
 class PeopleOfRows(Population):
     """People of whom some have rows in several cells: a person counts in each of these once, and once in all.
 
+    The other parameters are those of `Population`. `counts` are the people who have a row in each cell.
+
     Parameters
     ----------
     row_sets : RowSets
         Over the population's cells.
-    others
-        See `Population`; `counts` are the people who have a row in each cell.
     """
 
     row_sets: RowSets = field(kw_only=True, compare=False)
@@ -199,7 +199,7 @@ class PeopleOfRows(Population):
     @classmethod
     def of(cls, domain: Domain, codes: Codes, row_sets: RowSets, *, name: str = "population") -> PeopleOfRows:
         """Count people by the codes (n_cells, n_attributes) of the cells of their rows, of which some may be equal."""
-        _, first, cell = np.unique(domain.keys(codes), return_index=True, return_inverse=True)
+        first, cell = distinct_rows(list(codes.T), len(codes))
         onto = row_sets.onto(cell)
         return cls(domain, codes[first], onto.in_classes(np.arange(len(first)), len(first)), name, row_sets=onto)
 

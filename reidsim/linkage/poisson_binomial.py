@@ -137,14 +137,28 @@ def mixture(weights: Sequence[float], parts: Sequence[Successes]) -> Successes:
     return Successes(first, masses)
 
 
+def reach_of(variance: float, span: float = 1.0) -> float:
+    """Return how far a sum of independent terms may be from its mean, but for a probability of 1e-14 (Bernstein).
+
+    Parameters
+    ----------
+    variance : float
+        Of the sum.
+    span : float
+        Largest distance of a term from its own mean.
+    """
+    far = log(2 / LEFT_OUT)
+    third = far * span / 3
+    return third + sqrt(third * third + 2 * far * variance)
+
+
 def _uncertain(chance: Floats, each: NDArray[np.int64]) -> Successes:
     """Return the distribution where no probability is 0 or 1."""
     if not len(chance):
         return Successes(0, np.ones(1))
     expected = each * chance
     mean, variance = exact_sum(expected), float((expected * (1.0 - chance)).sum())
-    far = log(2 / LEFT_OUT)
-    reach = far / 3 + sqrt(far * far / 9 + 2 * far * variance)
+    reach = reach_of(variance)
     start, last = max(0, floor(mean - reach)), min(int(each.sum()), ceil(mean + reach))
     size = last - start + 1
     # Frequencies at which anything is left, of the half that the others mirror.

@@ -2,7 +2,8 @@
 
 Matches follow Erlich et al. 2018 (doi:10.1126/science.aau4832, supplement, section 3): of two people who are M meioses
 apart, the genome of L Morgans falls into ``L M + 22`` blocks, each shared with probability ``2 r exp(-m M)`` in a
-segment of m Morgans or longer, where r is their relatedness; a match takes several such segments.
+segment of m Morgans or longer, where r is their relatedness; a match takes several such segments. M is that of the
+shortest path between them, r counts all paths.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import betainc
@@ -83,7 +85,7 @@ class Relatives:
     meioses : ndarray of int64, shape (n_pairs,)
         Of the shortest way through common ancestors.
     relatedness : ndarray of float64, shape (n_pairs,)
-        Through the nearest common ancestors: 1/2 to the power of the meioses, for each of them.
+        Wright's coefficient of relationship, through all common ancestors in the pedigree.
     """
 
     starts: Ints
@@ -93,7 +95,10 @@ class Relatives:
 
 
 def relatives_within(father: Ints, mother: Ints, rows: Ints, generations: int) -> Relatives:
-    """Return who of some people is a relative of whom, by their nearest common ancestors.
+    """Return who of some people is a relative of whom, by the shortest path through a common ancestor.
+
+    Relatedness is Wright's coefficient of relationship (1922), ``2 k / sqrt((1 + F_i) (1 + F_j))``, with k the kinship
+    of persons i and j and F the inbreeding coefficient. Founders are unrelated, and not inbred.
 
     Parameters
     ----------
@@ -113,7 +118,7 @@ def relatives_within(father: Ints, mother: Ints, rows: Ints, generations: int) -
     ways = [sparse.csr_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape=(len(rows), n))]
     while len(ways) <= furthest and ways[-1].nnz:
         ways.append(sparse.csr_array(ways[-1] @ above))
-    found: list[tuple[Ints, Ints, Ints, Floats]] = []
+    found: list[tuple[Ints, Ints, Ints]] = []
     seen = np.arange(len(rows), dtype=np.int64) * (len(rows) + 1)
     for meioses in range(1, furthest + 1):
         pairs = sparse.csr_array((len(rows), len(rows)))
@@ -124,13 +129,92 @@ def relatives_within(father: Ints, mother: Ints, rows: Ints, generations: int) -
         key = pairs.row.astype(np.int64) * len(rows) + pairs.col
         new = ~np.isin(key, seen)
         seen = np.concatenate([seen, key[new]])
-        shared = np.minimum(pairs.data[new] * 0.5**meioses, 0.5)
         one, other = pairs.row[new].astype(np.int64), pairs.col[new].astype(np.int64)
-        found.append((one, other, np.full(len(one), meioses, dtype=np.int64), shared))
-    one, other, distance, shared = (np.concatenate(part) for part in zip(*found, strict=True))
+        found.append((one, other, np.full(len(one), meioses, dtype=np.int64)))
+    one, other, distance = (np.concatenate(part) for part in zip(*found, strict=True))
     order = np.lexsort((other, one))
-    starts = np.searchsorted(one[order], np.arange(len(rows) + 1)).astype(np.int64)
-    return Relatives(starts, other[order], distance[order], shared[order])
+    one, other, distance = one[order], other[order], distance[order]
+    starts = np.searchsorted(one, np.arange(len(rows) + 1)).astype(np.int64)
+    return Relatives(starts, other, distance, _relationships(father, mother, rows, starts, other))
+
+
+def _relationships(father: Ints, mother: Ints, rows: Ints, starts: Ints, other: Ints) -> Floats:
+    """Return Wright's coefficient of relationship of each pair, shape (n_pairs,); see `Relatives`."""
+    generation = np.zeros(len(father), dtype=np.int64)
+    while True:
+        # A parent of -1 adds nothing.
+        of_parents = [np.where(parent == NO_PARENT, -1, generation[parent]) for parent in (father, mother)]
+        later = np.maximum(*of_parents) + 1
+        if np.array_equal(later, generation):
+            break
+        generation = later
+    order = np.argsort(generation, kind="stable")
+    place = np.full(len(father), -1, dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    twice_kinship, inbreeding = _twice_kinship(father, mother, order, place, rows, starts, other)
+    of_own = 1.0 + inbreeding[rows]
+    one = np.repeat(np.arange(len(rows)), np.diff(starts))
+    return np.asarray(twice_kinship / np.sqrt(of_own[one] * of_own[other]))
+
+
+@njit(cache=True)
+def _twice_kinship(
+    father: Ints, mother: Ints, order: Ints, place: Ints, rows: Ints, starts: Ints, other: Ints
+) -> tuple[Floats, Floats]:
+    """Return twice the kinship of each pair, shape (n_pairs,), and the inbreeding of each person, (n_pedigree,).
+
+    Twice the kinship of everybody is the matrix ``T D T'``, with T the shares of genes by descent and D the variance
+    that each person's own meioses add (Henderson 1976). Two passes over the pedigree yield one row (Colleau 2002).
+
+    Parameters
+    ----------
+    order : ndarray of int64, shape (n_pedigree,)
+        Rows of the pedigree, parents before children.
+    place : ndarray of int64, shape (n_pedigree,)
+        Number of each person among `rows`; -1 for others.
+    others
+        See `relatives_within` and `Relatives`.
+    """
+    n = len(father)
+    inbreeding, added = np.zeros(n), np.ones(n)
+    twice = np.empty(len(other))
+    # Children by father: a person's inbreeding is the kinship of the parents.
+    first, following = np.full(n, -1), np.full(n, -1)
+    for child in range(n):
+        if father[child] >= 0 and mother[child] >= 0:
+            following[child], first[father[child]] = first[father[child]], child
+    shares, row = np.zeros(n), np.empty(n)
+    for at in range(n):
+        person = order[at]
+        for parent in (father[person], mother[person]):
+            if parent >= 0:
+                added[person] -= (1.0 + inbreeding[parent]) / 4.0
+        if place[person] < 0 and first[person] < 0:
+            continue
+        shares[person] = 1.0
+        for before in range(at, -1, -1):
+            each = order[before]
+            share = shares[each]
+            if share != 0.0:
+                for parent in (father[each], mother[each]):
+                    if parent >= 0:
+                        shares[parent] += share / 2.0
+        for now in range(n):
+            each = order[now]
+            value = shares[each] * added[each]
+            shares[each] = 0.0
+            for parent in (father[each], mother[each]):
+                if parent >= 0:
+                    value += row[parent] / 2.0
+            row[each] = value
+        child = first[person]
+        while child >= 0:
+            inbreeding[child] = row[mother[child]] / 2.0
+            child = following[child]
+        if place[person] >= 0:
+            for pair in range(starts[place[person]], starts[place[person] + 1]):
+                twice[pair] = row[rows[other[pair]]]
+    return twice, inbreeding
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.linkage.equivalence import distinct_rows
-from reidsim.populations.domain import added_up
+from reidsim.populations.domain import added_up, distinct_rows
 from reidsim.releases.lattice import GeneralizationLattice
 
 Integers = NDArray[np.int64]

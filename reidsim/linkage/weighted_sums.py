@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.linkage.poisson_binomial import Successes, successes
+from reidsim.linkage.poisson_binomial import Successes, reach_of, successes
 from reidsim.random_counts import draw_binomial
 
 Floats = NDArray[np.float64]
@@ -19,6 +19,10 @@ _MOST_AMOUNTS = 32
 _MOST_SUMS = 1 << 18
 # Units are looked for among hundredths, as of money.
 _FINEST = 100
+# Amounts are whole hundredths if they are off by less than this share of what an attempt pays.
+_ROUNDING = 1e-9
+# Distinct attempts made at random whose sums are exact; convolutions take 10 microseconds for each.
+_MOST_KINDS = 20_000
 # Otherwise so many sums are drawn, fewer where that would take more numbers than the second.
 DRAWS = 10_000
 _LEAST_DRAWS = 1_000
@@ -118,6 +122,115 @@ def sum_of_amounts(
     return exact or _drawn(chance, numbers, amounts, rng())
 
 
+def sum_of_attempts(
+    attempted: Floats,
+    chance: Floats,
+    numbers: NDArray[np.number[Any]],
+    failure: Floats,
+    gain: Floats,
+    rng: Callable[[], np.random.Generator],
+) -> Sums:
+    """Return the distribution of the sum of payoffs of independent attempts, each of which is made or not.
+
+    An attempt pays 0 if it is not made, `failure` if it is made and fails, and ``failure + gain`` if it succeeds. The
+    distribution is exact where these amounts are whole hundredths, with no more sums than 262,144; else it is drawn.
+
+    Parameters
+    ----------
+    attempted, chance : ndarray of float64, shape (n,)
+        Probability that the attempt is made, and that it is made and succeeds.
+    numbers : ndarray of int64, shape (n,)
+        How many attempts have each.
+    failure, gain : ndarray of float64, shape (n,)
+        In currency units.
+    rng : callable
+        Returns the generator, where sums are drawn.
+    """
+    made = (attempted > 0) & (numbers > 0)
+    attempted, chance, failure, gain = (
+        values[made] for values in (attempted, np.minimum(chance, attempted), failure, gain)
+    )
+    # Costs that are differences of expected amounts are off by rounding.
+    cents = np.round(failure * _FINEST)
+    whole = np.abs(failure * _FINEST - cents) <= _ROUNDING * _FINEST * (np.abs(failure) + np.abs(gain))
+    failure = np.where(whole, cents / _FINEST, failure)
+    kinds, place = np.unique(np.stack([attempted, chance, failure, gain]), axis=1, return_inverse=True)
+    many = np.bincount(place.ravel(), numbers[made], minlength=kinds.shape[1]).astype(np.int64)
+    return _on_grid(kinds, many) or _drawn_attempts(kinds, many, rng())
+
+
+def _on_grid(kinds: Floats, many: NDArray[np.int64]) -> Sums | None:
+    """Return the distribution on multiples of a unit; None if there is none, or there are too many of them."""
+    attempted, chance, failure, gain = kinds
+    fine = np.stack([failure, failure + gain]) * _FINEST
+    off = np.abs(fine - np.round(fine)) > _ROUNDING * np.abs(fine)
+    if off.any() or np.abs(fine).max(initial=0) >= 2**53 or len(many) > _MOST_KINDS:
+        return None
+    whole = np.round(fine).astype(np.int64)
+    unit = int(np.gcd.reduce(whole, axis=None)) or 1
+    steps = whole // unit
+    low, high = np.minimum(steps.min(axis=0), 0), np.maximum(steps.max(axis=0), 0)
+    masses = np.stack([attempted - chance, chance])
+    mean = (masses * steps).sum(axis=0)
+    variance = float((many * ((masses * steps.astype(np.float64) ** 2).sum(axis=0) - mean**2)).sum())
+    span = float((high - low).max(initial=0))
+    if min(float((many * (high - low)).sum()), 2 * reach_of(variance, span)) > _MOST_SUMS:
+        return None
+    parts = []
+    for place, number in enumerate(many.tolist()):
+        of_one = np.zeros(int(high[place] - low[place]) + 1)
+        of_one[-low[place]] = 1.0 - attempted[place]
+        np.add.at(of_one, steps[:, place] - low[place], masses[:, place])
+        parts.append(_repeated((int(low[place]), of_one), number, span))
+    while len(parts) > 1:
+        parts.sort(key=lambda part: len(part[1]))
+        pairs = [_added(one, other, span) for one, other in zip(parts[::2], parts[1::2], strict=False)]
+        parts = pairs + parts[len(pairs) * 2 :]
+    start, total = parts[0] if parts else (0, np.ones(1))
+    kept = total > _NEGLIGIBLE
+    values = (start + np.flatnonzero(kept)) * (unit / _FINEST)
+    return Sums(np.asarray(values, dtype=np.float64), total[kept] / total[kept].sum())
+
+
+# The least sum, and the masses of the sums from there on.
+_Part = tuple[int, Floats]
+
+
+def _repeated(part: _Part, number: int, span: float) -> _Part:
+    """Return the distribution of the sum of so many independent terms, 1 or more."""
+    total: _Part | None = None
+    while True:
+        if number & 1:
+            total = part if total is None else _added(total, part, span)
+        number >>= 1
+        if not number:
+            return total or part
+        part = _added(part, part, span)
+
+
+def _added(one: _Part, other: _Part, span: float) -> _Part:
+    """Return the distribution of the sum of two amounts, without sums that have a probability below 1e-14 together."""
+    masses = _convolved(one[1], other[1])
+    places = np.arange(len(masses))
+    mean = float(masses @ places)
+    reach = reach_of(float(masses @ (places - mean) ** 2), span)
+    first = max(int(mean - reach), 0)
+    return one[0] + other[0] + first, masses[first : int(mean + reach) + 2]
+
+
+def _drawn_attempts(kinds: Floats, many: NDArray[np.int64], rng: np.random.Generator) -> Sums:
+    draws = _draws_of(len(many))
+    values = np.zeros(draws)
+    for (attempted, chance, failure, gain), number in zip(kinds.T.tolist(), many.tolist(), strict=True):
+        made = draw_binomial(rng, np.full(draws, number), attempted)
+        values += failure * made + gain * draw_binomial(rng, made, min(chance / attempted, 1.0))
+    return Sums(values, np.full(draws, 1.0 / draws), draws)
+
+
+def _draws_of(n_kinds: int) -> int:
+    return int(np.clip(_MOST_DRAWN // n_kinds, _LEAST_DRAWS, DRAWS))
+
+
 def _are_alike(amounts: Floats) -> bool:
     return not len(amounts) or bool(amounts.min() == amounts.max())
 
@@ -156,7 +269,7 @@ def _convolved(first: Floats, second: Floats) -> Floats:
 def _drawn(chance: Floats, numbers: NDArray[np.number[Any]], amounts: Floats, rng: np.random.Generator) -> Sums:
     alike, place = np.unique(np.stack([chance, amounts]), axis=1, return_inverse=True)
     many = np.bincount(place.ravel(), numbers, minlength=alike.shape[1]).astype(np.int64)
-    draws = int(np.clip(_MOST_DRAWN // len(many), _LEAST_DRAWS, DRAWS))
+    draws = _draws_of(len(many))
     values = np.zeros(draws)
     for p, amount, number in zip(*alike.tolist(), many.tolist(), strict=True):
         values += amount * draw_binomial(rng, np.full(draws, number), p)

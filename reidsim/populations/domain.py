@@ -17,6 +17,9 @@ from reidsim.wording import whole_number
 Codes = NDArray[np.int32]
 Amount = TypeVar("Amount", bound=np.number[Any])
 
+# 64-bit keys below this leave room for arithmetic.
+MOST_KEYS = 2**62
+
 
 @dataclass(frozen=True)
 class Attribute:
@@ -177,7 +180,7 @@ class Domain:
         Raises
         ------
         InputError
-            If the domain has 2**62 cells or more, which 64-bit keys cannot tell apart.
+            If the domain has 2**62 cells or more, which 64-bit keys cannot tell apart; `row_keys` has no such limit.
         """
         return mixed_radix_keys(codes, self.shape)
 
@@ -195,13 +198,62 @@ def mixed_radix_keys(
     cells = 1
     for radix in radices:
         cells *= int(radix)
-    if cells >= 2**62:
+    if cells >= MOST_KEYS:
         raise InputError("too many cells in the domain", where=where, found=cells, expected="fewer than 2**62")
     keys = np.zeros(len(codes), dtype=np.int64)
     for column, radix in enumerate(radices):
         keys *= radix
         keys += codes[:, column]
     return keys
+
+
+def distinct_rows(columns: Sequence[NDArray[np.integer]], n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Find the distinct rows of a table of whole numbers from 0 up, however many columns it has.
+
+    Returns
+    -------
+    first : ndarray of int, shape (n_distinct,)
+        Position of one row of each kind, in ascending order of the rows.
+    kind : ndarray of int, shape (n,)
+        The kind of each row.
+    """
+    keys, bits = row_keys(columns, n), n.bit_length()
+    if int(keys.max(initial=0)) >> (62 - bits):
+        _, first, kind = np.unique(keys, return_index=True, return_inverse=True)
+        return first, kind
+    # With its position in the same number a row is sorted several times as fast as numbers and positions are.
+    placed = keys << bits | np.arange(n)
+    placed.sort()
+    order, keys = placed & ((1 << bits) - 1), placed >> bits
+    is_first = np.ones(n, dtype=np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+    kind = np.empty(n, dtype=np.intp)
+    kind[order] = np.cumsum(is_first) - 1
+    return order[is_first], kind
+
+
+def row_keys(columns: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64]:
+    """Return a number for each row of a table of whole numbers from 0 up, shape (n,).
+
+    Equal rows have equal numbers, and numbers are in the lexicographic order of the rows. They are mixed-radix numbers
+    as long as these fit; otherwise the combinations that occur are numbered, whatever the size of the domain.
+    """
+    keys, room = np.zeros(n, dtype=np.int64), 1
+    for column in columns:
+        radix = int(column.max(initial=0)) + 1
+        if room * radix >= MOST_KEYS:
+            # There are no more combinations than rows.
+            distinct, keys = np.unique(keys, return_inverse=True)
+            room = len(distinct)
+        keys, room = keys * radix + column, room * radix
+    return keys
+
+
+def keys_of_both(first: Codes, second: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a number for each row of two tables of codes from 0 up, equal for equal rows; in the order of the rows."""
+    columns = [np.concatenate(both) for both in zip(first.T, second.T, strict=True)]
+    keys = row_keys(columns, len(first) + len(second))
+    return keys[: len(first)], keys[len(first) :]
 
 
 def added_up(amounts: NDArray[Amount], group: NDArray[np.integer[Any]], n_groups: int) -> NDArray[Amount]:

@@ -68,11 +68,19 @@ def replace_table(path: Path, table: pa.Table) -> None:
     InputError
         If it cannot be written.
     """
-    _replace(path, lambda unfinished: pq.write_table(table, unfinished, compression="zstd"))
+
+    def write(unfinished: str) -> None:
+        pq.write_table(table, unfinished, compression="zstd")
+        # People made up by a recipe are no secret.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(unfinished, 0o666 & ~mask)
+
+    _replace(path, write)
 
 
 def write_new_file(path: Path, content: bytes) -> None:
-    """Write a file so that it appears complete or not at all.
+    """Write a file so that it appears complete or not at all; only its owner can read it.
 
     Raises
     ------
@@ -86,6 +94,8 @@ def write_new_file(path: Path, content: bytes) -> None:
 def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = "") -> str:
     """Return the name of a file beside the one that it is going to be, which `write` fills, given that name.
 
+    Only its owner can read it, unless `write` sets other permissions.
+
     Raises
     ------
     OSError
@@ -98,11 +108,10 @@ def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = 
         write(unfinished)
         with open(unfinished, "rb") as file:
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(unfinished, 0o666 & ~mask)
     except BaseException:
-        os.unlink(unfinished)
+        # pyarrow removes a file that it could not finish.
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(unfinished)
         raise
     return unfinished
 

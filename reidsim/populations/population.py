@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError, refuse_rows
-from reidsim.populations.domain import Attribute, Codes, Domain, added_up, natural_categories
+from reidsim.populations.domain import Attribute, Codes, Domain, added_up, distinct_rows, natural_categories
 from reidsim.tables import numbers, require_columns, text_table
 
 # int64 when people were counted, float64 when they are expected
@@ -62,11 +62,11 @@ class Population:
         cls, domain: Domain, codes: Codes, counts: Counts | None = None, *, name: str = "population", source: str = ""
     ) -> Population:
         """Add up rows of codes (n, m), each worth one person or `counts` people, to one row per occupied cell."""
-        keys, first, inverse = np.unique(domain.keys(codes), return_index=True, return_inverse=True)
+        first, inverse = distinct_rows(list(codes.T), len(codes))
         if counts is not None and (counts < 0).any():
             raise InputError("negative count", where=name, found=counts.min().item(), expected="0 or more")
         totals: Counts = (
-            np.bincount(inverse, minlength=len(keys)) if counts is None else added_up(counts, inverse, len(keys))
+            np.bincount(inverse, minlength=len(first)) if counts is None else added_up(counts, inverse, len(first))
         )
         occupied = totals > 0
         return cls(domain, codes[first[occupied]], totals[occupied], name=name, source=source)
@@ -113,6 +113,29 @@ class Population:
             whole = bool((amounts == np.rint(amounts)).all())
             counts = amounts.astype(np.int64 if whole else np.float64)
         return cls.from_records(domain, domain.encode(table), counts, name=name, source=source)
+
+    def relabelled(self, labels: Mapping[str, Callable[[str], str]]) -> Population:
+        """Return the population with the categories of some attributes read by functions; equal labels are merged.
+
+        Parameters
+        ----------
+        labels : mapping of str to callable
+            The function that returns the label of a category, by attribute.
+        """
+        attributes, columns, changed = [], [], False
+        for position, attribute in enumerate(self.domain.attributes):
+            read = list(map(labels.get(attribute.name, str), attribute.categories))
+            changed |= read != list(attribute.categories)
+            categories = tuple(dict.fromkeys(read))
+            code_of = {category: code for code, category in enumerate(categories)}
+            of_code = np.array([code_of[label] for label in read], dtype=np.int32)
+            attributes.append(Attribute(attribute.name, categories))
+            columns.append(of_code[self.cells[:, position]])
+        if not changed:
+            return self
+        return Population.from_records(
+            Domain(tuple(attributes)), np.column_stack(columns), self.counts, name=self.name, source=self.source
+        )
 
     @property
     def total(self) -> float:

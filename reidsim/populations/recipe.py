@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from reidsim.random_streams import LARGEST_SEED
+from reidsim.errors import InputError
+from reidsim.seeds import LARGEST_SEED
 from reidsim.validation import Section
 
 Percent = Annotated[float, Field(ge=0, le=100)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+
+
+def _ends_no_cell(delimiter: str) -> str:
+    if delimiter in '"\r\n\0':
+        raise InputError(
+            "not a delimiter", found=delimiter, expected='a character other than ", null and ends of lines'
+        )
+    return delimiter
+
+
+Delimiter = Annotated[str, Field(min_length=1, max_length=1), AfterValidator(_ends_no_cell)]
 
 
 class RecipeHead(Section):
@@ -26,7 +38,7 @@ class CountsRecipe(RecipeHead):
 
     kind: Literal["counts"] = Field(description="this kind")
     file: str = Field(description="CSV file with a header, or Parquet file")
-    delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
+    delimiter: Delimiter = Field(default=",", description="between columns of a CSV file")
     columns: dict[str, str] = Field(min_length=1, description="attribute = column of the file")
     count: str | None = Field(default=None, description="column of counts; every row is one person without it")
     missing_values: tuple[str, ...] = Field(default=("",), description="values that mean that the value is missing")

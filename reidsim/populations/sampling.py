@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
-from reidsim.populations.domain import Codes, mixed_radix_keys
+from reidsim.populations.domain import Codes, keys_of_both
 from reidsim.populations.population import Counts, Population
 
 UNKNOWN = -1
@@ -67,11 +67,9 @@ def _draw_matching(
     row_numbers: NDArray[np.integer],
     rng: np.random.Generator,
 ) -> NDArray[np.intp]:
-    radices = [size for size, keep in zip(population.domain.shape, known, strict=True) if keep]
-    cell_keys = mixed_radix_keys(cells[:, known], radices)
+    cell_keys, keys = keys_of_both(cells[:, known], codes[:, known])
     order = np.argsort(cell_keys, kind="stable")
     cumulative = np.concatenate([[0.0], np.cumsum(counts[order], dtype=np.float64)])
-    keys = mixed_radix_keys(codes[:, known], radices)
     start = np.searchsorted(cell_keys[order], keys, side="left")
     stop = np.searchsorted(cell_keys[order], keys, side="right")
     if (start == stop).any():

@@ -45,7 +45,7 @@ NOT_A_DATE = "not a date"
 class Day(NamedTuple):
     """What a text says of a day.
 
-    Parameters
+    Attributes
     ----------
     calendar : str
         As ``1970-10-07``; ``1970-10`` or ``1970`` where no more is said.

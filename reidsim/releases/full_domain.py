@@ -57,7 +57,7 @@ def released_class_sizes(released: pd.DataFrame, person: NDArray[np.intp] | None
     labels = released.astype("str")
     shared = ~(labels == SUPPRESSED).all(axis=1).to_numpy()
     columns = list(labels.columns)
-    groups = labels.groupby(columns, sort=False)[columns[0]]
+    groups = labels.groupby(columns, sort=False, observed=True)[columns[0]]
     if person is None:
         sizes = groups.transform("size").to_numpy()
     else:

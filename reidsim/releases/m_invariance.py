@@ -30,7 +30,7 @@ COUNTERFEIT = -1
 class Grouping(NamedTuple):
     """The groups of one release.
 
-    Parameters
+    Attributes
     ----------
     group : ndarray of int64, shape (n,)
         The group of each record; -1 of records that are not in the release.
@@ -86,6 +86,28 @@ def m_invariant_groups(
                 signature_of.update(dict.fromkeys(real.tolist(), signature))
         found.append(Grouping(group, signatures, counterfeits))
     return found
+
+
+def counterfeits_of(grouping: Grouping, sensitive: Integers) -> tuple[Rows, Integers]:
+    """Return a record of its group and the sensitive value of each counterfeit, two arrays of shape (n_counterfeits,).
+
+    Parameters
+    ----------
+    grouping : Grouping
+    sensitive : ndarray of int64, shape (n,)
+        The sensitive value of each record.
+    """
+    members: dict[int, list[int]] = {}
+    for row in np.flatnonzero(grouping.group >= 0).tolist():
+        members.setdefault(int(grouping.group[row]), []).append(row)
+    found = [
+        (rows[0], value)
+        for number, rows in members.items()
+        for value in grouping.signatures[number]
+        if value not in sensitive[rows]
+    ]
+    like, value = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    return like, value
 
 
 def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: Rows) -> Strategies:

@@ -149,7 +149,7 @@ def _is_parquet(path: Path) -> bool:
 def _parquet_schema(path: Path) -> tuple[pa.Schema, dict[str, Any]]:
     """Return the columns of a file, and what it says of itself."""
     with reading_parquet(path):
-        schema = parquet.read_schema(path)
+        schema = parquet.read_schema(path.absolute())
     require_distinct("column named twice", schema.names, source=path)
     return schema, population_metadata(schema) or {}
 

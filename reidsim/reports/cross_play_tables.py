@@ -23,6 +23,8 @@ _CRITERIA = {"maximin": "Maximin", "minimax_regret": "Minimax regret"}
 
 def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
     """Lay out a measure in tables of as many adversaries as fit 80 characters."""
+    if result.runs.empty:
+        return
     matrix, title = result.matrix(measure), _title(result)
     told = result.measures[measure]
     # Rounded first, so that -0.001 is not printed as minus nothing.
@@ -38,6 +40,8 @@ def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
 
 def cross_play_verdict(result: CrossPlayResult) -> Iterator[str]:
     """Yield, a line each, the defender who gets most at worst, and the one who regrets least."""
+    if result.runs.empty:
+        return
     table, (one, _) = result.worst_cases, counted_units(result.manifest["content"])
     several = "" if result.design is None else " on average"
     for criterion, value, words in (
@@ -109,7 +113,7 @@ def double_oracle_tables(result: CrossPlayResult) -> Iterator[Table]:
         return
     found, one = result.replies["double_oracle"], counted_units(result.manifest["content"])[0]
     if result.design is not None:
-        last = found.groupby(["point", "replication"], sort=False).last()
+        last = found.groupby(["point", "replication"], sort=False, observed=True).last()
         told = {
             "iteration": "iterations", "publisher_payoff": "publisher's payoff",
             "best_exploitability": "exploitability left",

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from reidsim.drafts.weights import may_name_weight, names_weight
 from reidsim.errors import InputError, listed, locating, not_among, refuse_rows
-from reidsim.linkage.equivalence import row_keys
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.k_anonymity import KAnonymityProfile
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.estimate import UniquenessEstimate, require_usable
 from reidsim.linkage.uniqueness.of_sample import Uniqueness, uniqueness_of_sample
 from reidsim.linkage.uniqueness.sample_cells import SampleCells
+from reidsim.populations.domain import row_keys
 from reidsim.reports.coded_file import MISSING, CodedColumn, CodedFile, read_coded_file
 
 

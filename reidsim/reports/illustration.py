@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -23,11 +23,13 @@ from reidsim.figures.attributes import attribute_shares
 from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy, reidentified_by_policy
 from reidsim.figures.cross_play import cross_play_maps
 from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sensitivity_bars
-from reidsim.figures.style import save_figure
+from reidsim.figures.style import own_settings, policy_name, save_figure
 from reidsim.figures.sweep import sweep_figures
 from reidsim.figures.switch import switch_lines
 from reidsim.file_names import plain_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
+from reidsim.measures import Measure, measures_among
+from reidsim.reports.over_rounds import guarantees_told
 from reidsim.reports.study_tables import SHOWN
 from reidsim.scenarios.registry import kind_of_content
 
@@ -42,18 +44,20 @@ def illustrate(result: Result, folder: Path) -> list[str]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     names: dict[str, str] = {}
-    for name, figure in figures_of(result):
-        # Keys of scenarios are part of some names, and kinds of somebody's own give others.
-        plain = plain_name(name, names)
-        names[plain] = f"{plain}.png"
-        save_figure(figure, folder / names[plain])
+    with own_settings():
+        for name, figure in figures_of(result):
+            # Keys of scenarios are part of some names, and kinds of somebody's own give others.
+            plain = plain_name(name, names)
+            names[plain] = f"{plain}.png"
+            save_figure(figure, folder / names[plain])
     return list(names.values())
 
 
 def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
     """Yield name and figure for everything that the result's tables allow."""
     if isinstance(result, CrossPlayResult):
-        yield "cross-play", cross_play_maps(result.matrix(PUBLISHER_PAYOFF.column), result.matrix(RISK.column))
+        if not result.runs.empty:
+            yield "cross-play", cross_play_maps(result.matrix(PUBLISHER_PAYOFF.column), result.matrix(RISK.column))
     elif isinstance(result, AttributesResult):
         yield "attributes", attribute_shares(result.table, SHOWN)
     elif isinstance(result, SwitchResult):
@@ -66,6 +70,7 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
         yield from _run_figures(result)
 
 
+@own_settings()
 def plot(result: Result) -> Figure:
     """Draw the figure that tells most of a result; the results folder has them all.
 
@@ -101,7 +106,7 @@ def _run_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:
         swept = kind.sweep_figures(result)
         yield from sweep_figures(result) if swept is None else swept
     elif isinstance(result.analysis, AgentAnalysis):
-        yield from _agent_figures(result.analysis)
+        yield from _agent_figures(result.analysis, measures_among(result.measures, [PUBLISHER_PAYOFF.column]))
         if len(result.analysis.reidentified):
             yield "reidentified", reidentified_by_policy(result.analysis.reidentified)
     else:
@@ -109,7 +114,7 @@ def _run_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:
         yield from kind.figures(result) or ()
 
 
-def _agent_figures(analysis: AgentAnalysis) -> Iterator[tuple[str, Figure]]:
+def _agent_figures(analysis: AgentAnalysis, words: Mapping[str, Measure]) -> Iterator[tuple[str, Figure]]:
     if "wave" in analysis.rounds:
         yield "waves", waves_by_policy(analysis.rounds)
     else:
@@ -118,7 +123,8 @@ def _agent_figures(analysis: AgentAnalysis) -> Iterator[tuple[str, Figure]]:
     if (learned > 1).any():
         yield "beliefs", beliefs_by_round(analysis.adversaries)
     if len(analysis.through["through"].unique()) > 1:
-        yield "through", found_through_resources(analysis.through)
+        note = guarantees_told(analysis.broken_guarantees, policy_name, words[PUBLISHER_PAYOFF.column].label)
+        yield "through", found_through_resources(analysis.through, analysis.rounds, note)
 
 
 def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:

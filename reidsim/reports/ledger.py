@@ -14,6 +14,7 @@ from reidsim.reports.markdown import table, wrapped
 from reidsim.validation import read_toml
 
 REPRODUCED = "reproduced"
+CALIBRATED = "calibrated"
 NOT_REPRODUCED = "not reproduced"
 # Largest tolerance, as a share of the printed number, where its page does not say less.
 _MOST = 0.25
@@ -43,6 +44,8 @@ class Entry:
         How numbers are printed.
     note : str
         Why a number differs, or how it has to be read.
+    calibrated : bool
+        Whether an input that the paper does not print was chosen so that this number comes out.
     """
 
     where: str
@@ -53,15 +56,22 @@ class Entry:
     holds: bool | None = None
     form: str = "{:,.2f}"
     note: str = ""
+    calibrated: bool = False
 
     @property
     def verdict(self) -> str:
-        """Whether the number is reproduced."""
+        """Whether the number is reproduced; one that agrees because it was calibrated is not."""
+        if not self._agrees:
+            return NOT_REPRODUCED
+        return CALIBRATED if self.calibrated else REPRODUCED
+
+    @property
+    def _agrees(self) -> bool:
         if self.holds is not None:
-            return REPRODUCED if self.holds else NOT_REPRODUCED
+            return self.holds
         if isinstance(self.printed, str) or isinstance(self.ours, str) or self.tolerance is None:
             raise ValueError(f"entry {self.what!r} has neither numbers with a tolerance nor a verdict")
-        return REPRODUCED if abs(self.ours - self.printed) <= self.tolerance else NOT_REPRODUCED
+        return abs(self.ours - self.printed) <= self.tolerance
 
     @property
     def cells(self) -> tuple[str, str, str, str, str]:
@@ -117,7 +127,7 @@ class Aside:
 
     def markdown(self) -> str:
         """Return what is compared, and how much of it agrees."""
-        agree = f"{_reproduced(self.entries)} of {len(self.entries)} numbers agree."
+        agree = f"{_count(self.entries, REPRODUCED)} of {len(self.entries)} numbers agree."
         return "\n".join([wrapped(f"Not counted: {self.how} {agree}"), "", *_list(self.entries), ""])
 
 
@@ -144,28 +154,34 @@ class Ledger:
     entries: Sequence[Entry]
     asides: Sequence[Aside] = ()
 
-    @property
-    def reproduced(self) -> int:
-        """How many entries are reproduced."""
-        return _reproduced(self.entries)
+    def count(self, verdict: str) -> int:
+        """Return how many entries have a verdict."""
+        return _count(self.entries, verdict)
 
     def markdown(self) -> str:
-        """Return the paper's section of the ledger: what does not reproduce, then what does, folded."""
-        missed = [entry for entry in self.entries if entry.verdict != REPRODUCED]
-        done = [entry for entry in self.entries if entry.verdict == REPRODUCED]
+        """Return the paper's section of the ledger: entries not reproduced, calibrated, and reproduced (folded)."""
+        of = {
+            verdict: [entry for entry in self.entries if entry.verdict == verdict]
+            for verdict in (NOT_REPRODUCED, CALIBRATED, REPRODUCED)
+        }
+        calibrated = f", and {len(of[CALIBRATED])} are calibrated" if of[CALIBRATED] else ""
         lines = [f"## {self.scenario}", "", wrapped(f"{self.paper}."), "", wrapped(self.how), ""]
-        lines += [f"{self.reproduced} of {len(self.entries)} printed numbers and claims are reproduced.", ""]
-        if missed:
-            lines += ["Not reproduced:", "", *_list(missed), ""]
-        if done:
+        lines += [
+            f"{len(of[REPRODUCED])} of {len(self.entries)} printed numbers and claims are reproduced{calibrated}.",
+            "",
+        ]
+        for verdict in (NOT_REPRODUCED, CALIBRATED):
+            if of[verdict]:
+                lines += [f"{verdict.capitalize()}:", "", *_list(of[verdict]), ""]
+        if of[REPRODUCED]:
             # Behind a title that opens it, on the site as on GitHub.
-            title = f"<summary>Reproduced: {len(done)} printed numbers and claims</summary>"
-            lines += ['<details markdown="1">', title, "", *_list(done), "", "</details>", ""]
+            title = f"<summary>Reproduced: {len(of[REPRODUCED])} printed numbers and claims</summary>"
+            lines += ['<details markdown="1">', title, "", *_list(of[REPRODUCED]), "", "</details>", ""]
         return "\n".join([*lines, *(aside.markdown() for aside in self.asides)])
 
 
-def _reproduced(entries: Iterable[Entry]) -> int:
-    return sum(entry.verdict == REPRODUCED for entry in entries)
+def _count(entries: Iterable[Entry], verdict: str) -> int:
+    return sum(entry.verdict == verdict for entry in entries)
 
 
 def compared(scenario: str, paper: str, found: Mapping[str, Computed]) -> Ledger:
@@ -203,6 +219,7 @@ def _entry(row: Mapping[str, Any], computed: Computed) -> Entry:
         holds=holds,
         form=row.get("form", Entry.form),
         note="; ".join(note for note in (found.note, row.get("note", "")) if note),
+        calibrated=row.get("calibrated", False),
     )
 
 
@@ -225,17 +242,21 @@ def _tolerance(row: Mapping[str, Any], error: float) -> float | None:
 def ledger_page(ledgers: Sequence[Ledger]) -> str:
     """Return the whole page ``docs/reproduction.md``: a summary by paper, then each paper."""
     entries = sum(len(ledger.entries) for ledger in ledgers)
-    done = sum(ledger.reproduced for ledger in ledgers)
+    done, calibrated = (sum(ledger.count(verdict) for ledger in ledgers) for verdict in (REPRODUCED, CALIBRATED))
+    about = (
+        f"{done} of {entries} printed numbers and claims of the papers are reproduced: they differ from the printed "
+        f"ones by no more than the tolerance stated with each paper, at most {_MOST:.0%} of the printed number (of the "
+        "remaining risk, where its reduction is printed) plus half a unit of its last digit. "
+        f"{calibrated} more agree but are calibrated: an input that the paper does not print, such as a seed or a "
+        "probability, was chosen so that the number comes out. They are not counted as reproduced, nor are readings "
+        "found by searching for the printed numbers. Lists give printed→computed, and one value where both are equal."
+    )
     head = [
         "# Reproduction ledger",
         "",
-        f"{done} of {entries} printed numbers and claims of the papers are reproduced: they differ from the printed",
-        f"ones by no more than the tolerance stated with each paper, at most {_MOST:.0%} of the printed number (of the",
-        "remaining risk, where its reduction is printed) plus half a unit of its last digit. Readings found by",
-        "searching for the printed numbers are shown but not counted. Lists give printed→computed, and one value where",
-        "both are equal.",
+        wrapped(about),
         "",
-        *table(("Scenario", "Paper", "Reproduced", "Not reproduced"), map(_summary, ledgers)),
+        *table(("Scenario", "Paper", "Reproduced", "Calibrated", "Not reproduced"), map(_summary, ledgers)),
         "",
         "This page is the output of",
         "",
@@ -248,9 +269,9 @@ def ledger_page(ledgers: Sequence[Ledger]) -> str:
 
 
 def _summary(ledger: Ledger) -> tuple[str, ...]:
-    missed = len(ledger.entries) - ledger.reproduced
+    counts = [str(ledger.count(verdict)) for verdict in (REPRODUCED, CALIBRATED, NOT_REPRODUCED)]
     authors = ledger.paper.partition(",")[0]
-    return f"[{ledger.scenario}](#{ledger.scenario})", authors, str(ledger.reproduced), str(missed)
+    return f"[{ledger.scenario}](#{ledger.scenario})", authors, *counts
 
 
 def _list(entries: Iterable[Entry]) -> list[str]:

@@ -20,8 +20,6 @@ from reidsim.scenarios.load import load_scenario
 
 # Of the raw results: payouts of these policies at these losses.
 _RAW = ("basic", "record-level", "safe-harbor")
-# Of a payout relative to that of a rule: twice the standard deviation over four draws of the population.
-_DRAW = 0.0016
 _RAW_AT = (250.0, 500.0, 1000.0, 2000.0)
 _BENEFIT = 1200.0
 _LOSS, _RISK = "economics.loss", "beliefs.risk"
@@ -92,7 +90,7 @@ def _figure_5(curves: _Curves) -> dict[str, Computed]:
     close = curves.last(distance <= 0.01)
     ahead = float(curves.values[ours["basic", "prosecutor"] > ours["record-level", "prosecutor"]].max(initial=0.0))
     return {
-        "above Safe Harbor": Found(f"by {100 * worst:.3f} points or more", holds=worst > -_DRAW),
+        "above Safe Harbor": Found(f"by {100 * worst:.3f} points or more", holds=worst > 0),
         "close": Found(f"up to {close:,.0f}", holds=close >= 400),
         "apart at 300": 100 * at_300,
         "apart at 2,000": 100 * at_2000,

@@ -37,8 +37,12 @@ def ledger() -> Ledger:
     study = read_study()
     draws = study[study["scenario"] == "wan2021"].assign(privacy=1 - study["risk"])
     columns = {"publisher_payoff": "mean payoff", "utility": "mean utility", "privacy": "mean privacy"}
-    by_policy = draws.rename(columns=columns).drop(columns=["scenario", "point", "replication"]).groupby("policy")
-    within = _within_draws(MASKING.build(loaded)).groupby("policy")
+    by_policy = (
+        draws.rename(columns=columns)
+        .drop(columns=["scenario", "point", "replication"])
+        .groupby("policy", observed=True)
+    )
+    within = _within_draws(MASKING.build(loaded)).groupby("policy", observed=True)
     means: Figures = by_policy.mean().join(within.mean()).to_dict(orient="index")
     spreads: Figures = by_policy.std().join(within.std()).to_dict(orient="index")
     table = {

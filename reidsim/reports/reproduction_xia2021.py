@@ -14,9 +14,9 @@ from reidsim.kinds.assessment.kind import ASSESSMENT
 from reidsim.kinds.assessment.risk_tables import reduction
 from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.kinds.assessment.study import RiskStudy
-from reidsim.linkage.equivalence import distinct_rows
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.estimators import estimate_uniqueness
+from reidsim.populations.domain import distinct_rows
 from reidsim.reports.ledger import Computed, Found, Ledger, compared
 from reidsim.scenarios.load import load_scenario
 
@@ -43,7 +43,7 @@ def ledger() -> Ledger:
 
 
 def _table_3(reductions: pd.DataFrame) -> dict[str, Computed]:
-    means = reductions.groupby(["risk", "knowledge", "records"])[_QUARTILES].mean()
+    means = reductions.groupby(["risk", "knowledge", "records"], observed=True)[_QUARTILES].mean()
     by_size: dict[Any, Any] = means.to_dict("index")
     found: dict[str, Computed] = {
         f"{knowledge}, n = {size:,}: {quartile}": row[quartile]
@@ -55,7 +55,7 @@ def _table_3(reductions: pd.DataFrame) -> dict[str, Computed]:
 
 
 def _table_4(settings: pd.DataFrame) -> dict[str, Computed]:
-    grouped = settings.groupby(["knowledge", *_CAPABILITIES])[_QUARTILES]
+    grouped = settings.groupby(["knowledge", *_CAPABILITIES], observed=True)[_QUARTILES]
     means, spreads = grouped.mean(), grouped.std()
     by_setting: dict[Any, Any] = means.to_dict("index")
     spread_of: dict[Any, Any] = spreads.to_dict("index")
@@ -66,7 +66,7 @@ def _table_4(settings: pd.DataFrame) -> dict[str, Computed]:
         for (knowledge, *setting), row in by_setting.items()
         for quartile in _QUARTILES
     }
-    for knowledge, over in means.groupby("knowledge"):
+    for knowledge, over in means.groupby("knowledge", observed=True):
         found |= {f"{knowledge}, average: {quartile}": float(over[quartile].mean()) for quartile in _QUARTILES}
         found |= {f"{knowledge}, spread: {quartile}": float(over[quartile].std()) for quartile in _QUARTILES}
     return found
@@ -78,7 +78,7 @@ def _worst_case(settings: pd.DataFrame, records: pd.DataFrame) -> dict[str, Comp
     alone = float(np.mean(first["journalist"] > 0.5))
     return {
         **{f"worst case: {quartile}": float(worst[f"risk_{quartile}"].mean()) for quartile in _QUARTILES},
-        "alone": Found(f"{alone:.3f}", holds=alone > 0.90 - 0.25 * 0.10),
+        "alone": Found(f"{alone:.3f}", holds=alone > 0.90),
     }
 
 

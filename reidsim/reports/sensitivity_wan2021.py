@@ -160,7 +160,7 @@ def _robustness(study: pd.DataFrame, payoffs: pd.DataFrame) -> dict[str, Compute
     smaller = []
     for key in ("economics.cost", "resources.genealogy.size", "resources.registry.size"):
         knowing = _varied(payoffs, key)
-        for _, believed in mistaken.groupby(level="beliefs.cost"):
+        for _, believed in mistaken.groupby(level="beliefs.cost", observed=True):
             table = _varied(believed, key)
             known = knowing.reindex(table.index)
             error = (table["masking"] - known["masking"]).abs()

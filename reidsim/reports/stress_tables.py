@@ -48,7 +48,7 @@ def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
 def _sensitivity(indices: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> Iterator[Table]:
     method = "sobol" if "total" in set(indices["index"]) else "morris"
     first, second = _INDICES[method]
-    for output, rows in indices.groupby("output", sort=False):
+    for output, rows in indices.groupby("output", sort=False, observed=True):
         policies = rows["policy"].unique()
         heading = f"{title}: {measures[str(output)].in_text}"
         wide = rows[rows["other"] == ""].pivot(index=["index", "parameter"], columns="policy", values="value")
@@ -77,7 +77,7 @@ def _boxes(boxes: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> 
     columns = ("policy", "bad points", "box", "coverage", "density")
     heading = f"{title}: where {output.in_text} is bad"
     shown = []
-    for (policy, number), rows in boxes.groupby(["policy", "box"], sort=False):
+    for (policy, number), rows in boxes.groupby(["policy", "box"], sort=False, observed=True):
         words = "none" if number == 0 else " and ".join(bound_in_words(row) for row in rows.to_dict("records"))
         bad, coverage, density = rows.iloc[0][["share_bad", "coverage", "density"]].map(_share)
         shown.append([str(policy), bad, words, coverage, density])

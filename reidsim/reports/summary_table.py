@@ -43,7 +43,7 @@ def summary_tables(
     """
     shown = measures_among(measures, summary.columns)
     if summary.index.nlevels > 1:
-        for size, rows in summary.groupby(level=0, sort=False):
+        for size, rows in summary.groupby(level=0, sort=False, observed=True):
             halves = None if half_widths is None else half_widths.loc[rows.index].droplevel(0)
             of_size = f"{title}, {size:,} records"
             yield from summary_tables(rows.droplevel(0), of_size, shown.values(), half_widths=halves, units=units)

@@ -11,6 +11,7 @@ from reidsim.engine.results import Result
 from reidsim.engine.run_result import RunResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.measures import Measure, measures_among
+from reidsim.reports.over_rounds import distinct_people, guarantees_told
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.registry import kind_of_content
 
@@ -67,6 +68,7 @@ def verdict(
     content: Mapping[str, Any],
     *,
     rounds: pd.DataFrame | None = None,
+    broken: pd.DataFrame | None = None,
     name: Callable[[str], str] = str,
 ) -> str:
     """Say what the policy that exposes fewest keeps of the best payoff, and whom each of the two exposes.
@@ -80,7 +82,9 @@ def verdict(
     content : mapping
         The scenario as played.
     rounds : DataFrame, optional
-        Measures by policy and round, where agents play rounds.
+        Measures by policy and round; empty or None if the game is played once.
+    broken : DataFrame, optional
+        Guarantees that did not hold there; see `reidsim.engine.rounds.broken_guarantees`.
     name : callable
         Returns what a policy is called.
     """
@@ -103,8 +107,14 @@ def verdict(
             f"{name(safest)} {kept}{beside}; {exposure[safest]}. "
             f"{name(best)} pays most, {pays} per {units[0]}; {exposure[best]}."
         )
-    if rounds is not None and rounds["round"].min() < rounds["round"].max():
-        text += f" {_over_rounds(rounds, list(dict.fromkeys((safest, best))), list(compared.index), words, name)}"
+    if rounds is not None and len(rounds) and rounds["round"].min() < rounds["round"].max():
+        told = list(dict.fromkeys((safest, best)))
+        parts = [
+            distinct_people(rounds, told, name),
+            "" if broken is None else guarantees_told(broken, name, words["publisher_payoff"].label),
+            _over_rounds(rounds, told, list(compared.index), words, name),
+        ]
+        text = " ".join((text, *filter(None, parts)))
     return f"{text} This holds for the scenario's adversary and payoff parameters."
 
 
@@ -228,7 +238,8 @@ def told_by(result: Result, name: Callable[[str], str] = str) -> str:
         if {"knowledge", "overall_risk"} <= set(result.runs):
             return assessment_verdict(result.runs, name, cohorts=getattr(result.analysis, "cohorts", None))
         if has_verdict(result.summary):
-            return verdict(result.summary, content, rounds=getattr(result.analysis, "rounds", None), name=name)
+            rounds, broken = (getattr(result.analysis, table, None) for table in ("rounds", "broken_guarantees"))
+            return verdict(result.summary, content, rounds=rounds, broken=broken, name=name)
         return ""
     # What plays and tests others is not waited for by a run.
     from reidsim.engine.cross_play import CrossPlayResult
@@ -246,8 +257,8 @@ def _against_threshold(cohorts: pd.DataFrame, name: Callable[[str], str]) -> str
     cohorts = cohorts[~cohorts["simulated"]]
     accepted, share, size = cohorts["threshold"].iloc[0], cohorts["percentile"].iloc[0], cohorts["records"].max()
     told = []
-    for knowledge, table in cohorts[cohorts["records"] == size].groupby("knowledge", sort=False):
-        risks = table.groupby(["attribute", "value"], sort=False)["percentile_risk"].mean()
+    for knowledge, table in cohorts[cohorts["records"] == size].groupby("knowledge", sort=False, observed=True):
+        risks = table.groupby(["attribute", "value"], sort=False, observed=True)["percentile_risk"].mean()
         whole, groups = float(risks.iloc[0]), risks.iloc[1:]
         above = [f"{value} ({risk:.4f})" for (_, value), risk in groups[groups > accepted].items()]
         verdict, joint = ("above", "and") if whole > accepted else ("below", "but above it")
@@ -263,8 +274,8 @@ def _as_it_grows(cohorts: pd.DataFrame, name: Callable[[str], str]) -> str:
     """Say from which size on everybody's risk is accepted, in 95 % of the simulated cohorts of each size."""
     whole = cohorts[cohorts["attribute"] == "everybody"]
     told: dict[str, list[str]] = {}
-    for knowledge, table in whole.groupby("knowledge", sort=False):
-        risks = table.groupby("records")["percentile_risk"].quantile(0.95)
+    for knowledge, table in whole.groupby("knowledge", sort=False, observed=True):
+        risks = table.groupby("records", observed=True)["percentile_risk"].quantile(0.95)
         above = risks.index[risks > table["threshold"].iloc[0]]
         accepted = risks.index if above.empty else risks.index[risks.index > above[-1]]
         when = f"from {accepted[0]:,} people on" if len(accepted) else "at no size"
@@ -301,7 +312,7 @@ def _over_rounds(
 ) -> str:
     """Say what changes from the first round to the last, for some policies, and whether another one then pays most."""
     columns = [column for column in _OF_ROUNDS if column in rounds and column in words]
-    means = rounds.astype({"policy": str}).groupby(["round", "policy"], sort=False)[columns].mean()
+    means = rounds.astype({"policy": str}).groupby(["round", "policy"], sort=False, observed=True)[columns].mean()
     first, last = (means.loc[number] for number in (rounds["round"].min(), rounds["round"].max()))
     parts = []
     for policy in told:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
+from reidsim.adversaries.factored_mdp import Method
 from reidsim.errors import InputError, listed, nearest, require_distinct
 from reidsim.scenarios.amounts import Count, Money, Share, Text
 from reidsim.scenarios.equipment_schema import EquipmentSection, refuse_knowledge_held
@@ -115,6 +116,11 @@ class SequentialSection(Section):
     )
     detection_ends_attack: bool = Field(default=False, description="whether a detected exploit is the last one")
     unconfirmed: UnconfirmedSection | None = Field(default=None, description="noisy signal of a hit; known groups only")
+    solver: Method = Field(
+        default="backward-induction",
+        description="how the attack on each record is planned: the fastest, or the linear programs of Xia et al. 2015, "
+        "which give the same plans",
+    )
 
 
 class PlannerSection(RationalitySection):
@@ -144,6 +150,11 @@ class PlannerSection(RationalitySection):
             raise InputError(
                 "unconfirmed success is planned for known groups only", where="sequential.belief", found="unknown"
             )
+        if self.sequential.unconfirmed is not None and self.sequential.solver != "backward-induction":
+            raise InputError(
+                "unconfirmed success is planned by backward induction only", where="sequential.solver",
+                found=self.sequential.solver, expected="backward-induction",
+            )  # fmt: skip
         if self.parameters and self.planner in PLANNERS:
             raise InputError(
                 "parameters are of an adversary of your own", where="parameters", found=self.planner,

@@ -135,6 +135,7 @@ def _profile(
             holds=frozenset(section.holds or ()),
             prices={resource: prices.get(resource, 0.0) for resource in section.buys},
             budget=math.inf if section.budget is None else section.budget,
+            draws_targets=section.selection == "random",
             expected_accuracy=expected,
             accuracy=section.accuracy,
             learns=section.expected_accuracy is not None,

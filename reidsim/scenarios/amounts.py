@@ -6,12 +6,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from reidsim.populations.recipe import Seed, Share
+from reidsim.populations.recipe import Delimiter, Seed, Share
 
-__all__ = ["Count", "Money", "PopulationSeed", "Seed", "Share", "Text"]
+__all__ = ["Count", "Delimiter", "Money", "PersonKey", "PopulationSeed", "Seed", "Share", "Text"]
 
 # Above the limit, payoffs lose the digits that tell strategies apart.
 Money = Annotated[float, Field(ge=0, le=1e15, description="currency units per record")]
 Count = Annotated[int, Field(ge=1)]
 PopulationSeed = Annotated[Seed | None, Field(description="of the population; the recipe's own if not given")]
 Text = Annotated[str, Field(min_length=1)]
+# One column, or columns whose values identify a person together.
+PersonKey = Text | Annotated[tuple[Text, ...], Field(min_length=2)]

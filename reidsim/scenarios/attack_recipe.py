@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from reidsim.bundled import bundled_folder, data_file
 from reidsim.errors import InputError, listed, nearest, require_among
-from reidsim.scenarios.amounts import Money, Share, Text
+from reidsim.scenarios.amounts import Delimiter, Money, Share, Text
 from reidsim.scenarios.read_keys import with_key
 from reidsim.tables import numbers, read_table, require_columns
 from reidsim.validation import Section, read_toml, validated
@@ -121,7 +121,7 @@ class AttackResourceSection(Section):
     file: Text | None = Field(
         default=None, description="file of people with a header, CSV or Parquet; takes the place of `population`"
     )
-    delimiter: str = Field(default=",", min_length=1, max_length=1, description="between columns of a CSV file")
+    delimiter: Delimiter = Field(default=",", description="between columns of a CSV file")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
     count: Text | None = Field(default=None, description="column with the number of people of each row")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -35,6 +35,11 @@ class EquipmentSection(Section):
     budget: Money | None = Field(
         default=None, description="with agents: money for purchases and attacks per round; no limit if not given"
     )
+    selection: Literal["best", "random"] = Field(
+        default="best",
+        description="with a budget that does not cover all records worth attacking: the best ones per unit of money in "
+        "every round, or a random sample drawn anew in each",
+    )
     accuracy: Annotated[float, Field(gt=0, le=1)] = Field(
         default=1.0, description="with agents: share of right entries in its resources"
     )
@@ -54,6 +59,11 @@ class EquipmentSection(Section):
         both = [name for name in self.buys if name in (self.holds or ())]
         if both:
             raise InputError("resource that is held is not bought", where="buys", found=both[0])
+        if self.selection == "random" and self.budget is None:
+            raise InputError(
+                "without a budget all records worth attacking are attacked", where="selection", found="random",
+                expected="it with a budget",
+            )  # fmt: skip
         if len(self.buys) > _MOST_PURCHASES:
             raise InputError(
                 "too many resources to buy", where="buys", found=len(self.buys), expected=f"at most {_MOST_PURCHASES}"

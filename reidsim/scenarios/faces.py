@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -277,8 +277,8 @@ class SharedColumns:
         Of attributes whose labels stand in a file.
     stars : frozenset of str
         Attributes of which a value that reads like a suppressed one has another name when it is shared.
-    person : str, optional
-        Column that says whose record each is; everybody has one, if not given.
+    person : str or tuple of str, optional
+        Column, or columns together, that identify the person of a record; each record is a person if not given.
     counts_release : bool
         Whether success probabilities are those of an adversary who knows who is in the file, and every
         quasi-identifier of everybody in it, so that counts in the file must not exceed them.
@@ -289,8 +289,22 @@ class SharedColumns:
     header: bool = True
     hierarchies: Mapping[str, HierarchyFile] | None = None
     stars: frozenset[str] = frozenset()
-    person: str | None = None
+    person: str | tuple[str, ...] | None = None
     counts_release: bool = True
+
+
+class SensitiveColumn(NamedTuple):
+    """A column whose values a policy protects from inference.
+
+    Attributes
+    ----------
+    name : str
+    m : int
+        Least number of different values in an equivalence class, of which none has more than 1 in m rows.
+    """
+
+    name: str
+    m: int
 
 
 class RecordSharing:
@@ -314,6 +328,10 @@ class RecordSharing:
         """
         person = getattr(getattr(scenario, "release", None), "person", None)
         return SharedColumns({str(name): str(name) for name in getattr(scenario, "attributes", ())}, person=person)
+
+    def sensitive_column(self, scenario: Any, policy: str) -> SensitiveColumn | None:
+        """Return the column that a policy protects from inference; None if it protects none."""
+        return None
 
     def read_records(self, scenario: Any, path: Path) -> pd.DataFrame:
         """Read all columns of that file, values as they are."""

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from reidsim.scenarios.amounts import Delimiter
 from reidsim.validation import Section
 
 
@@ -72,7 +73,7 @@ class Table(LevelsWithTop):
 
     rule: Literal["table"] = Field(description="a file as ARX writes it: one row per value, one column per level")
     file: str = Field(description="path of the file")
-    delimiter: str = Field(default=";", min_length=1, max_length=1, description="between columns")
+    delimiter: Delimiter = Field(default=";", description="between columns")
     header: bool = Field(default=False, description="whether the first row names the levels")
     suppress: bool = Field(default=False, description="add a level of `*`")
 

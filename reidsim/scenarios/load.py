@@ -375,7 +375,7 @@ def _absolute(key: str, value: object, folder: Path) -> object:
 class OwnPart(NamedTuple):
     """An adversary, policy or kind of an installed package, of a user's module, or given in memory.
 
-    Parameters
+    Attributes
     ----------
     group : {"adversaries", "policies", "kinds"}
     name : str

@@ -13,12 +13,15 @@ from contextlib import contextmanager
 from importlib import import_module, invalidate_caches
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, packages_distributions, version
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any, Literal
 
 from reidsim.errors import InputError, listed, nearest
 
 Group = Literal["adversaries", "policies", "kinds"]
 
+# Parts in use: the top of the module that each comes from, by name.
+_IN_USE: dict[str, str] = {}
 # Modules that were imported from the folders of scenarios; of the same name, there may be others elsewhere.
 _BESIDE_SCENARIOS: set[str] = set()
 
@@ -72,7 +75,7 @@ def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: 
     for entry in _entry_points(group):
         if entry.name == name:
             with told_in_a_line("cannot be imported", name, where):
-                return entry.load()
+                return in_use(name, entry.load())
     module, separator, attribute = name.partition(":")
     if not separator:
         known = installed(group)
@@ -84,7 +87,43 @@ def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: 
     found = _module(module, name, where=where, folder=folder)
     if not hasattr(found, attribute):
         raise InputError("the module has no such object", where=where, found=name, expected=f"{attribute} in {module}")
-    return getattr(found, attribute)
+    return in_use(name, getattr(found, attribute))
+
+
+def in_use(name: str, part: Any) -> Any:
+    """Return a part, and remember that errors may come from it."""
+    _IN_USE[name] = _module_of(part).partition(".")[0]
+    return part
+
+
+def fault_of_parts(error: Exception) -> InputError | None:
+    """Return an error that no code of reidsim expects as the fault of the parts in use, in one line.
+
+    Parameters
+    ----------
+    error : Exception
+        Raised by a part, or by the package on what a part returned.
+
+    Returns
+    -------
+    InputError or None
+        None if no part is in use, or the error is one of files or memory and no part raised it.
+    """
+    if not _IN_USE:
+        return None
+    raised_by = ""
+    for frame, line in walk_tb(error.__traceback__):
+        top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        for name, module in _IN_USE.items():
+            if module == top:
+                raised_by = f"{name}: {Path(frame.f_code.co_filename).name}, line {line}"
+    if not raised_by and isinstance(error, OSError | MemoryError):
+        return None
+    others = f"unexpected error, with parts in use that are not of the package: {', '.join(_IN_USE)}"
+    return InputError(
+        f"{type(error).__name__}: {error}", where=raised_by or others,
+        hint="reidsim.run in Python shows the whole traceback",
+    )  # fmt: skip
 
 
 def module_files(name: str, folder: Path) -> tuple[Path, ...]:
@@ -98,7 +137,7 @@ def module_files(name: str, folder: Path) -> tuple[Path, ...]:
 
 def made_by(part: object) -> dict[str, str]:
     """Return the package and version that made a part, for manifests."""
-    module: str = getattr(part, "__module__", None) or type(part).__module__
+    module = _module_of(part)
     top = module.partition(".")[0]
     for distribution in packages_distributions().get(top, [top]):
         try:
@@ -106,6 +145,11 @@ def made_by(part: object) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return {"module": module}
+
+
+def _module_of(part: object) -> str:
+    module: str = getattr(part, "__module__", None) or type(part).__module__
+    return module
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from reidsim.errors import InputError, refuse_rows
 from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.tables import require_columns
+from reidsim.wording import counted
 
 Keys = NDArray[np.intp]
 
@@ -29,6 +30,25 @@ def counted_units(content: Mapping[str, Any]) -> tuple[str, str]:
     return ("person", "people") if keyed else ("record", "records")
 
 
+def unit_sentence(manifest: Mapping[str, Any]) -> str:
+    """Return the unit that a run of a file counts, people or rows; empty for a run without a file.
+
+    Parameters
+    ----------
+    manifest : mapping
+        Of the run.
+    """
+    if "release_file" not in manifest or "records" not in manifest:
+        return ""
+    rows, content = manifest["records"], manifest.get("content", {})
+    if counted_units(content)[0] == "record":
+        return f"Unit: rows; each of {counted(rows, 'row')} is taken as one person"
+    key = " and ".join(key_columns(content["release"][PERSON]))
+    people = manifest.get("released_people")
+    several = f"; {counted(people, 'person', 'people')} in {counted(rows, 'row')}" if people is not None else ""
+    return f"Unit: people, identified by {key}{several}"
+
+
 def once_each(records: pd.DataFrame, content: Mapping[str, Any]) -> pd.DataFrame:
     """Return the outcomes of records with one row for each who counts: a person's are the same in all its records."""
     if counted_units(content)[0] == "record" or PERSON not in records:
@@ -37,19 +57,35 @@ def once_each(records: pd.DataFrame, content: Mapping[str, Any]) -> pd.DataFrame
     return records.drop_duplicates(groups)
 
 
-def keys_of_records(frame: pd.DataFrame, column: str, source: str | Path) -> Keys:
-    """Return the numbers of the values of a column that says who a record is of, in order of appearance, (n_records,).
+def key_columns(key: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the columns of a key of people or households; none if there is no key."""
+    return () if key is None else (key,) if isinstance(key, str) else tuple(key)
+
+
+def keys_of_records(frame: pd.DataFrame, key: str | Sequence[str], source: str | Path) -> Keys:
+    """Return the number of each record's person or household, in order of appearance, shape (n_records,).
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The records, as text.
+    key : str or sequence of str
+        The column, or the columns whose values together identify a person.
+    source : str or Path
+        For messages.
 
     Raises
     ------
     InputError
-        If there is no such column, or a value is missing; names the row.
+        If a column does not exist, or a value is missing; names the row.
     """
-    require_columns(frame, [column], Path(source))
-    values = frame[column].str.strip()
-    missing = values.str.lower().isin(_MISSING)
-    refuse_rows(missing, "value missing", source=source, column=column, expected="a value in every row")
-    return np.asarray(pd.factorize(values)[0], dtype=np.intp)
+    columns = key_columns(key)
+    require_columns(frame, columns, Path(source))
+    values = [frame[column].str.strip() for column in columns]
+    for column, text in zip(columns, values, strict=True):
+        missing = text.str.lower().isin(_MISSING)
+        refuse_rows(missing, "value missing", source=source, column=column, expected="a value in every row")
+    return np.asarray(frame.groupby(values, sort=False).ngroup(), dtype=np.intp)
 
 
 def require_same(amounts: NDArray[np.generic], of_record: Keys, what: str, source: str | Path, column: str) -> None:
@@ -93,9 +129,10 @@ def refuse_keys(content: Mapping[str, Any], keep: Sequence[str]) -> None:
     """
     release = content.get("release")
     for key in ("person", "household"):
-        column = release.get(key) if isinstance(release, Mapping) else None
-        if column is not None and column in keep:
+        columns = key_columns(release.get(key) if isinstance(release, Mapping) else None)
+        shared = next((column for column in columns if column in keep), None)
+        if shared is not None:
             raise InputError(
-                f"the key of {key}s is never shared", source="--keep", found=column,
+                f"the key of {key}s is never shared", source="--keep", found=shared,
                 expected="columns that name nobody, as rows of one person could be put together by it",
             )  # fmt: skip

@@ -98,4 +98,5 @@ def sequential_attack(
         discount=section.discount,
         penalty_timing=section.penalty_timing,
         detection_ends_attack=section.detection_ends_attack,
+        solver=section.solver,
     )

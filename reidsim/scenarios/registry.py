@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import EntryPoints, entry_points
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from reidsim.errors import InputError, not_among
 from reidsim.scenarios.former_keys import FORMER_GAMES
 from reidsim.scenarios.kind import MADE, Kind
-from reidsim.scenarios.parts import told_in_a_line
+from reidsim.scenarios.parts import in_use, told_in_a_line
 
 if TYPE_CHECKING:
     from reidsim.scenarios.schema import ScenarioHead
@@ -57,7 +58,9 @@ def kind_named(name: object) -> Kind:
         return cast("Kind", getattr(import_module(module), attribute))
     for entry in _installed(tuple(sys.path)):
         if entry.name == name:
-            return made_kind(entry.load(), str(name))
+            with told_in_a_line("cannot be imported", str(name), "game"):
+                part = in_use(str(name), entry.load())
+            return made_kind(part, str(name))
     raise not_among("value not allowed", name, kind_names(), where="game")
 
 
@@ -100,8 +103,13 @@ def kind_of_content(content: Mapping[str, Any]) -> Kind:
 
 
 def kinds_at_hand() -> Iterator[Kind]:
-    """Yield the kinds of all packages, each imported in its turn, then those of users' modules that were read."""
-    yield from map(kind_named, kind_names())
+    """Yield the kinds of all packages, each imported in its turn, then those of users' modules that were read.
+
+    Installed kinds that cannot be used are left out: no scenario of another kind needs them.
+    """
+    for name in kind_names():
+        with suppress(InputError):
+            yield kind_named(name)
     yield from MADE.values()
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
 from reidsim.scenarios.adversary_defaults import as_written, spelled_out
-from reidsim.scenarios.amounts import Money, Seed
+from reidsim.scenarios.amounts import Money, Seed, Text
 from reidsim.scenarios.design_schema import Replications, SweepSection, UncertaintySection, check_design
 from reidsim.scenarios.rationality_schema import UNWEIGHING
 from reidsim.scenarios.read_keys import ReadIf
@@ -91,6 +91,13 @@ class BeliefsSection(Section):
         )
 
 
+class KeptSection(Section):
+    """A column that is shared unchanged although its values differ from person to person."""
+
+    known_to: Literal["nobody"] = Field(description="outsiders who can know a person's value of the column")
+    reason: Text = Field(description="why no outsider can know it; printed in the report")
+
+
 class ScenarioHead(Section):
     """Keys of every scenario."""
 
@@ -100,6 +107,9 @@ class ScenarioHead(Section):
     replications: Replications = Field(default=1, description="number of runs with different random draws")
     sweep: SweepSection | None = Field(default=None, description="values that keys take, point by point: a batch")
     uncertainty: UncertaintySection | None = Field(default=None, description="distributions of uncertain keys: a batch")
+    kept: dict[str, KeptSection] = Field(
+        default={}, description="columns that `reidsim share --keep` copies and no outsider knows, by name"
+    )
     stress: StressSection | None = Field(default=None, description="what `reidsim stress` computes")
 
     # Conditions that need other sections than that of the key, by the pattern of its path; see `ReadIf`.

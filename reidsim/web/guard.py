@@ -6,7 +6,9 @@ name is bound anew to this machine shows it in ``Host``; and neither knows the t
 
 from __future__ import annotations
 
+import contextlib
 import hmac
+import logging
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
@@ -21,6 +23,9 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 # What uvicorn closes a websocket with that is refused before it is opened: as HTTP, 403.
 _POLICY_VIOLATION = 1008
+_INVALID_DATA = 1007
+
+_log = logging.getLogger("reidsim")
 
 
 class Guard:
@@ -59,7 +64,18 @@ class Guard:
         elif brought:
             await self._enter(send)
         else:
+            await self._pass_on(scope, receive, send)
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the application answer; close the connection over a message that it cannot read."""
+        try:
             await self._application(scope, receive, send)
+        except Exception as error:  # whatever was sent, the page goes on
+            _log.warning("closed a connection after a malformed message", exc_info=error)
+            if scope["type"] == "websocket":
+                # The application may have closed it.
+                with contextlib.suppress(Exception):
+                    await send({"type": "websocket.close", "code": _INVALID_DATA})
 
     def _problem(self, headers: dict[bytes, str]) -> str:
         """Tell why a request is not from the page's own address; nothing if it is."""

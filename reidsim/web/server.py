@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import socket
+import textwrap
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 
+from reidsim.engine.batch.tasks import error_line
 from reidsim.errors import InputError
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
@@ -18,6 +22,7 @@ from reidsim.web.guard import Guard
 
 HOST = "127.0.0.1"
 _PAGE = "reidsim.web.page"
+_LONGEST_LINE = 200
 _NEEDED = ("solara", "uvicorn")
 
 
@@ -48,15 +53,41 @@ def serve(loaded: LoadedScenario[ScenarioHead], port: int, started: Callable[[st
     listener = _listen(port)
     with contextlib.closing(listener):
         _stay_on_this_machine()
+        _log_in_lines()
         import uvicorn
         from solara.server import starlette
+
+        from reidsim.figures.style import own_settings
 
         guard = Guard(starlette.app, HOST, listener.getsockname()[1])
         server = uvicorn.Server(uvicorn.Config(guard, log_level="error", lifespan="on"))
         # What cannot be imported is told here, before the address is.
         import_module(_PAGE)
         started(guard.address)
-        server.run(sockets=[listener])
+        with own_settings():
+            server.run(sockets=[listener])
+
+
+class _OneLine(logging.Formatter):
+    """A line per event: no traceback, and no control characters of a message that was received."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of an event, with its error."""
+        error = record.exc_info[1] if record.exc_info else None
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        text = record.getMessage() + (f" ({error_line(error)})" if error is not None else "")
+        text = "".join(sign if sign.isprintable() else " " for sign in text)
+        return f"reidsim: {textwrap.shorten(text, _LONGEST_LINE)}"
+
+
+def _log_in_lines() -> None:
+    """Print what libraries log about messages of the browser in lines; tracebacks would be of no use to the reader."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_OneLine())
+    # The page has a cookie of its own, and is never embedded in another.
+    warnings.filterwarnings("ignore", message="Cookies with samesite=none")
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
 def _listen(port: int) -> socket.socket:

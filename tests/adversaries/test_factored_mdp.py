@@ -1,178 +1,105 @@
-"""Factored decision processes: expansion to tables and linear program, and the sequential attack declared as one."""
+"""Factored Markov decision processes against processes solved by hand and dynamic programming over all joint states."""
 
 import math
+from itertools import product
 
+import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
-from sequential_programs.attack_process import OUTSET, VARIABLES, attack_process, linked_state
-from sequential_programs.factored_mdp import Action, Factor, FactoredMdp, Term, expand
-from sequential_programs.linear_program import solve_linear_program
+from tiers import examples
 
-from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim import Action, FactoredMDP
+from reidsim.adversaries.factored_mdp import METHODS
+from reidsim.errors import InputError
 
-ALWAYS = Term((), lambda: True)
+PROGRAMS = ("linear-program", "two-level")
 
 
-def tossing(discount=0.9):
+def tossing(unit=1.0, **options):
     """Toss a biased coin for up to three points, or lose them all; stopping pays 10 a point. It may rain throughout.
 
     With V3 = 30: tossing is worth -1 + .9 (.6 V(k+1) + .4 V0). If V2 = 20 (stop), V1 = 9.8 + .36 V0 and
     .64 V0 = -1 + .54 V1, so V0 = 4.292 / .4456; and 15.2 + .36 V0 < 20, so stopping with two points is right.
     """
-    toss = Action(
-        "toss",
-        Term(("points", "over"), lambda points, over: points < 3 and not over),
-        (Term((), lambda: -1.0),),
-        (Factor("points", ("points",), lambda points: {points + 1: 0.6, 0: 0.4}),),
+    return FactoredMDP(
+        {"points": range(4), "over": (False, True), "weather": ("dry", "rain")},
+        {
+            "stop": Action({"over": True}, reward=lambda points: unit * 10 * points),
+            "toss": Action(
+                {"points": lambda points: {points + 1: 0.6, 0: 0.4}}, -unit, allowed=lambda points: points < 3
+            ),
+        },
+        terminal=lambda over: over,
+        **options,
     )
-    stop = Action(
-        "stop",
-        ALWAYS,
-        (Term(("points",), lambda points: 10.0 * points),),
-        (Factor("over", (), lambda: {1: 1.0}),),
-    )
-    over = Term(("over",), lambda over: over)
-    return FactoredMdp(("over", "points", "rain"), (stop, toss), (), over, discount)
 
 
 V0 = 4.292 / 0.4456
 TOSSING = {0: V0, 1: 9.8 + 0.36 * V0, 2: 20.0, 3: 30.0}
 
 
-def worth_of(mdp):
-    return dict(zip(mdp.states, solve_linear_program(mdp).tolist(), strict=True))
-
-
-def test_a_process_worked_out_by_hand_is_solved():
-    mdp = expand(tossing(), [(0, 0, 1)])
-    worth = worth_of(mdp)
-    assert len(worth) == 8  # four numbers of points, over or not; it rains in all
-    for (over, points, rain), value in worth.items():
-        assert rain == 1
-        assert value == pytest.approx(0 if over else TOSSING[points], rel=1e-9, abs=1e-9)
-
-
-def test_states_that_cannot_be_reached_are_not_listed():
-    assert set(expand(tossing(), [(0, 3, 0)]).states) == {(0, 3, 0), (1, 3, 0)}
-    assert len(expand(tossing(), [(0, 1, 0)]).states) == 8
-    assert len(expand(tossing(), [(0, 1, 0), (0, 0, 1), (0, 1, 0)]).states) == 16
-    assert expand(tossing(), [(1, 2, 0)]).states == ((1, 2, 0),)
-
-
-def test_initial_states_come_first():
-    states = expand(tossing(), [(0, 2, 0), (0, 3, 1), (0, 2, 0)]).states
-    assert states[:2] == ((0, 2, 0), (0, 3, 1))
-    assert len(set(states)) == len(states)
-
-
-def test_a_table_holds_the_choices_of_each_state():
-    mdp = expand(tossing(), [(0, 2, 0)])
-    choices = {}
-    for row, (at, action) in enumerate(zip(mdp.state_of, mdp.action_of, strict=True)):
-        start, end = mdp.transition.indptr[row : row + 2]
-        following = {
-            mdp.states[column]: share
-            for column, share in zip(mdp.transition.indices[start:end], mdp.transition.data[start:end], strict=True)
-        }
-        choices[mdp.states[at], mdp_action(action)] = (mdp.reward[row], following)
-    assert choices[(0, 2, 0), "toss"] == (-1, {(0, 3, 0): 0.6, (0, 0, 0): 0.4})
-    assert choices[(0, 2, 0), "stop"] == (20, {(1, 2, 0): 1.0})
-    assert ((0, 3, 0), "toss") not in choices
-    assert not any(state[0] for state, _ in choices)  # nothing is chosen any more
-    assert len(choices) == 7
-    assert mdp.transition.shape == (7, 8)
-    assert mdp.discount == 0.9
-
-
-def mdp_action(number):
-    return tossing().actions[number].name
-
-
-def test_worth_that_is_known_stands_for_a_state():
-    asked = []
-
-    def known(state):
-        asked.append(state)
-        return 50.0 if state[1] == 1 else None
-
-    mdp = expand(tossing(), [(0, 0, 0)], known)
-    # Beyond one point nothing is expanded; what is over is worth nothing without asking.
-    assert set(mdp.states) == {(0, 0, 0), (0, 1, 0), (1, 0, 0)}
-    assert set(asked) == {(0, 0, 0), (0, 1, 0)}
-    fixed = dict(zip(mdp.states, mdp.fixed_value, strict=True))
-    assert math.isnan(fixed.pop((0, 0, 0)))
-    assert fixed == {(0, 1, 0): 50, (1, 0, 0): 0}
-    assert worth_of(mdp)[0, 0, 0] == pytest.approx((-1 + 0.54 * 50) / 0.64, rel=1e-9)
-
-
-def test_a_known_worth_of_nothing_is_known():
-    mdp = expand(tossing(), [(0, 0, 0)], lambda state: 0.0 if state[1] == 1 else None)
-    assert worth_of(mdp) == {(0, 0, 0): pytest.approx(0, abs=1e-9), (0, 1, 0): 0, (1, 0, 0): 0}
-
-
-def test_known_worth_of_a_cluster_is_as_good_as_the_cluster():
-    worth = worth_of(expand(tossing(), [(0, 0, 0)], lambda state: TOSSING[2] if state[1] == 2 else None))
-    for points in (0, 1):
-        assert worth[0, points, 0] == pytest.approx(TOSSING[points], rel=1e-9)
-
-
-def test_nothing_to_solve_is_solved():
-    mdp = expand(tossing(), [(1, 2, 0), (0, 1, 1)], lambda state: 7.0)
-    assert solve_linear_program(mdp).tolist() == [0, 7]
-
-
+@pytest.mark.parametrize("method", PROGRAMS)
 @pytest.mark.parametrize("unit", [1e-12, 1.0, 1e9])
-def test_solutions_do_not_depend_on_the_unit_of_money(unit):
-    process = tossing()
-    money = tuple(
-        Action(
-            action.name,
-            action.condition,
-            tuple(
-                Term(term.parents, lambda *values, term=term: unit * term.function(*values)) for term in action.reward
-            ),
-            action.factors,
-        )
-        for action in process.actions
-    )
-    mdp = expand(FactoredMdp(process.variables, money, (), process.absorbing, 0.9), [(0, 0, 0)])
-    assert worth_of(mdp)[0, 0, 0] == pytest.approx(unit * V0, rel=1e-9)
+def test_a_process_solved_by_hand_in_any_unit_of_money(method, unit):
+    solution = tossing(unit, start={"weather": "rain"}).solve(method)
+    assert solution.value == pytest.approx(unit * V0, rel=1e-12)
+    table = solution.table.set_index("points")
+    assert (table["weather"] == "rain").all()
+    assert table["action"].to_dict() == {0: "toss", 1: "toss", 2: "stop", 3: "stop"}
+    assert table["value"].to_dict() == pytest.approx({points: unit * value for points, value in TOSSING.items()})
+
+
+def test_a_horizon_ends_the_process():
+    # By steps left and points: V1(1) = 10 and V1(0) = 0 (stop). V2(1) = 10, as 9.8 + .36 V1(0) < 10 (stop), and
+    # V2(0) = -1 + .54 V1(1) + .36 V1(0) = 4.4. V3(0) = -1 + .54 V2(1) + .36 V2(0) = 5.984.
+    for method in METHODS:
+        solution = tossing(horizon=3).solve(method)
+        assert solution.value == pytest.approx(5.984)
+        by_step = solution.table.set_index(["steps_left", "points"])
+        assert by_step.loc[(2, 1), ["action", "value"]].tolist() == ["stop", pytest.approx(10.0)]
+        assert by_step.loc[(2, 0), ["action", "value"]].tolist() == ["toss", pytest.approx(4.4)]
+
+
+def test_backward_induction_refuses_a_process_that_returns_to_a_state():
+    with pytest.raises(InputError, match="never returns to a state"):
+        tossing().solve()
+    with pytest.raises(InputError, match="discount"):
+        tossing(discount=1.0).solve("linear-program")
 
 
 # Transitions.
 
 
-def changes(*factors):
-    action = Action("change", ALWAYS, (), factors)
-    process = FactoredMdp(("x", "y", "z"), (action,), (), Term((), lambda: 0), 1.0)
-    return lambda *state: process.successors(action, state)
+def changes(*, start=None, **change):
+    process = FactoredMDP(
+        {name: range(-1, 11) for name in "xyz"}, {"change": Action(change)}, start=start, terminal=lambda: False
+    )
+    return lambda *state: process.successors("change", state)
 
 
-def test_variables_that_no_factor_names_persist():
+def test_variables_that_no_action_changes_keep_their_values():
     assert changes()(4, 5, 6) == {(4, 5, 6): 1.0}
-    assert changes(Factor("y", (), lambda: {0: 1.0}))(4, 5, 6) == {(4, 0, 6): 1.0}
+    assert changes(y=0)(4, 5, 6) == {(4, 0, 6): 1.0}
 
 
-def test_parents_are_of_the_present_state_unless_primed():
-    draw = Factor("x", (), lambda: {1: 0.25, 2: 0.75})
-    present = changes(draw, Factor("y", ("x",), lambda x: {10 * x: 1.0}))
-    assert present(5, 0, 0) == {(1, 50, 0): 0.25, (2, 50, 0): 0.75}
-    after = changes(draw, Factor("y", ("x'",), lambda x: {10 * x: 1.0}))
-    assert after(5, 0, 0) == {(1, 10, 0): 0.25, (2, 20, 0): 0.75}
+def test_parents_are_present_values_unless_marked_as_next():
+    coin = {1: 0.25, 2: 0.75}
+    assert changes(x=coin, y=lambda x: 2 * x)(5, 0, 0) == {(1, 10, 0): 0.25, (2, 10, 0): 0.75}
+    # The order in which the changes are listed does not matter.
+    assert changes(y=lambda next_x: 2 * next_x, x=coin)(5, 0, 0) == {(1, 2, 0): 0.25, (2, 4, 0): 0.75}
+    # The next value of a variable that the action leaves alone is its present one.
+    assert changes(y=lambda next_x: next_x)(5, 0, 0) == {(5, 5, 0): 1.0}
 
 
-def test_a_factor_may_depend_on_both_slices():
-    draw = Factor("x", ("x",), lambda x: {x: 0.5, x + 1: 0.5})
-    rises = Factor("y", ("x", "x'", "z"), lambda before, after, z: {z: 0.9, -1: 0.1} if after > before else {0: 1.0})
-    assert changes(draw, rises)(3, 8, 7) == {(3, 0, 7): 0.5, (4, 7, 7): 0.45, (4, -1, 7): 0.05}
+def test_a_variable_may_depend_on_both_time_slices():
+    rises = changes(x=lambda x: {x: 0.5, x + 1: 0.5}, y=lambda z, x, next_x: {z: 0.9, -1: 0.1} if next_x > x else 0)
+    assert rises(3, 8, 7) == {(3, 0, 7): 0.5, (4, 7, 7): 0.45, (4, -1, 7): 0.05}
 
 
-def test_factors_that_are_independent_multiply():
-    coin = Factor("x", (), lambda: {0: 0.5, 1: 0.5})
-    die = Factor("y", (), lambda: {0: 0.25, 1: 0.75})
-    assert changes(coin, die)(9, 9, 9) == {
+def test_variables_without_common_parents_are_independent():
+    assert changes(x={0: 0.5, 1: 0.5}, y={0: 0.25, 1: 0.75, 2: 0.0})(9, 9, 9) == {
         (0, 0, 9): 0.125,
         (0, 1, 9): 0.375,
         (1, 0, 9): 0.125,
@@ -180,182 +107,316 @@ def test_factors_that_are_independent_multiply():
     }
 
 
-def test_what_is_impossible_is_left_out_and_what_is_the_same_added_up():
-    never = Factor("x", (), lambda: {0: 1.0, 1: 0.0})
-    assert changes(never)(0, 0, 0) == {(0, 0, 0): 1.0}
-    # y is overwritten, so both branches of it end in one state.
-    twice = changes(Factor("y", (), lambda: {1: 0.5, 2: 0.5}), Factor("y", (), lambda: {0: 1.0}))
-    assert twice(0, 0, 0) == {(0, 0, 0): 1.0}
+def test_parameters_with_a_default_are_no_parents():
+    steps = [changes(x=lambda x, step=step: x + step) for step in (1, 2)]
+    assert [move(0, 0, 0) for move in steps] == [{(1, 0, 0): 1.0}, {(2, 0, 0): 1.0}]
+    assert changes(y=lambda scale=2, x=0: scale * x)(3, 0, 0) == {(3, 6, 0): 1.0}
 
 
-# The attack as a process.
+# Random processes against dynamic programming over the joint state space.
 
 
-def attack(**changes):
-    amounts = {"gain": 100.0, "access_cost": 5.0, "link_cost": 3.0, "exploit_cost": 1.0, "penalty": 20.0, "prior": 0.5}
-    return SequentialAttack(**{**amounts, "detection_slope": 0.3, **changes})
+def table_function(draw, random, names, domains, outcomes, most=2):
+    """A function of up to two of these names, by a table; its source code names the parents."""
+    parents = random.sample(names, draw(st.integers(0, min(most, len(names)))))
+    cases = product(*(domains[name.removeprefix("next_")] for name in parents))
+    table = {case: outcomes(random) for case in cases}
+    arguments = ", ".join(parents)
+    code = f"lambda {arguments}: table[({arguments}{',' if parents else ''})]"
+    return eval(code, {"table": table}), parents, table  # noqa: S307
 
 
-def named(state):
-    return dict(zip(VARIABLES, state, strict=True))
+def distribution_over(domain):
+    def drawn(random):
+        weights = [random.choice([0.0, 1.0, 2.0, 5.0]) for _ in domain]
+        weights[random.randrange(len(domain))] += 1.0
+        return {value: weight / sum(weights) for value, weight in zip(domain, weights, strict=True)}
+
+    return drawn
 
 
 @st.composite
-def processes(draw):
-    belief = draw(st.dictionaries(st.integers(0, 4), st.floats(0.1, 1), min_size=1))
-    parameters = attack(
-        max_penalties=draw(st.sampled_from([None, 1, 2])),
-        penalty_timing=draw(st.sampled_from(["next-state", "at-action"])),
-        detection_ends_attack=draw(st.booleans()),
+def random_processes(draw):
+    """A small process, and the same as tables: for each action its factors, its rewards and where it is allowed."""
+    random = draw(st.randoms(use_true_random=False))
+    names = ["a", "b", "c"][: draw(st.integers(1, 3))]
+    domains = {name: tuple(range(draw(st.integers(1, 3)))) for name in names}
+    clock = draw(st.sampled_from(["none", "none", "horizon", "variable"]))
+    if clock == "variable":
+        domains["t"] = tuple(range(4))
+    every = list(domains)
+    amounts = lambda random: random.choice([-5.0, -1.0, 0.0, 2.0, 7.0])  # noqa: E731
+    flags = lambda random: random.random() < 0.7  # noqa: E731
+
+    def term(outcomes):
+        return table_function(draw, random, every, domains, outcomes)
+
+    actions, plain = {}, {}
+    for number in range(draw(st.integers(1, 3))):
+        change, factors = {}, []
+        for at, name in enumerate(names):
+            if random.random() < 0.3:
+                continue
+            possible = every + [f"next_{before}" for before in names[:at]]
+            function, parents, table = table_function(draw, random, possible, domains, distribution_over(domains[name]))
+            change[name] = function
+            factors.append((name, parents, table))
+        if clock == "variable":
+            change["t"] = lambda t: min(t + 1, 3)
+            factors.append(("t", ["t"], {(t,): {min(t + 1, 3): 1.0} for t in range(4)}))
+        reward, allowed = term(amounts), term(flags)
+        action = f"action{number}"
+        actions[action] = Action(change, reward[0], allowed[0] if number else None)
+        plain[action] = (factors, [reward], allowed if number else None)
+    shared = [term(amounts) for _ in range(draw(st.integers(0, 2)))]
+    ends = term(lambda random: random.random() < 0.2)
+    horizon = draw(st.integers(1, 4)) if clock == "horizon" else None
+    discount = draw(st.sampled_from([0.3, 0.7, 0.9] if clock == "none" else [0.7, 0.9, 1.0]))
+
+    def over(state):
+        return read(ends, state) or state.get("t") == 3
+
+    terminal = eval(  # noqa: S307
+        f"lambda {', '.join(every)}: over(dict({', '.join(f'{name}={name}' for name in every)}))", {"over": over}
     )
-    return parameters, {g: weight / sum(belief.values()) for g, weight in belief.items()}
-
-
-@given(given_process=processes())
-def test_probabilities_of_every_choice_sum_to_1(given_process):
-    mdp = expand(attack_process(*given_process), [OUTSET])
-    np.testing.assert_allclose(mdp.transition.sum(axis=1), 1, rtol=1e-12)
-    assert (mdp.transition.data > 0).all()
-
-
-@given(given_process=processes())
-def test_an_attack_can_be_ended_anywhere_and_ends(given_process):
-    process = attack_process(*given_process)
-    assert process.actions[0].name == "terminate"
-    mdp = expand(process, [OUTSET])
-    open_states = {at for at, state in enumerate(mdp.states) if not named(state)["X_t"]}
-    assert set(mdp.state_of.tolist()) == open_states
-    assert set(mdp.state_of[mdp.action_of == 0].tolist()) == open_states
-    for row in np.flatnonzero(mdp.action_of == 0):
-        start = mdp.transition.indptr[row]
-        after = mdp.states[mdp.transition.indices[start]]
-        assert after == (1, *mdp.states[mdp.state_of[row]][1:])
-
-
-def n_states(belief, **changes):
-    return len(expand(attack_process(attack(**changes), belief), [OUTSET]).states)
-
-
-@pytest.mark.parametrize("g", [1, 2, 5, 9])
-def test_the_states_of_a_known_group_are_those_counted_by_hand(g):
-    # Outset, accessed and linked; then detected or not, successful or not after each exploit; each terminated or not.
-    assert n_states({g: 1.0}) == 2 * (3 + 4 * g)
-    # Once penalized from the second exploit on; where the last one counts at once, detected implies penalized.
-    assert n_states({g: 1.0}, max_penalties=1) == 2 * (3 + 4 * g + 4 * (g - 1))
-    assert n_states({g: 1.0}, max_penalties=1, penalty_timing="at-action") == 2 * (3 + 4 * g + 2 * (g - 1))
-    # After j exploits, 0 to j - 1 penalties before the last one.
-    assert n_states({g: 1.0}, max_penalties=100) == 2 * (3 + 4 * g * (g + 1) // 2)
-    # Nothing comes after a detection, so there is never an earlier penalty.
-    for limit in (None, 1, 3):
-        assert n_states({g: 1.0}, detection_ends_attack=True, max_penalties=limit) == 2 * (3 + 4 * g)
-    assert n_states({0: 1.0}) == 2 * 3
-
-
-def test_the_states_of_a_belief_are_those_of_its_group_sizes():
-    assert n_states({0: 0.2, 2: 0.3, 3: 0.5}) == 2 + (4 + 0) + (4 + 16) + (4 + 24)
-    assert n_states({2: 0.5, 3: 0.5, 4: 0.0}) == 2 + (4 + 16) + (4 + 24)  # impossible sizes are not reached
-
-
-def moves(process, state):
-    """Return reward and following states by action, as variables that changed."""
-    found = {}
-    for action in process.actions:
-        if process.term(action.condition, state):
-            following = {
-                tuple((name, after[i]) for i, name in enumerate(VARIABLES) if after[i] != state[i]): share
-                for after, share in process.successors(action, state).items()
-            }
-            found[action.name] = (process.reward_of(action, state), following)
-    return found
-
-
-def test_access_and_link_are_two_steps_with_a_price_each():
-    process = attack_process(attack(), {0: 0.25, 2: 0.75})
-    outset = moves(process, OUTSET)
-    assert set(outset) == {"terminate", "access"}
-    assert outset["terminate"] == (0, {(("X_t", 1),): 1.0})
-    assert outset["access"] == (
-        -5,
-        {(("X_a", 1),): 0.25, (("X_a", 1), ("X_g", 2), ("X_r", 2)): 0.75},
+    process = FactoredMDP(
+        domains, actions, rewards=[item[0] for item in shared], terminal=terminal, discount=discount, horizon=horizon
     )
-    accessed = (0, 0, 0, 0, 1, 0, 2, 2)
-    assert moves(process, accessed) == {
-        "terminate": (0, {(("X_t", 1),): 1.0}),
-        "link": (-3, {(("X_l", 1),): 1.0}),
-    }
-    assert linked_state(2) == (0, 0, 0, 0, 1, 1, 2, 2)
+    return process, JointProgram(domains, plain, shared, over, discount, horizon)
 
 
-def sigmoid(x):
-    return 1 / (1 + math.exp(-x))
+def read(term, state, after=None):
+    _, parents, table = term
+    both = {**state, **{f"next_{name}": value for name, value in (after or {}).items()}}
+    return table[tuple(both[name] for name in parents)]
 
 
-def test_an_exploit_hits_by_equation_3_and_is_detected_by_equation_4():
-    process = attack_process(attack(), {3: 1.0})
-    # One of three was exploited: two are left, and three outside the registry; the second exploit follows.
-    reward, following = moves(process, (0, 0, 0, 0, 1, 1, 3, 2))["exploit"]
-    hit, caught = 1 / 5, sigmoid(-4.59 + 0.3)
-    assert reward == -1
-    assert following == {
-        (("X_r", 1),): pytest.approx((1 - hit) * (1 - caught)),
-        (("X_d", 1), ("X_r", 1)): pytest.approx((1 - hit) * caught),
-        (("X_s", 1), ("X_r", 1)): pytest.approx(hit * (1 - caught)),
-        (("X_d", 1), ("X_s", 1), ("X_r", 1)): pytest.approx(hit * caught),
-    }
+class JointProgram:
+    """Value iteration over every combination of values, with the transition matrix written out."""
+
+    def __init__(self, domains, actions, shared, over, discount, horizon):
+        self.states = [dict(zip(domains, values, strict=True)) for values in product(*domains.values())]
+        self.over = np.array([bool(over(state)) for state in self.states])
+        self.discount, self.horizon = discount, horizon
+        self.actions = {}
+        for name, (factors, rewards, allowed) in actions.items():
+            matrix = np.array([[self.chance(factors, x, y) for y in self.states] for x in self.states])
+            np.testing.assert_allclose(matrix.sum(axis=1), 1)
+            reward = np.array([sum(read(term, state) for term in [*shared, *rewards]) for state in self.states])
+            can = np.array([allowed is None or read(allowed, state) for state in self.states])
+            self.actions[name] = (matrix, reward, can)
+
+    @staticmethod
+    def chance(factors, state, after):
+        changed = {name for name, _, _ in factors}
+        if any(state[name] != after[name] for name in state if name not in changed):
+            return 0.0
+        shares = [read((None, parents, table), state, after).get(after[name], 0.0) for name, parents, table in factors]
+        return math.prod(shares)
+
+    def better(self, values):
+        worth = [
+            np.where(can, reward + self.discount * matrix @ values, -np.inf)
+            for matrix, reward, can in self.actions.values()
+        ]
+        return np.where(self.over, 0.0, np.max(worth, axis=0))
+
+    def values(self):
+        """Values by number of steps left; with no horizon only those of endless play."""
+        values = np.zeros(len(self.states))
+        if self.horizon is not None:
+            by_step = {0: values}
+            for step in range(1, self.horizon + 1):
+                by_step[step] = self.better(by_step[step - 1])
+            return by_step
+        for _ in range(600):
+            values = self.better(values)
+        return {None: values}
+
+    def value_of(self, policy, start):
+        """Value of a policy that `policy(state, steps left)` gives, by a linear system or backwards in time."""
+        n = len(self.states)
+
+        def rows(step):
+            matrix, reward = np.zeros((n, n)), np.zeros(n)
+            for at, state in enumerate(self.states):
+                action = policy(state, step)
+                if action is not None and not self.over[at]:
+                    assert self.actions[action][2][at]
+                    matrix[at], reward[at] = self.actions[action][0][at], self.actions[action][1][at]
+            return matrix, reward
+
+        if self.horizon is None:
+            matrix, reward = rows(None)
+            values = np.linalg.solve(np.eye(n) - self.discount * matrix, reward)
+        else:
+            values = np.zeros(n)
+            for step in range(1, self.horizon + 1):
+                matrix, reward = rows(step)
+                values = reward + self.discount * matrix @ values
+        return values[start]
+
+    def returns(self):
+        """Whether some state that can be reached from the first one can be reached from itself."""
+        graph = nx.DiGraph()
+        graph.add_nodes_from(range(len(self.states)))
+        for matrix, _, can in self.actions.values():
+            for x, y in np.argwhere(matrix > 0).tolist():
+                if can[x] and not self.over[x]:
+                    graph.add_edge(x, y)
+        return not nx.is_directed_acyclic_graph(graph.subgraph({0} | nx.descendants(graph, 0)))
 
 
-def test_gain_and_penalty_are_collected_in_the_state_they_lead_to():
-    process = attack_process(attack(max_penalties=1), {3: 1.0})
-    assert moves(process, (0, 1, 0, 1, 1, 1, 3, 2)) == {"terminate": (80, {(("X_t", 1),): 1.0})}
-    assert moves(process, (0, 0, 0, 1, 1, 1, 3, 2)) == {"terminate": (100, {(("X_t", 1),): 1.0})}
-    caught = moves(process, (0, 1, 0, 0, 1, 1, 3, 2))
-    assert caught["terminate"][0] == -20
-    assert caught["exploit"][0] == -21
-    # The penalty counts once its state is left, and is not levied again.
-    assert all(("X_p", 1) in change for change in caught["exploit"][1])
-    again = moves(process, (0, 1, 1, 0, 1, 1, 3, 1))
-    assert again["terminate"][0] == 0
-    assert again["exploit"][0] == -1
-    assert not any("X_p" in dict(change) for change in again["exploit"][1])
-    # Nobody is left, or the attack is over.
-    assert set(moves(process, (0, 0, 0, 0, 1, 1, 3, 0))) == {"terminate"}
-    absorbed = (1, 1, 0, 1, 1, 1, 3, 2)
-    assert process.term(process.absorbing, absorbed) == 1
-    assert sum(process.term(term, absorbed) for term in process.reward) == 0
+@given(given=random_processes())
+@examples(150)
+def test_every_method_gives_the_values_of_dynamic_programming_over_joint_states(given):
+    process, joint = given
+    expected = joint.values()
+    returns = joint.horizon is None and joint.returns()
+    event("returns to a state" if returns else "ends")
+    for method in METHODS:
+        if returns and method == "backward-induction":
+            with pytest.raises(InputError, match="never returns"):
+                process.solve(method)
+            continue
+        solution = process.solve(method)
+        for state, value in solution.values.items():
+            named = process.named(state)
+            step = named.pop("steps_left", None)
+            assert value == pytest.approx(expected[step][joint.states.index(named)], rel=1e-9, abs=1e-9), method
+
+        def policy(state, step, solution=solution):
+            return solution.policy.get(tuple(state.values()) if step is None else (*state.values(), step))
+
+        assert solution.value == pytest.approx(joint.value_of(policy, 0), rel=1e-9, abs=1e-9)
+        if joint.horizon is not None or not returns:
+            followed = solution.follow()
+            assert followed.value == pytest.approx(solution.value, rel=1e-9, abs=1e-9)
+            assert sum(followed.uses.values()) == pytest.approx(
+                sum(share for state, share in followed.visits.items() if not process.is_terminal(state))
+            )
+            assert solution.probability(lambda: True) == 1
+            assert 0 <= solution.probability(lambda a: a == 1) <= 1 + 1e-12
 
 
-def test_a_penalty_at_the_action_is_charged_as_expected_and_counts_at_once():
-    process = attack_process(attack(max_penalties=1, penalty_timing="at-action"), {3: 1.0})
-    reward, following = moves(process, (0, 0, 0, 0, 1, 1, 3, 2))["exploit"]
-    assert reward == pytest.approx(-1 - 20 * sigmoid(-4.59 + 0.3))
-    assert all((("X_p", 1) in change) == (("X_d", 1) in change) for change in following)
-    caught = moves(process, (0, 1, 1, 0, 1, 1, 3, 2))
-    assert caught["terminate"][0] == 0
-    assert caught["exploit"][0] == -1
-    assert moves(process, (0, 1, 1, 1, 1, 1, 3, 2))["terminate"][0] == 100
+@given(given=random_processes())
+@examples(60)
+def test_the_first_of_equally_good_actions_is_taken(given):
+    process, _ = given
+    solution = process.solve("linear-program")
+    for state, action in solution.policy.items():
+        worth = {name: solution.action_value(name, state) for name in process.allowed(state)}
+        best = max(worth.values())
+        assert action == next(name for name, value in worth.items() if value >= best - 1e-10)
 
 
-def test_penalties_that_are_levied_every_time_are_not_counted():
-    process = attack_process(attack(), {3: 1.0})
-    caught = moves(process, (0, 1, 0, 0, 1, 1, 3, 2))
-    assert caught["exploit"][0] == -21
-    assert not any("X_p" in dict(change) for change in caught["exploit"][1])
+def test_values_that_are_known_stand_for_states():
+    process = tossing()
+    known = {process.state(points=1): 50.0}
+    for method in PROGRAMS:
+        solution = process.solve(method, known=known)
+        assert {process.named(state)["points"] for state in solution.values} == {0, 1}
+        assert solution.value == pytest.approx((-1 + 0.54 * 50) / 0.64, rel=1e-12)
 
 
-def test_nobody_is_exploited_after_a_detection_that_ends_the_attack():
-    process = attack_process(attack(detection_ends_attack=True), {3: 1.0})
-    assert moves(process, (0, 1, 0, 0, 1, 1, 3, 2)) == {"terminate": (-20, {(("X_t", 1),): 1.0})}
-    assert moves(process, (0, 1, 0, 1, 1, 1, 3, 2)) == {"terminate": (80, {(("X_t", 1),): 1.0})}  # a hit still counts
-    assert set(moves(process, (0, 0, 0, 0, 1, 1, 3, 2))) == {"terminate", "exploit"}
+def doors(n):
+    """Open one of several doors by chance; behind each a corridor of its own that nothing leaves."""
+    return FactoredMDP(
+        {"door": range(n + 1), "step": range(4)},
+        {
+            "stay": Action({"step": 3}),
+            "enter": Action({"door": dict.fromkeys(range(1, n + 1), 1 / n)}, reward=-1, allowed=lambda door: door == 0),
+            "walk": Action(
+                {"step": lambda step: step + 1},
+                reward=lambda door, step: door * step - 2,
+                allowed=lambda door, step: door > 0 and step < 3,
+            ),
+        },
+        terminal=lambda step: step == 3,
+        discount=1.0,
+    )
 
 
-def test_the_process_of_one_candidate_is_worth_what_it_is_by_hand():
-    parameters = attack(prior=1.0, discount=0.5)
-    caught = sigmoid(-4.59)
-    start = -1 + 0.5 * (100 - 20 * caught)
-    worth = worth_of(expand(attack_process(parameters, {1: 1.0}), [OUTSET]))
-    assert worth[linked_state(1)] == pytest.approx(start, rel=1e-9)
-    assert worth[0, 0, 0, 0, 1, 0, 1, 1] == pytest.approx(0.5 * start - 3, rel=1e-9)
-    assert worth[OUTSET] == pytest.approx(0.5 * (0.5 * start - 3) - 5, rel=1e-9)
-    assert worth[0, 1, 0, 1, 1, 1, 1, 0] == pytest.approx(80, rel=1e-9)
-    assert worth[1, 1, 0, 1, 1, 1, 1, 0] == 0
+def test_the_two_level_program_solves_each_sink_cluster_on_its_own(monkeypatch):
+    import scipy
+
+    sizes = []
+    linprog = scipy.optimize.linprog
+
+    def counting(c, **options):
+        sizes.append(len(c))
+        return linprog(c, **options)
+
+    monkeypatch.setattr(scipy.optimize, "linprog", counting)
+    two_level = doors(5).solve("two-level")
+    # Behind each door three states that are not terminal, then the outset alone.
+    assert sizes == [3] * 5 + [1]
+    sizes.clear()
+    plain = doors(5).solve("linear-program")
+    assert sizes == [16]
+    assert two_level.values == pytest.approx(plain.values)
+    # Behind door d: walk on for -2 + (d - 2) + (2 d - 2), where that is above 0.
+    assert plain.value == pytest.approx(max(0, -1 + sum(max(0, 3 * d - 6) for d in range(1, 6)) / 5))
+
+
+@pytest.mark.parametrize("tail", [1e-9, 1e-11, 1e-13])
+def test_unlikely_events_are_not_lost_by_the_solver(tail):
+    """HiGHS drops matrix entries of 1e-9 and less."""
+    process = FactoredMDP(
+        {"prize": (0, 1), "step": range(3)},
+        {
+            "stop": Action({"step": 2}, reward=lambda prize: 1.0 if prize else 0.0),
+            "play": Action(
+                {"prize": {1: tail, 0: 1 - tail}, "step": 1},
+                reward=-tail / 4,
+                allowed=lambda step: step == 0,
+            ),
+        },
+        terminal=lambda step: step == 2,
+        discount=0.5,
+    )
+    for method in METHODS:
+        assert process.solve(method).value == pytest.approx(tail / 4, rel=1e-9)
+
+
+# Bad input.
+
+SIDES = {"side": (0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda: FactoredMDP({"side": ()}, {"stay": Action()}), r"variables.side: not a domain"),
+        (lambda: FactoredMDP({"side": (0, 0)}, {"stay": Action()}), r"variables.side: not a domain"),
+        (lambda: FactoredMDP(SIDES, {}), "actions: no action"),
+        (lambda: FactoredMDP(SIDES, {"stay": Action()}, discount=1.1), "discount: value out of range; found 1.1"),
+        (lambda: FactoredMDP(SIDES, {"stay": Action()}, horizon=0), "horizon: value out of range; found 0"),
+        (lambda: FactoredMDP(SIDES, {"stay": Action()}, start={"side": 2}), "found 2"),
+        (lambda: FactoredMDP(SIDES, {"stay": Action()}, start={"size": 0}), "unknown variable; found 'size'"),
+        (lambda: FactoredMDP(SIDES, {"stay": Action({"size": 1})}), r"actions.stay.changes: unknown variable"),
+        (lambda: FactoredMDP(SIDES, {"stay": Action({"side": lambda size: size})}), "names no variable; found 'size'"),
+        (lambda: FactoredMDP(SIDES, {"stay": Action({"side": lambda *side: side})}), "names no variable"),
+        (lambda: FactoredMDP(SIDES, {"stay": Action(allowed=lambda next_side: True)}), "names no variable"),
+        (lambda: FactoredMDP(SIDES, {"stay": Action({"side": lambda next_side: next_side})}), "depend on each other"),
+        (lambda: FactoredMDP(SIDES, {"stay": Action(allowed=lambda side: side)}).solve("two-level"), "no action is al"),
+        (lambda: FactoredMDP(SIDES, {"flip": Action({"side": {0: 0.5, 1: 0.6}})}, horizon=2).solve(), "not a distrib"),
+        (lambda: FactoredMDP(SIDES, {"flip": Action({"side": {0: 1.5, 1: -0.5}})}, horizon=2).solve(), "not a distri"),
+        (lambda: FactoredMDP(SIDES, {"flip": Action({"side": 7})}, horizon=2).solve(), "outside the domain of side"),
+        (lambda: FactoredMDP(SIDES, {"stay": Action(reward=math.nan)}, horizon=2).solve(), "reward is not finite"),
+        (lambda: FactoredMDP(SIDES, {"stay": Action(reward=lambda side: 1 / side)}, horizon=2).solve(), "ZeroDivision"),
+        (lambda: FactoredMDP(SIDES, {"stay": Action()}, horizon=2).solve("simplex"), "method: unknown method"),
+        (lambda: FactoredMDP(SIDES, {"stay": Action()}).solve("linear-program").follow(), "policy never ends"),
+    ],
+)
+def test_an_impossible_process_is_refused(make, problem, monkeypatch):
+    monkeypatch.setattr("reidsim.adversaries.factored_mdp._MOST_STEPS", 100)
+    with pytest.raises(InputError, match=problem):
+        make()
+
+
+def test_a_process_of_too_many_states_is_refused(monkeypatch):
+    monkeypatch.setattr("reidsim.adversaries.factored_mdp._MOST_STATES", 100)
+    counting = FactoredMDP({"n": range(1000)}, {"up": Action({"n": lambda n: min(n + 1, 999)})})
+    with pytest.raises(InputError, match="too many states"):
+        counting.solve("linear-program")

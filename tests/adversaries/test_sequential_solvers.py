@@ -9,12 +9,13 @@ import pytest
 import scipy
 from hypothesis import event, given
 from hypothesis import strategies as st
-from sequential_programs import two_level
 from sequential_programs.any_belief import plan_distribution
-from sequential_programs.two_level import TwoLevelProgram, solve_plain
+from sequential_programs.attack_process import value_at_outset, value_of_linked_group
 from tiers import examples
 
+from reidsim.adversaries.factored_mdp import METHODS
 from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.sequential.attack_process import attack_process
 from reidsim.adversaries.sequential.exploit_values import exploit_values
 from reidsim.adversaries.sequential.planning import (
     BinomialBelief,
@@ -22,11 +23,14 @@ from reidsim.adversaries.sequential.planning import (
     expected_after_access,
     exploits_undetected,
     plan_known,
+    plan_listed,
     plan_unknown,
     value_after_access,
 )
+from reidsim.adversaries.sequential.programs import AttackPrograms, attack_programs
 from reidsim.errors import InputError
 
+PROGRAMS = ("linear-program", "two-level")
 LARGEST = 8  # of the group sizes held possible
 XIA = SequentialAttack(gain=8000, exploit_cost=10, penalty=10_000, access_cost=100, prior=0.63)
 
@@ -70,55 +74,115 @@ def as_mapping(belief):
 # The linear programs.
 
 
+def assert_same_plan(plan, expected, gain):
+    """Assert that plans agree, where the adversary is not close to indifferent."""
+    close = {"rtol": 1e-9, "atol": 1e-9 * gain}
+    np.testing.assert_allclose(plan.value, expected.value, **close)
+    np.testing.assert_allclose(plan.worth, expected.worth, **close)
+    clear = np.abs(expected.worth) > 1e-9 * gain
+    for name in ("accesses", "pays", "reidentified", "exploits", "true_payoff"):
+        np.testing.assert_allclose(getattr(plan, name)[clear], getattr(expected, name)[clear], err_msg=name, **close)
+
+
 @given(attack=attacks(), belief=beliefs())
 @examples(60)
-def test_linear_programs_and_backward_induction_agree_on_any_belief(attack, belief):
+def test_the_oracle_and_backward_induction_agree_on_any_belief(attack, belief):
     induction = plan_distribution(attack, np.array([1]), np.arange(LARGEST + 1), belief[None, :]).value[0]
     event("attacks" if induction > 0 else "stays out")
-    close = pytest.approx(induction, rel=1e-8, abs=1e-8 * attack.gain)
-    assert solve_plain(attack, as_mapping(belief)) == close
-    assert TwoLevelProgram(attack).solve(as_mapping(belief)) == close
+    assert value_at_outset(attack, as_mapping(belief)) == pytest.approx(induction, rel=1e-8, abs=1e-8 * attack.gain)
 
 
-@given(attack=attacks(), size=st.integers(0, 12))
-@examples(100)
-def test_linear_programs_and_backward_induction_agree_on_a_known_group(attack, size):
-    known = plan_known(attack, np.array([size])).value[0]
-    close = pytest.approx(known, rel=1e-8, abs=1e-8 * attack.gain)
-    assert solve_plain(attack, {size: 1.0}) == close
-    program = TwoLevelProgram(attack)
-    assert program.solve({size: 1.0}) == close
-    values = exploit_values(attack, 12)
-    linked = values.value[size] if size <= values.largest else 0.0
-    assert program.linked_worth(size) == pytest.approx(linked, rel=1e-8, abs=1e-8 * attack.gain)
+@given(attack=attacks(), belief=beliefs())
+@examples(60)
+def test_the_attack_as_a_process_is_worth_what_the_oracle_says_by_every_method(attack, belief):
+    process = attack_process(attack, [as_mapping(belief)])
+    expected = value_at_outset(attack, as_mapping(belief))
+    for method in METHODS:
+        solution = process.solve(method)
+        assert solution.value == pytest.approx(expected, rel=1e-8, abs=1e-8 * attack.gain)
+        # Eq. 5: the record is re-identified with the probability that a successful state is ever reached.
+        followed = solution.follow()
+        assert followed.value == pytest.approx(solution.value, rel=1e-9, abs=1e-9 * attack.gain)
+        reached = sum(share for state, share in followed.visits.items() if state[3] and not state[0])
+        assert solution.probability(lambda x_s: x_s) == pytest.approx(reached, rel=1e-12)
+        assert (reached > 0) == (followed.uses.get("exploit", 0.0) > 0)
 
 
-@pytest.mark.deep
-@given(attack=attacks(), several=st.lists(beliefs(), min_size=2, max_size=4))
+@pytest.mark.parametrize("solver", PROGRAMS)
+@given(attack=attacks(), sizes=st.lists(st.integers(0, 9), min_size=1, max_size=3))
+@examples(60)
+def test_linear_programs_and_backward_induction_plan_the_same_for_known_groups(solver, attack, sizes):
+    at = np.array(sizes)
+    program = replace(attack, solver=solver)
+    assert_same_plan(plan_known(program, at), plan_known(attack, at), attack.gain)
+    accesses = np.ones(len(at), dtype=bool)
+    held, expected = (plan_known(each, at, accesses=accesses) for each in (program, attack))
+    assert_same_plan(held, expected, attack.gain)
+    among = np.arange(len(at)) % 2 == 0
+    assert_same_plan(
+        plan_listed(program, at, among, held), plan_listed(attack, at, among, expected), attack.gain / attack.prior
+    )
+    np.testing.assert_array_equal(exploits_undetected(program, at), exploits_undetected(attack, at))
+    values = attack_programs(program).values(at)
+    for size in set(sizes):
+        linked = values.value[size] if size <= values.largest else 0.0
+        expected_value = value_of_linked_group(attack, size)
+        assert linked == pytest.approx(expected_value, rel=1e-8, abs=1e-8 * attack.gain)
+
+
+@pytest.mark.parametrize("solver", PROGRAMS)
+@given(
+    attack=attacks(),
+    n=st.sampled_from([3, 30, 10**6]),
+    means=st.lists(st.floats(-4, 0.5).map(lambda x: 10**x), min_size=1, max_size=4),
+)
 @examples(20)
-def test_what_the_two_level_program_keeps_between_beliefs_changes_nothing(attack, several):
-    kept = TwoLevelProgram(attack)
-    for belief in several:
-        assert kept.solve(as_mapping(belief)) == TwoLevelProgram(attack).solve(as_mapping(belief))
+def test_linear_programs_and_backward_induction_plan_the_same_for_unknown_groups(solver, attack, n, means):
+    # Only an attack that stops somewhere can be planned for the up to 80 people whom the belief holds possible.
+    attack = replace(attack, exploit_cost=max(attack.exploit_cost, attack.gain / 4), max_penalties=1)
+    share = np.minimum(np.array(means) / n, 1.0)
+    sizes = np.arange(len(share))
+    belief = BinomialBelief(n, share)
+    program = replace(attack, solver=solver)
+    if solver == "linear-program" and n > 30:
+        return
+    assert_same_plan(plan_unknown(program, sizes, belief), plan_unknown(attack, sizes, belief), attack.gain)
 
 
-def test_the_two_level_program_solves_no_cluster_beyond_the_first_that_is_worth_nothing(monkeypatch):
-    solved = []
-    expand = two_level.expand
+def test_plans_do_not_depend_on_the_records_planned_for_before():
+    attack = replace(XIA, max_penalties=1, gain=1000)
+    share = np.array([1e-3, 0.01, 0.02, 0.05])
+    for solver in PROGRAMS:
+        program = replace(attack, solver=solver)
+        whole = plan_unknown(program, np.arange(4), BinomialBelief(100, share))
+        for at in (2, 0, 3, 1):
+            alone = AttackPrograms(program).unknown_access(BinomialBelief(100, share[at : at + 1]))
+            np.testing.assert_allclose(whole.worth[at], alone[0], rtol=1e-12)
 
-    def counting(process, initial, known_value=None):
-        solved.extend(state[6] for state in initial if state[5])
-        return expand(process, initial, known_value)
 
-    monkeypatch.setattr(two_level, "expand", counting)
+def test_the_two_level_program_solves_no_cluster_beyond_the_first_that_is_worth_nothing():
     # Worth 10 / g - 3 to the adversary who tries once: nothing from a group of four on.
-    program = TwoLevelProgram(SequentialAttack(gain=10, exploit_cost=3, discount=1, prior=0.5))
-    assert program.linked_worth(50) == 0
-    assert program.linked_worth(70) == 0
-    first = solved[-1]
-    assert solved == list(range(1, first + 1))
-    assert program.linked_worth(first) == 0
-    assert program.linked_worth(first - 1) > 0
+    attack = SequentialAttack(gain=10, exploit_cost=3, discount=1, prior=0.5, solver="two-level")
+    plan = plan_known(attack, np.array([1, 50, 10**7]))
+    assert plan.pays.tolist() == [True, False, False]
+    values = attack_programs(attack).values(np.array([70]))
+    assert values.complete
+    assert values.largest < 6
+    assert values.value[-1] == 0
+    assert (values.value[1:-1] > 0).all()
+
+
+@pytest.mark.parametrize("solver", PROGRAMS)
+def test_programs_of_too_many_states_are_refused_with_advice(solver):
+    # This attack pays in groups of any size.
+    attack = SequentialAttack(gain=100, discount=1, solver=solver)
+    for plan in (
+        lambda: plan_known(attack, np.array([100_000])),
+        lambda: plan_unknown(attack, np.array([1]), BinomialBelief(10**6, np.array([0.1]))),
+    ):
+        with pytest.raises(InputError, match=r"sequential.solver: linear programs of too many states") as caught:
+            plan()
+        assert "backward-induction" in caught.value.hint
 
 
 @pytest.mark.deep
@@ -126,21 +190,22 @@ def test_the_two_level_program_solves_no_cluster_beyond_the_first_that_is_worth_
 def test_tails_of_a_belief_that_the_solver_would_drop_are_not_lost(registry_size):
     # Entries of 1e-9 and below vanish in HiGHS; without scaling V(x0) is off by up to 5e-6.
     attack = replace(XIA, access_cost=0)
-    p = 20 / registry_size
-    sizes = np.arange(min(registry_size, 90) + 1)
-    belief = {
-        int(k): float(w)
-        for k, w in zip(sizes, scipy.stats.binom.pmf(sizes, registry_size, p), strict=True)
-        if w > 1e-16
-    }
-    induction = plan_unknown(attack, np.array([20]), BinomialBelief(registry_size, np.array([p]))).value[0]
-    assert TwoLevelProgram(attack).solve(belief) == pytest.approx(induction, rel=1e-9)
-    assert solve_plain(attack, belief) == pytest.approx(induction, rel=1e-9)
+    belief = BinomialBelief(registry_size, np.array([20 / registry_size]))
+    induction = plan_unknown(attack, np.array([20]), belief).value[0]
+    for solver in PROGRAMS:
+        found = plan_unknown(replace(attack, solver=solver), np.array([20]), belief).value[0]
+        assert found == pytest.approx(induction, rel=1e-12)
 
 
-def test_the_two_level_program_does_not_depend_on_the_unit_of_money():
-    attack = SequentialAttack(gain=1e-9, discount=1)
-    assert TwoLevelProgram(attack).solve({1: 1.0}) == pytest.approx(1e-9, rel=1e-6)
+@pytest.mark.parametrize("solver", PROGRAMS)
+def test_linear_programs_do_not_depend_on_the_unit_of_money(solver):
+    attack = SequentialAttack(gain=1e-9, discount=1, solver=solver)
+    assert plan_known(attack, np.array([1])).value[0] == pytest.approx(1e-9, rel=1e-12)
+
+
+def test_an_unknown_solver_is_refused():
+    with pytest.raises(InputError, match="solver: unknown solver; found 'simplex'"):
+        replace(XIA, solver="simplex")
 
 
 # The two ways to fill the table of backward induction.

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy
 from found import at_least
-from sequential_programs.two_level import TwoLevelProgram, solve_plain
+from sequential_programs.attack_process import value_at_outset, value_of_linked_group
 from simulated_attacks import exploit_policy
 from tiers import cases
 
@@ -26,7 +26,9 @@ from reidsim.adversaries.sequential.planning import (
     plan_baseline,
     plan_known,
     plan_unknown,
+    value_after_access,
 )
+from reidsim.adversaries.sequential.programs import attack_programs
 
 VECTORS = at_least(17, json.loads((Path(__file__).parent / "xia2015_vectors.json").read_text(encoding="utf-8")))
 TIMING = {"state": "next-state", "action": "at-action"}
@@ -105,17 +107,40 @@ def test_the_policy_by_states_exploits_as_often_as_the_vectors_say(vector):
     assert (stop[0] if len(stop) else vector["g"]) == vector["n_exploits"]
 
 
-@pytest.mark.parametrize("vector", cases(VECTORS, sorted(VECTORS, key=lambda vector: vector["g"])[:2]), ids=name_of)
-def test_both_linear_programs_give_the_vectors(vector):
+small_vectors = pytest.mark.parametrize(
+    "vector", cases(VECTORS, sorted(VECTORS, key=lambda vector: vector["g"])[:2]), ids=name_of
+)
+
+
+@small_vectors
+@pytest.mark.parametrize("solver", ["linear-program", "two-level"])
+def test_the_paper_s_solvers_give_the_vectors(vector, solver):
+    attack, size = replace(attack_of(vector), solver=solver), np.array([vector["g"]])
+    known = plan_known(attack, size)
+    unknown = plan_unknown(attack, size, BinomialBelief(vector["n"], np.array([vector["cell_p"]])))
+    accessed = plan_known(attack, size, accesses=np.array([True]))
+    linked = value_after_access(attack, attack_programs(attack).values(size), size)[0]
+    for found, key in (
+        ((linked + attack.link_cost) / attack.discount, "V_xstart"),
+        (known.value[0], "V_x0_known"),
+        (known.reidentified[0], "preid_known"),
+        (unknown.value[0], "V_x0_unknown"),
+        (unknown.reidentified[0], "preid_unknown"),
+        (accessed.reidentified[0], "preid_if_accessed"),
+        (accessed.exploits[0], "E_exploits"),
+    ):
+        if key != "V_xstart" or linked > 0:
+            assert found == pytest.approx(vector[key], rel=1e-9, abs=1e-12 * vector["G"]), key
+    assert exploits_undetected(attack, size)[0] == vector["n_exploits"]
+
+
+@small_vectors
+def test_the_oracle_gives_the_vectors(vector):
     attack, g = attack_of(vector), vector["g"]
-    two_level = TwoLevelProgram(attack)
-    assert two_level.linked_worth(g) == close_to(vector, "V_xstart")
-    assert two_level.solve({g: 1.0}) == close_to(vector, "V_x0_known")
-    assert solve_plain(attack, {g: 1.0}) == close_to(vector, "V_x0_known")
+    assert value_of_linked_group(attack, g) == close_to(vector, "V_xstart")
+    assert value_at_outset(attack, {g: 1.0}) == close_to(vector, "V_x0_known")
     if g <= 50:
-        belief = belief_of(vector)
-        assert two_level.solve(belief) == close_to(vector, "V_x0_unknown")
-        assert solve_plain(attack, belief) == close_to(vector, "V_x0_unknown")
+        assert value_at_outset(attack, belief_of(vector)) == close_to(vector, "V_x0_unknown")
 
 
 # Printed numbers.

@@ -1,13 +1,16 @@
 """How many people are re-identified in a round, against draws of who comes and which attempts hit."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from reidsim.adversaries.erring import ErringAdversary
 from reidsim.agents.attack import AttackPlan, Replies
 from reidsim.agents.attempts import cases_of_round
 from reidsim.agents.model import ReidentificationModel
+from reidsim.agents.profile import Equipment
 from reidsim.games.reidentified import reidentified
 
 DRAWS = 40_000
@@ -27,26 +30,42 @@ def drawn(setting, plans, acting, participants, kept):
         there = rng.random((DRAWS, len(plans))) < acting
     found, earned = np.zeros((DRAWS, len(cell)), dtype=bool), np.zeros(DRAWS)
     for number, (plan, profile) in enumerate(zip(plans, setting.profiles, strict=True)):
-        target = first < plan.targets[cell]
+        often = np.asarray(plan.replies.frequency)
+        target = np.broadcast_to(first < plan.targets[cell], (DRAWS, len(cell)))
+        if often.ndim:
+            # Attacks at random: each record with the share of its cell.
+            share = plan.targets / participants
+            target = np.where((often < 1)[cell], rng.random((DRAWS, len(cell))) < share[cell], target)
         hit = (rng.random((DRAWS, len(cell))) < plan.replies.success[cell]) & target & there[:, [number]]
-        lucky = hit.sum(axis=1) - (plan.replies.success[cell] * target).sum()
-        earned += there[:, number] * (plan.targets @ plan.replies.payoff - plan.spent + profile.gain * lucky)
+        lucky = hit.sum(axis=1) - target @ plan.replies.success[cell]
+        earned += there[:, number] * (target @ plan.replies.payoff[cell] - plan.spent + profile.gain * lucky)
         found |= hit
     return found.sum(axis=1), kept - found @ setting.loss[cell], earned
 
 
+def erring(profile, precision):
+    """The same adversary, who attacks with the probability of quantal response."""
+
+    def equip(holds, expected_accuracy, *, believed=False):
+        linker, adversary = profile.equip(holds, expected_accuracy, believed=believed)
+        return Equipment(linker, ErringAdversary(adversary, precision))
+
+    return replace(profile, equip=equip)
+
+
 @pytest.mark.parametrize("meeting", ["one-of", "all"])
-@pytest.mark.parametrize("budget", [math.inf, 15.0])
-def test_a_round_is_distributed_as_its_draws(meeting, budget, town, profile_of_small, setting_of_small):
+@pytest.mark.parametrize(("budget", "precision"), [(math.inf, None), (15.0, None), (math.inf, 0.1), (9.0, 0.1)])
+def test_a_round_is_distributed_as_its_draws(meeting, budget, precision, town, profile_of_small, setting_of_small):
+    keen = profile_of_small(town, "keen", weight=0.3, gain=60.0, cost=2.0, budget=budget)
     types = [
-        profile_of_small(town, "keen", weight=0.3, gain=60.0, cost=2.0, budget=budget),
+        keen if precision is None else erring(keen, precision),
         profile_of_small(town, "lazy", weight=0.6, gain=40.0, cost=8.0),
     ]
     setting = setting_of_small(profiles=types, meeting=meeting)
     model = ReidentificationModel(setting, "no-protection").run()
     plans = [adversary.plan for adversary in model.adversaries]
     partly = (plans[0].targets > 0) & (plans[0].targets < model.participants)
-    assert partly.any() == (budget < math.inf)
+    assert partly.any() == (budget < math.inf or precision is not None)
     found = model.reidentified[0]
     kept = float(model.participants @ setting.benefit)
     numbers, publisher, adversary = drawn(setting, plans, np.array([0.3, 0.6]), model.participants, kept)

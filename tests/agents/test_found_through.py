@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from layout import misplaced
 
 import reidsim
 from reidsim.figures.agents import found_through_resources
@@ -112,10 +113,25 @@ def test_the_figure_has_a_bar_for_each_and_means_over_draws():
             "breaches": [4.0, 2.0, 1.0, 0.0],
         }
     )
-    figure = found_through_resources(table)
-    (axes,) = figure.axes
-    assert [bar.get_height() for bar in axes.patches] == [3.0, 0.0, 0.0, 0.5]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a: list", "b"]
+    rounds = pd.DataFrame(
+        {
+            "policy": "masking",
+            "draw": [0, 1, 0, 1],
+            "round": [1, 1, 2, 2],
+            "subjects": 20,
+            "distinct_reidentified": [4.0, 2.0, 5.0, 2.0],
+        }
+    )
+    figure = found_through_resources(table, rounds, "why")
+    above, below = figure.axes
+    assert [bar.get_height() for bar in above.patches] == [3.0, 0.0, 0.0, 0.5]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a: list", "b", "all data subjects"]
+    so_far, everybody = below.get_lines()
+    assert so_far.get_xydata().tolist() == [[1.0, 3.0], [2.0, 3.5]]
+    assert set(everybody.get_ydata()) == {20}
+    assert below.get_ylim()[1] > 20
+    assert figure.get_suptitle() == "why"
+    assert misplaced(figure) == []
 
 
 def test_the_page_shows_one_round_where_adversaries_are_of_rounds_alone(town):

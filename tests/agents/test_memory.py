@@ -12,7 +12,7 @@ from small_games import small_games
 from tiers import examples
 
 import reidsim
-from reidsim.agents.memory import Memory, _distinct_numbers
+from reidsim.agents.memory import Memory
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Enforcement
 from reidsim.agents.publishing import believed_game
@@ -360,6 +360,7 @@ def test_release_after_release_of_a_table(risk, unit, ward):
     codes = lattice.codes[study.row_of_subject]
     people = np.repeat(study.population.cells, study.population.counts, axis=0)
     rng, n = np.random.default_rng(3), study.n_subjects
+    # Of each person, the rounds in which the record was released and the values that it stood for.
     memory, boxes, presence = Memory(world), [[] for _ in range(n)], []
     for _ in range(3):
         taking_part = rng.random(n) < 0.7
@@ -378,7 +379,7 @@ def test_release_after_release_of_a_table(risk, unit, ward):
             assert sum(total) == pytest.approx(best, abs=1e-7)
         memory.add(forms, taking_part)
         for subject in np.flatnonzero(taking_part & (forms != WITHHELD)).tolist():
-            boxes[subject].append(shown(lattice, codes[subject], lattice.levels(int(forms[subject]))))
+            boxes[subject].append((taking_part, shown(lattice, codes[subject], lattice.levels(int(forms[subject])))))
 
 
 def total_by_hand(study, codes, people, boxes, presence, strategies, *, best=False):
@@ -387,28 +388,26 @@ def total_by_hand(study, codes, people, boxes, presence, strategies, *, best=Fal
     prosecutor = study.scenario.adversary.risk == "prosecutor"
     utilities = [lattice.utility(strategy)[study.row_of_subject] for strategy in range(lattice.size)]
 
-    def risk_of(subject, out, rounds):
+    def risk_of(out):
         if not out:
             return 0.0
         everybody = codes if prosecutor else people
         among = np.ones(len(everybody), dtype=np.bool_)
-        for box in out:
+        for participants, box in out:
             among &= np.all([np.isin(everybody[:, f], list(values)) for f, values in enumerate(box)], axis=0)
-        if prosecutor:
-            was_in = np.array([*presence[:-1], rounds])
-            for there in was_in:
-                among &= there if there[subject] else np.ones(len(codes), dtype=np.bool_)
+            if prosecutor:
+                among &= participants
         share = 1 / max(among.sum(), 1)
         return share if 120 * share > 25 * (1 + 1e-12) else 0.0
 
     for subject in np.flatnonzero(now).tolist():
         strategy = int(strategies[subject])
-        withheld = -300 * risk_of(subject, boxes[subject], now)
+        withheld = -300 * risk_of(boxes[subject])
         if strategy == WITHHELD:
             amounts.append(withheld)
             continue
-        out = [*boxes[subject], shown(lattice, codes[subject], lattice.levels(strategy))]
-        paid = 100 * utilities[strategy][subject] - 300 * risk_of(subject, out, now)
+        out = [*boxes[subject], (now, shown(lattice, codes[subject], lattice.levels(strategy)))]
+        paid = 100 * utilities[strategy][subject] - 300 * risk_of(out)
         amounts.append(max(paid, withheld) if best and study.scenario.publisher.unit == "table" else paid)
     return amounts
 
@@ -449,11 +448,3 @@ def test_draws_have_the_expected_means(ward):
     bound = 4 * drawn.std(axis=0) / np.sqrt(200) + 1e-9
     assert (np.abs(drawn.mean(axis=0) - exact["breaches"]) <= bound).all()
     assert exact["breaches"].iloc[-1] > 0
-
-
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=30))
-def test_distinct_numbers_are_found_without_sorting(numbers):
-    expected, places = np.unique(numbers, return_inverse=True)
-    found, which = _distinct_numbers(np.array(numbers))
-    np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(which, places)

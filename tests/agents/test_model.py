@@ -13,7 +13,13 @@ from small_games import small_games
 from tiers import cases, examples
 
 from reidsim.agents.adversary import Adversary
-from reidsim.agents.measures import ROUND_MEASURES, _utility_in_lattice, risk_quantiles, weighted_quantiles
+from reidsim.agents.measures import (
+    ROUND_MEASURES,
+    _utility_in_lattice,
+    measures_of_equilibrium,
+    risk_quantiles,
+    weighted_quantiles,
+)
 from reidsim.agents.model import ADVERSARY_MEASURES, ReidentificationModel
 from reidsim.agents.phases import FIRST_STREAMS, PHASES
 from reidsim.agents.profile import Enforcement, Learning, ParticipationRule
@@ -21,6 +27,7 @@ from reidsim.agents.publisher import Publisher
 from reidsim.agents.streams import agent_stream
 from reidsim.agents.subjects import DataSubject
 from reidsim.errors import InputError
+from reidsim.games.measures import MEASURES
 from reidsim.measures import columns_of
 
 
@@ -47,6 +54,37 @@ def test_phases_are_called_in_order_and_their_agents_act(setting_of_small, monke
     model = ReidentificationModel(setting_of_small(rounds=2), "basic").run()
     assert called == ["publish", "attack", "resolve", "enforce", "learn"] * 2
     assert model.steps == model.round_number == 2
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_the_run_of_mesa_stops_after_the_last_round(setting_of_small, rounds, monkeypatch):
+    played = []
+    step = ReidentificationModel.step
+
+    def bounded(self):
+        assert len(played) < rounds, "a round too many"
+        played.append(self.round_number)
+        step(self)
+
+    monkeypatch.setattr(ReidentificationModel, "step", bounded)
+    model = ReidentificationModel(setting_of_small(rounds=rounds), "basic")
+    assert model.running
+    model.run_model()
+    assert not model.running
+    assert model.round_number == len(model.datacollector.get_model_vars_dataframe()) == rounds
+    assert model.run().round_number == rounds
+
+
+def test_measures_of_games_average_rounds_as_rounds_are_counted(town, setting_of_small, profile_of_small):
+    rule = ParticipationRule(reward=1.0, harm=10.0, spread=0.8, expected_risk=0.1)
+    setting = setting_of_small(participation=rule, profiles=two_types(town, profile_of_small))
+    model = ReidentificationModel(setting, "basic").run()
+    there = model.participants
+    absent = setting.n_subjects - there.sum()
+    assert 0 < absent < setting.n_subjects
+    found = measures_of_equilibrium(model.equilibrium(), model.outcome, there, absent)
+    assert found == pytest.approx({column: model.measures[column] for column in columns_of(MEASURES)})
+    assert found["share_attacked"] > 0
 
 
 def test_agents_are_mesa_agents_and_subjects_are_made_when_asked_for(setting_of_small):

@@ -179,14 +179,19 @@ class Careless:
         yield [attempt(work, task) for task in tasks[1:]]
 
 
-def test_a_file_that_changes_while_a_batch_runs_is_told(work):
-    """And the batch cannot be gone on with: some of its runs may be of the old file, some of the new."""
+def test_a_file_that_changes_while_a_batch_runs_stops_it(work):
     loaded = load_scenario(written("record-level"))
-    result = run_batch_loaded(loaded, Careless(), folder=work / "out")
-    told = "data files changed while the batch was running, so runs may differ by them: later.csv"
-    assert told in result.warnings
+    for folder in (work / "out", None):
+        with pytest.raises(InputError, match=r"data files changed since the batch began: later\.csv;"):
+            run_batch_loaded(loaded, Careless(), folder=folder)
     with pytest.raises(InputError, match=r"data files changed since the batch began: later\.csv;"):
         run_batch_loaded(loaded, folder=work / "out", resume=True)
+
+
+def test_a_file_that_changes_during_a_stress_test_stops_it(work):
+    loaded = load_scenario("town.toml", {"release.path": "later.csv"})
+    with pytest.raises(InputError, match=r"data files changed since the batch began: later\.csv;"):
+        point_tables(loaded, pd.DataFrame({"economics.loss": [10.0, 60.0]}), executor=Careless())
 
 
 def test_kept_runs_of_a_stress_test_are_of_the_same_data(work):

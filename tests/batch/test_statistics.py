@@ -16,6 +16,7 @@ from reidsim.engine.batch.statistics import (
     paired_difference,
     quantiles,
     required_replications,
+    required_runs,
     statistics_table,
 )
 
@@ -84,6 +85,66 @@ def test_required_replications_are_the_fewest_that_suffice(values, width):
 
     assert reaches(found) <= half * (1 + 1e-9)
     assert found == 2 or reaches(found - 1) > half * (1 - 1e-9)
+
+
+def test_required_runs_count_identical_replications_once():
+    rng = np.random.default_rng(4)
+    drawn = rng.normal(100, 10, 40)
+    # 1.96 squared times 100, by the spread of these.
+    alone = required_replications(drawn, 1.0)
+    assert 200 < alone < 800
+    for n_replications in (1, 3, 10):
+        runs, points = required_runs(np.repeat(drawn[:, None], n_replications, axis=1), 1.0)
+        assert (runs, points) == (alone, alone)
+        runs, points = required_runs(np.repeat(drawn[None], n_replications, axis=0), 1.0)
+        assert (runs, points) == (alone, 1)
+
+
+@pytest.mark.parametrize(("of_points", "of_replications"), [(3.0, 3.0), (8.0, 1.0), (0.5, 6.0)])
+def test_required_runs_are_nearly_the_fewest_where_points_and_replications_differ(of_points, of_replications):
+    rng = np.random.default_rng(9)
+    effects = [spread * scipy.stats.zscore(rng.normal(size=30), ddof=1) for spread in (of_points, of_replications)]
+    runs, points = required_runs(effects[0][:, None] + effects[1][None], 1.0)
+    replications = runs / points
+
+    def half(n_points, n_replications, quantile):
+        return quantile * np.sqrt(of_points**2 / n_points + of_replications**2 / n_replications)
+
+    assert half(points, replications, 1.96) <= 1.0
+    n = np.arange(2, 2000)
+    enough = half(n[:, None], n[None], 1.96) <= 1.0
+    fewest = (n[:, None] * n[None])[enough].min()
+    # Student's quantiles of few draws are larger than 1.96.
+    assert fewest <= runs <= 2.5 * fewest
+
+
+def test_statistics_of_identical_replications_need_as_many_points_as_those_of_one():
+    payoffs = np.random.default_rng(7).normal(100, 10, 25)
+
+    def needed(n_replications):
+        design = Design(pd.DataFrame(index=range(25)), n_replications, (), 25)
+        rows = [
+            {"point": point, "replication": replication, "policy": "a", "payoff": payoff}
+            for point, payoff in enumerate(payoffs)
+            for replication in range(n_replications)
+        ]
+        runs = pd.DataFrame(rows).assign(scenario="s", state="complete", error="", seed=1, run="k")
+        (row,) = statistics_table(measured(runs, design)).to_dict("records")
+        return row["runs"], row["runs_for_1_percent"], row["points_for_1_percent"]
+
+    n, runs, points = needed(1)
+    assert n == 25
+    assert 100 < runs == points
+    assert needed(4) == (100, runs, points)
+
+
+def test_required_runs_of_what_is_constant_or_unknown():
+    assert required_runs(np.full((3, 2), 5.0), 0.05) == (2, 2)
+    assert required_runs(np.full((1, 4), 5.0), 0.05) == (2, 1)
+    assert np.isnan(required_runs(np.full((1, 1), 5.0), 0.05)).all()
+    assert np.isnan(required_runs(np.array([[1.0, 2.0], [np.nan, np.nan]]), 0.0)).all()
+    gaps = np.array([[1.0, np.nan], [2.0, 2.0], [np.nan, np.nan]])
+    assert np.isfinite(required_runs(gaps, 0.5)).all()
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=9), st.integers(0, 3))

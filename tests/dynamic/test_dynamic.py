@@ -11,6 +11,7 @@ from documented import DOCS, assert_columns_are_described, tables_described
 from dynamic_worlds import CASES, EPIDEMIC, PEOPLE, VOTERS, distinct, study_of, write_world
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.collections import QuadMesh
 from tiers import examples
 from typer.testing import CliRunner
 
@@ -424,7 +425,17 @@ def test_records_are_released_as_their_day_is_and_drawn(scenario):
     result = reidsim.run(scenario)
     drawn = dict(DYNAMIC.figures(result))
     titles = {name: [axes.get_title(loc="left") for axes in figure.axes] for name, figure in drawn.items()}
-    assert titles["levels"] == ["Age", "Sex", "County", "Cases"]
+    assert titles["levels"][:-1] == ["Age", "Sex", "County", "Cases"]
+    periods = result.analysis.periods
+    for axes, attribute in zip(drawn["levels"].axes, ("age", "sex", "county"), strict=False):
+        [cells] = [each for each in axes.collections if isinstance(each, QuadMesh)]
+        own = periods.pivot(index="policy", columns="number", values=f"level {attribute}").astype(float)
+        policies = list(periods["policy"].unique())
+        assert [label.get_text() for label in axes.get_yticklabels()] in (
+            [DYNAMIC.policies[policy].label for policy in policies], [""] * len(policies),
+        )  # fmt: skip
+        shown = np.ma.filled(cells.get_array().reshape(len(policies), -1).astype(float), np.nan)
+        np.testing.assert_array_equal(shown, own.loc[policies].to_numpy())
     lines = drawn["cumulative-payoff"].axes[0].get_lines()[: len(result.summary)]
     totals = {line.get_label(): line.get_ydata()[-1] / len(CASES) for line in lines}
     paid = result.summary["publisher_payoff"].rename(lambda policy: DYNAMIC.policies[policy].label)

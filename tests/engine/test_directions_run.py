@@ -6,8 +6,10 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from tiers import cases
 
 import reidsim
+from reidsim.audit.release import audit_release
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.reports.page.report import report_text
@@ -225,6 +227,96 @@ def test_no_more_are_withheld_than_the_limit_allows(tmp_path):
     for limit, withheld in ((0.3, 3), (0.2, 10)):
         records = reidsim.run(path, overrides={"publisher.suppression_limit": limit, **changed}).records
         assert (records["strategy"].astype("str") == "withheld").sum() == withheld
+
+
+def write_stays(folder, seed):
+    """Write hospital stays of 40 people in 20 households, and a scenario of them; return its path and the stays."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(40), rng.integers(1, 5, 40))
+    stays = pd.DataFrame(
+        {
+            "who": who,
+            "household": who // 2,
+            "age": rng.choice([30, 40, 50], 40)[who],
+            "sex": rng.choice(["F", "M"], 40)[who],
+            "village": rng.choice(["Dale", "Hill", "Moor"], len(who)),
+        }
+    )
+    stays.to_csv(folder / "stays.csv", index=False)
+    text = FILES["game.toml"].replace("UNIT", "record").replace("patients.csv", "stays.csv")
+    text = text[: text.index("[population]")] + text[text.index("[release]") :]
+    text = text.replace('path = "stays.csv"', 'path = "stays.csv"\nperson = "who"\nhousehold = "household"')
+    (folder / "stays.toml").write_text(text.replace("[adversary]", '[adversary]\nrisk = "prosecutor"'))
+    return folder / "stays.toml", stays
+
+
+@pytest.mark.parametrize("seed", cases(range(20), range(2)))
+@pytest.mark.parametrize("direction", ["person", "both"])
+def test_audit_of_people_with_several_rows_finds_no_risk_that_makes_an_attack_pay(tmp_path, seed, direction):
+    path, stays = write_stays(tmp_path, seed)
+    policies = ["no-attack", "record-level-no-attack", "full-domain-no-attack", "k-anonymity", "no-protection"]
+    changes = {"adversary.direction": direction, "publisher.policies": policies}
+    result = reidsim.run(path, overrides=changes)
+    quasi_identifiers = ["age", "sex", "village"]
+    for policy in policies:
+        records = result.records[result.records["policy"] == policy].reset_index(drop=True)
+        shared = np.flatnonzero(records["strategy"].astype("str") != "withheld")
+        released = records.loc[shared, quasi_identifiers].astype("str")
+        truth = stays[quasi_identifiers].astype("str")
+        found = audit_release(released, truth, shared, persons=stays["who"].to_numpy())
+        assert found.misfits == 0
+        success = records.groupby(stays["who"])["success_probability"].first().to_numpy()
+        rows = found.rows_of_person[found.is_shared]
+        people = pd.Series(found.people_of_row).groupby(stays.loc[shared, "who"].to_numpy()).min().to_numpy()
+        fewest = rows if direction == "person" else np.minimum(rows, people)
+        assert success[found.is_shared] == pytest.approx(1 / fewest)
+        assert (success[~found.is_shared] == 0).all()
+        if "no-attack" in policy:
+            # An attack that gains 150 and costs 20 pays if its success is above 20 / 150.
+            assert found.risk_of_person <= 20 / 150 + 1e-12
+            assert direction == "person" or found.risk_of_row <= 20 / 150 + 1e-12
+    summary = result.summary
+    assert summary.loc["no-attack", ["share_attacked", "household_risk"]].tolist() == [0, 0]
+    assert summary.loc["no-attack", "utility"] >= summary.loc["full-domain-no-attack", "utility"] - 1e-9
+
+
+def test_household_risk_is_that_of_the_member_found_most_easily(tmp_path):
+    path, stays = write_stays(tmp_path, 3)
+    changes = {"adversary.direction": "both", "publisher.policies": ["k-anonymity", "no-protection"]}
+    result = reidsim.run(path, overrides=changes)
+    for policy in changes["publisher.policies"]:
+        records = result.records[result.records["policy"] == policy].reset_index(drop=True)
+        risk = records["success_probability"] * records["attacked"]
+        worst = risk.groupby(stays["household"]).max()
+        assert records["household_risk"].to_numpy() == pytest.approx(worst[stays["household"]].to_numpy())
+        of_people = worst[np.arange(40) // 2].mean()
+        assert result.summary.loc[policy, "household_risk"] == pytest.approx(of_people)
+
+
+def test_under_sample_risk_a_person_is_looked_up_among_the_rows_of_the_sample(tmp_path):
+    path = write(tmp_path, "record")
+    policies = ["no-attack", "suppress-all", "no-protection"]
+    changes = {
+        "release.sampling_fraction": 0.2, "adversary.risk": "sample", "publisher.policies": policies,
+    }  # fmt: skip
+    alone, both = (reidsim.run(path, overrides={**changes, "adversary.direction": d}) for d in ("record", "both"))
+    for policy in policies:
+        records = both.records[both.records["policy"] == policy]
+        rows = records[["age", "sex", "village"]].astype("str").to_numpy().tolist()
+        fitting = np.array([sum(values_of(row, patient) for row in rows) for patient in PATIENTS])
+        by_row = alone.records.set_index("policy").loc[policy, "success_probability"].to_numpy()
+        success = records["success_probability"].to_numpy()
+        assert (success >= 1 / fitting - 1e-12).all()
+        if policy != "no-attack":
+            assert success == pytest.approx(np.maximum(1 / fitting, by_row))
+    assert not both.records.set_index("policy").loc["no-attack", "attacked"].any()
+
+
+def test_sampling_weights_of_people_with_several_rows_are_refused(tmp_path):
+    path, _ = write_stays(tmp_path, 0)
+    changes = {"release.sampling_fraction": 0.2, "adversary.risk": "sample", "adversary.direction": "both"}
+    with pytest.raises(InputError, match=r"release.sampling_fraction: .*one row per person"):
+        load_scenario(path, changes)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def result():
 
 
 def test_numbers_of_runs_are_the_measures_of_the_masking_game(result):
-    of_agents = {PARTICIPATION.column, BREACHES.column, *RISK_QUANTILES}
+    of_agents = {PARTICIPATION.column, BREACHES.column, "distinct_reidentified", *RISK_QUANTILES}
     without_agents = [measure for measure in MEASURES if measure.column not in of_agents]
     assert sorted(result.summary.columns) == sorted(columns_of(without_agents))
     assert result.measures is MEASURES

@@ -180,7 +180,27 @@ def test_the_figure_has_a_line_for_each_policy(stays):
     assert len(lines) == 3
     for line in lines:
         assert (np.diff(line.get_ydata()) >= 0).all()
-        assert line.get_ydata()[-1] == pytest.approx(1)
+        assert 0.999 <= line.get_ydata()[-1] <= 1 + 1e-12
     assert axes.get_xscale() == "linear"
     many = result.analysis.reidentified.assign(people=lambda table: 100 * table["people"])
     assert reidentified_by_policy(many).axes[0].get_xscale() == "symlog"
+
+
+@pytest.mark.parametrize("people", [1, 40, 1000])
+def test_no_curve_of_the_number_reidentified_leaves_its_axes(people):
+    masses = {"nobody": {0: 1.0}, "everybody": {people: 1.0}, "either": {0: 0.94, people: 0.06}}
+    rows = [
+        (policy, number, probability, sum(p for n, p in mass.items() if n <= number))
+        for policy, mass in masses.items()
+        for number, probability in mass.items()
+    ]
+    figure = reidentified_by_policy(pd.DataFrame(rows, columns=["policy", "people", "probability", "at_most"]))
+    [axes] = figure.axes
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    for line in axes.get_lines():
+        x, y = line.get_xdata(), line.get_ydata()
+        assert left <= min(x) <= max(x) <= right
+        assert low <= min(y) <= max(y) <= high
+        # The last jump lies inside, and the curve goes on behind it.
+        assert y[-1] == pytest.approx(1)
+        assert x[int(np.argmax(np.isclose(y, 1)))] < right

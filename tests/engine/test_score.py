@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shared_files import unknown
 from tiers import examples
 
 import reidsim
@@ -82,7 +83,7 @@ def test_a_file_of_share_says_what_its_policy_said(town, unit, risk):
     run = open_results(Path("results"))
     withheld = 0
     for policy in loaded.scenario.publisher.policies:
-        shared = shared_records(run, policy=policy, keep_identifier=["pid"])
+        shared = shared_records(run, policy=policy, kept=unknown(identifiers=["pid"]))
         path = Path(f"{policy}.csv")
         write_shared(path, run, shared)
         withheld += shared.withheld

@@ -1,7 +1,11 @@
 """Directions of looking up in plain Python: which rows fit whom, and what every change of one record leads to."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 from math import log, prod
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,7 @@ class PlainRelease:
     cost: tuple
     direction: str
 
-    @property
+    @cached_property
     def forms(self):
         """The levels of every form, in lattice order."""
         shape = [len(levels) for levels in self.hierarchies]
@@ -29,14 +33,27 @@ class PlainRelease:
         levels = self.forms[form]
         return tuple(h[level][v] for h, level, v in zip(self.hierarchies, levels, values, strict=True))
 
+    def rows_of(self, record):
+        """The rows of a record's person: one here; see `PlainPeople`."""
+        return (record,)
+
+    def reads_like(self, record, values, form):
+        """Whether a row of the record, shared in a form, reads like the values generalized in the same way."""
+        return any(self.shown(row, form) == self.shown(values, form) for row in self.rows_of(record))
+
     def rows_that_fit(self, i, strategies):
         """Shared rows that read like the person of record i, generalized as the row is."""
-        me = self.records[i]
-        return sum(s >= 0 and self.shown(self.records[j], s) == self.shown(me, s) for j, s in enumerate(strategies))
+        return min(
+            sum(s >= 0 and self.reads_like(self.records[j], me, s) for j, s in enumerate(strategies))
+            for me in self.rows_of(self.records[i])
+        )
 
     def people_that_fit(self, i, form):
         """People, or the record itself if the population lacks it, who fit the row of record i in a form."""
-        return max(1, sum(self.shown(each, form) == self.shown(self.records[i], form) for each in self.people))
+        return min(
+            max(1, sum(self.reads_like(each, row, form) for each in self.people))
+            for row in self.rows_of(self.records[i])
+        )
 
     def success(self, i, strategies):
         if strategies[i] < 0:
@@ -51,10 +68,14 @@ class PlainRelease:
     def utility(self, i, form):
         if form < 0:
             return 0.0
+        rows = self.rows_of(self.records[i])
+        return sum(self.utility_of(row, form) for row in rows) / len(rows)
+
+    def utility_of(self, values, form):
         greatest = sum(log(len(h[0])) for h in self.hierarchies)
         lost = sum(
             log(h[level].count(h[level][v]))
-            for h, level, v in zip(self.hierarchies, self.forms[form], self.records[i], strict=True)
+            for h, level, v in zip(self.hierarchies, self.forms[form], values, strict=True)
         )
         return 1 - lost / greatest if greatest else 1.0
 
@@ -72,3 +93,39 @@ class PlainRelease:
             for form in range(-1, len(self.forms)):
                 if form != present:
                     yield i, form, [*strategies[:i], form, *strategies[i + 1 :]]
+
+    def exchanges(self, strategies):
+        """Yield, for every two records, who they are and the payoff and whether nobody is attacked, (n + 1, n + 1).
+
+        Of every form of the first by every form of the second, the last for withholding.
+        """
+        n, forms = len(self.records), [*range(len(self.forms)), -1]
+        entries = [row for record in self.records for row in self.rows_of(record)]
+        starts = np.cumsum([0, *(len(self.rows_of(record)) for record in self.records)])[:-1]
+        fits = np.array(
+            [[[s >= 0 and self.reads_like(mine, me, s) for me in entries] for s in forms] for mine in self.records]
+        )  # fmt: skip
+        people = np.array([[self.people_that_fit(i, s) if s >= 0 else 1 for s in forms] for i in range(n)])
+        benefit = np.array([[self.benefit[i] * self.utility(i, s) for s in forms] for i in range(n)])
+        gain, cost, loss = np.array(self.gain), np.array(self.cost), np.array(self.loss)
+        present = np.array(strategies)
+        rows = fits[np.arange(n), present].sum(axis=0)
+        for i, j in combinations(range(n), 2):
+            others = rows - fits[i, present[i]] - fits[j, present[j]]
+            shape = (len(forms), len(forms))
+            number = np.minimum.reduceat(others + fits[i][:, None] + fits[j][None], starts, axis=-1)
+            number = np.maximum(number, 1)
+            form = np.tile(present, (*shape, 1))
+            form[..., i], form[..., j] = np.array(forms)[:, None], np.array(forms)[None]
+            size = number if self.direction == "person" else np.minimum(number, people[np.arange(n), form])
+            attacked = (form >= 0) & (gain / size > cost * (1 + 1e-12))
+            payoff = benefit[np.arange(n), form] - np.where(attacked, loss / size, 0.0)
+            yield (i, j), payoff.sum(axis=-1), ~attacked.any(axis=-1)
+
+
+@dataclass(frozen=True)
+class PlainPeople(PlainRelease):
+    """People with several rows, all shared in one form: each record is a tuple of the values of its rows."""
+
+    def rows_of(self, record):
+        return record

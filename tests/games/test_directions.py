@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from directions_oracle import PlainRelease
+from directions_oracle import PlainPeople, PlainRelease
 from hypothesis import given
 from hypothesis import strategies as st
-from tiers import examples
+from tiers import cases, examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks
@@ -21,6 +21,7 @@ from reidsim.games.directions.harm import replies_in, require_held
 from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, without_attacked
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Choice, Constraint, PopulationLinker, RecordGame
+from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.linkage import fitting_rows
 from reidsim.linkage.fitting_rows import FittingRows
 from reidsim.linkage.group_sizes import GroupSizes
@@ -76,11 +77,31 @@ def directed(plain, expected=1.0):
     money = np.array([plain.gain, plain.cost])
     _, kind = np.unique(money, axis=1, return_inverse=True)
     linker = DirectedLinker(
-        lattice, plain.direction, PopulationLinker(GroupSizes(people, lattice)), GroupSizes(released, lattice),
+        lattice, plain.direction, PopulationLinker(GroupSizes(people, lattice)),
+        PopulationLinker(GroupSizes(released, lattice)),
         kind.ravel().astype(np.int64),
     )  # fmt: skip
     adversary = OneShotAdversary(money[0], money[1])
     return RecordGame(lattice, linker, adversary, np.array(plain.benefit), np.array(plain.loss)), linker
+
+
+def game_of_people(plain):
+    """Return a `PlainPeople` whose population is its release as a game."""
+    rows = [row for record in plain.records for row in record]
+    ones = (1.0,) * len(rows)
+    of_rows = PlainRelease(plain.hierarchies, tuple(rows), tuple(rows), ones, ones, ones, ones, plain.direction)
+    space = directed(of_rows)[0].space
+    owner = np.repeat(np.arange(len(plain.records)), [len(record) for record in plain.records])
+    cells, cell_of_row = np.unique(space.codes, axis=0, return_inverse=True)
+    lattice = GeneralizationLattice(space.hierarchies, cells)
+    released = ReleasedPeople.of(lattice, cell_of_row.ravel(), owner, None)
+    people = released.split(released.set_of_person)
+    by_row = people.linker(PopulationLinker(GroupSizes(released.counted("people"), lattice)))
+    money = np.array([plain.gain, plain.cost])
+    kind = np.unique(money, axis=1, return_inverse=True)[1].ravel().astype(np.int64)
+    linker = DirectedLinker(people.space, plain.direction, by_row, by_row, kind)
+    adversary = OneShotAdversary(money[0], money[1])
+    return RecordGame(people.space, linker, adversary, np.array(plain.benefit), np.array(plain.loss)), linker
 
 
 def released_as(draw, plain):
@@ -103,7 +124,7 @@ def test_rows_that_fit_are_those_of_plain_counting(data):
     assert found.tolist() == [plain.rows_that_fit(i, strategies) for i in range(len(plain.records))]
     weights = np.arange(1.0, len(strategies) + 1)
     # Three rows alike weigh as much as one of their weights together.
-    weighed = linker.rows.weight_of_records(np.array(strategies), weights)
+    weighed = linker.rows.weight_of_entries(np.array(strategies), weights)
     fitting = [
         sum(
             w
@@ -199,6 +220,53 @@ def test_no_change_of_one_record_pays_more_than_the_best_release(plain, may_with
     assert total >= sum(plain.payoffs(present.strategies.tolist())) - 1e-9
 
 
+def random_release(seed, *, people_have_several=False):
+    """A small release of 4 to 13 records; without exchanges, the search can be improved in a third of them."""
+    rng = np.random.default_rng(seed)
+    first, second, third = HIERARCHIES
+    spaces = [HIERARCHIES, (first, second), (first, third, third), (third, third, third)]
+    hierarchies, n = spaces[rng.integers(4)], int(rng.integers(4, 14))
+
+    def people(count):
+        return tuple(tuple(int(rng.integers(len(levels[0]))) for levels in hierarchies) for _ in range(count))
+
+    def amounts(*choices):
+        each = rng.choice(choices, n) if rng.random() < 0.5 else np.full(n, rng.choice(choices))
+        return tuple(each.tolist())
+
+    records, others = people(n), people(int(rng.integers(20)))
+    if people_have_several:
+        records, others = tuple(people(int(rng.integers(1, 4))) for _ in range(n)), ()
+    return (PlainPeople if people_have_several else PlainRelease)(
+        hierarchies, records, records + others, amounts(10.0, 7.0, 25.0),
+        amounts(0.0, 12.0, 30.0), amounts(12.0, 30.0), amounts(4.0, 6.0, 11.0), ("person", "both")[seed % 2],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", cases(range(300), range(10)))
+def test_no_exchange_between_two_records_keeps_more_benefit_without_an_attack(seed):
+    plain = random_release(seed)
+    game, linker = directed(plain)
+    constraint = Constraint(no_attack=True)
+    found = best_release(game, linker, branch_and_bound(by_record(game), constraint), constraint).strategies.tolist()
+    total = sum(plain.payoffs(found))
+    assert not any(plain.attacked(i, found) for i in range(len(found)))
+    for _, payoff, safe in plain.exchanges(found):
+        assert np.where(safe, payoff, -np.inf).max() <= total + 1e-8
+
+
+@pytest.mark.parametrize("may_withhold", [True, False])
+@pytest.mark.parametrize("seed", cases(range(300), range(10)))
+def test_no_exchange_between_two_records_pays_more(seed, may_withhold):
+    plain = random_release(seed)
+    game, linker = directed(plain)
+    found = best_release(game, linker, branch_and_bound(by_record(game)), may_withhold=may_withhold)
+    total = sum(plain.payoffs(found.strategies.tolist()))
+    forms = slice(None) if may_withhold else slice(-1)
+    for _, payoff, _ in plain.exchanges(found.strategies.tolist()):
+        assert payoff[forms, forms].max() <= total + 1e-8
+
+
 @examples(100)
 @given(plain_releases())
 def test_the_least_forms_that_are_allowed_are_kept_to(plain):
@@ -257,6 +325,68 @@ def test_withholding_leaves_the_largest_part_of_which_nobody_is_attacked(data):
     for i, form in enumerate(strategies):
         if kept[i] < 0 <= form:
             assert plain.attacked(i, [*kept[:i], form, *kept[i + 1 :]])
+
+
+@pytest.mark.parametrize("seed", cases(range(200), range(10)))
+def test_people_with_several_rows_are_paid_and_changed_as_plain_counting_says(seed):
+    plain = random_release(seed, people_have_several=True)
+    rng, n, (game, linker) = np.random.default_rng(seed), len(plain.records), game_of_people(plain)
+    strategies = rng.integers(-1, game.space.size, n)
+    replies = replies_in(game, linker)
+    release = release_of(game.space, linker.rows, game.benefit, strategies)
+    margins, work = margins_of(release, replies.loss), work_for(release, game.space.size)
+    for _ in range(3):
+        strategies = release.strategies.tolist()
+        payoffs = plain.payoffs(strategies)
+        assert linker.rows.of_records(release.strategies).tolist() == [
+            plain.rows_that_fit(i, strategies) for i in range(n)
+        ]
+        assert evaluate(game, chosen(strategies)).publisher_payoff == pytest.approx(payoffs, abs=1e-9)
+        record = int(rng.integers(n))
+        present = effect_on_others(release, replies.loss, margins, record, work)
+        for form in range(game.space.size):
+            then = plain.payoffs([*strategies[:record], form, *strategies[record + 1 :]])
+            others = sum(then) - then[record] - (sum(payoffs) - payoffs[record])
+            assert work.gained[form] - present == pytest.approx(others, abs=1e-9)
+        share_as(release, replies.loss, margins, record, int(rng.integers(-1, game.space.size)), work)
+    anew = release_of(game.space, linker.rows, game.benefit, release.strategies)
+    assert release.fitting.tolist() == anew.fitting.tolist()
+    for kept, again in zip(margins, margins_of(anew, replies.loss), strict=True):
+        assert kept == pytest.approx(again, abs=1e-12)
+
+
+@pytest.mark.parametrize("no_attack", [True, False])
+@pytest.mark.parametrize("seed", cases(range(200), range(10)))
+def test_no_change_of_two_people_with_several_rows_improves_their_release(seed, no_attack):
+    plain = random_release(seed, people_have_several=True)
+    game, linker = game_of_people(plain)
+    constraint = Constraint(no_attack=no_attack)
+    present = branch_and_bound(by_record(game), constraint)
+    found = best_release(game, linker, present, constraint, may_withhold=True).strategies.tolist()
+    total = sum(plain.payoffs(found))
+    assert not (no_attack and any(plain.attacked(i, found) for i in range(len(found))))
+    for _, payoff, safe in plain.exchanges(found):
+        assert np.where(safe | (not no_attack), payoff, -np.inf).max() <= total + 1e-8
+
+
+@pytest.mark.parametrize("seed", cases(range(60), range(10)))
+def test_a_weighted_guess_finds_people_by_the_row_that_is_easiest(seed):
+    plain = random_release(seed, people_have_several=True)
+    strategies = np.random.default_rng(seed).integers(-1, len(plain.forms), len(plain.records)).tolist()
+    found = game_of_people(plain)[1].weighted(np.array(strategies))
+
+    def weight(j, values):
+        form = strategies[j]
+        if form < 0 or not plain.reads_like(plain.records[j], values, form):
+            return 0.0
+        return 1 / sum(plain.reads_like(each, values, form) for each in plain.records)
+
+    for i, record in enumerate(plain.records):
+        sizes = [sum(weight(j, me) for j in range(len(strategies))) / (weight(i, me) or np.inf) for me in record]
+        size = min(sizes) if strategies[i] >= 0 else 1.0
+        if plain.direction == "both" and strategies[i] >= 0:
+            size = min(size, plain.people_that_fit(i, strategies[i]))
+        assert found[i] == pytest.approx(size)
 
 
 def example(direction="both", **changes):

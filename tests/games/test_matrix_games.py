@@ -1,5 +1,6 @@
-"""Values and equilibria of matrix games: against Nashpy, Gambit, linear programs by hand, and as properties."""
+"""Values and equilibria of matrix games: against Nashpy, Gambit, enumeration of vertices, and as properties."""
 
+import itertools
 import warnings
 
 import nashpy
@@ -7,10 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiers import examples
+from tiers import cases, examples
 
 from reidsim.errors import InputError
-from reidsim.games.matrix_games import Mixtures, equilibrium, exploitability, pure_exploitability, zero_sum
+from reidsim.games.matrix_games import (
+    Mixtures,
+    _lemke_howson,
+    equilibrium,
+    exploitability,
+    pure_exploitability,
+    zero_sum,
+)
 
 SIZES = st.integers(1, 5)
 
@@ -62,11 +70,11 @@ def test_equilibria_are_none_to_leave_and_those_of_a_zero_sum_game_pay_its_value
     first, second = games(seed, m, n, whole=whole)
     best, worst = equilibrium(first, second), equilibrium(first, second, for_rows="worst")
     for found in (best, worst):
-        assert 0 <= exploitability(first, second, found) <= 1e-5 * (np.ptp(first) + np.ptp(second)) + 1e-12
-    assert worst.row_payoff <= best.row_payoff + 1e-5 * np.ptp(first)
+        assert 0 <= exploitability(first, second, found) <= 1e-8 * (np.ptp(first) + np.ptp(second)) + 1e-12
+    assert worst.row_payoff <= best.row_payoff + 1e-8 * np.ptp(first)
     for which in ("best", "worst"):
         payoff = equilibrium(first, -first, for_rows=which).row_payoff
-        assert payoff == pytest.approx(zero_sum(first).row_payoff, abs=2e-5 * np.ptp(first) + 1e-12)
+        assert payoff == pytest.approx(zero_sum(first).row_payoff, abs=1e-8 * np.ptp(first) + 1e-12)
 
 
 @examples(60)
@@ -91,8 +99,58 @@ def test_the_best_and_the_worst_are_those_of_all_that_nashpy_finds(seed, m, n):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         payoffs = [x @ first @ y for x, y in nashpy.Game(first, second).vertex_enumeration()]
-    assert equilibrium(first, second).row_payoff == pytest.approx(max(payoffs), abs=1e-4)
-    assert equilibrium(first, second, for_rows="worst").row_payoff == pytest.approx(min(payoffs), abs=1e-4)
+    assert equilibrium(first, second).row_payoff == pytest.approx(max(payoffs), abs=1e-6)
+    assert equilibrium(first, second, for_rows="worst").row_payoff == pytest.approx(min(payoffs), abs=1e-6)
+
+
+def vertices(payoff):
+    """Return the vertices of mixtures and payoffs u with ``payoff @ mixture <= u``, shape (n_vertices, n + 1)."""
+    k, n = payoff.shape
+    limits = np.vstack([np.hstack([-payoff, np.ones((k, 1))]), np.eye(n, n + 1)])
+    whole = np.append(np.ones(n), 0.0)
+    chosen = np.array(list(itertools.combinations(range(k + n), n)))
+    systems = np.concatenate([limits[chosen], np.broadcast_to(whole, (len(chosen), 1, n + 1))], axis=1)
+    systems = systems[np.abs(np.linalg.det(systems)) > 1e-9]
+    found = np.linalg.solve(systems, np.append(np.zeros(n), 1.0)[:, None])[..., 0]
+    return np.unique(found[(found @ limits.T > -1e-9).all(axis=1)].round(12), axis=0)
+
+
+def row_payoffs_of_vertices(first, second):
+    """Return the row player's payoff in each equilibrium of two vertices, which its best and worst ones are among."""
+    payoffs = []
+    for (*x, v), (*y, u) in itertools.product(vertices(second.T), vertices(first)):
+        slack = np.concatenate([x * (u - first @ y), y * (v - x @ second)])
+        if np.abs(slack).max() < 1e-9:
+            payoffs.append(u)
+    return payoffs
+
+
+def matrices(seed):
+    """A small game: of any numbers, of few whole ones, nearly zero-sum with rounded payoffs, or with equal rows."""
+    rng = np.random.default_rng(np.random.SeedSequence((seed, 1)))
+    m, n = rng.integers(1, 5, 2)
+    kind = seed % 4
+    if kind == 0:
+        return tuple(rng.normal(scale=50, size=(m, n)) for _ in range(2))
+    if kind == 3:
+        first = rng.integers(-20, 20, size=(m, n)).astype(float)
+        return first, -2.0 * first + rng.integers(0, 3, size=(m, n))
+    first, second = (rng.integers(0, 3, size=(m, n)).astype(float) for _ in range(2))
+    if kind == 2:
+        first[-1], second[-1] = first[0], second[0]
+    return first, second
+
+
+@pytest.mark.parametrize("seeds", cases([range(at, at + 50) for at in range(0, 800, 50)], [range(50)]), ids=str)
+def test_the_best_and_the_worst_are_those_of_all_vertices_and_nothing_is_printed(seeds, capfd):
+    for seed in seeds:
+        first, second = matrices(seed)
+        payoffs = row_payoffs_of_vertices(first, second)
+        for which, payoff in (("best", max(payoffs)), ("worst", min(payoffs))):
+            found = equilibrium(first, second, for_rows=which)
+            assert found.row_payoff == pytest.approx(payoff, abs=1e-7), (seed, which)
+            assert exploitability(first, second, found) < 1e-7
+    assert capfd.readouterr() == ("", "")
 
 
 @examples(15)
@@ -125,6 +183,50 @@ def test_payoffs_far_apart_and_far_from_zero():
 def test_what_is_no_game_is_refused(payoff):
     with pytest.raises(InputError, match="not the payoffs of a game"):
         zero_sum(payoff)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (
+            [[11, -20, -7], [-19, 12, -19], [-20, 3, -15], [-7, -20, 15]],
+            [[-1, 16, 16], [-3, -16, 18], [17, -10, 12], [15, 0, 1]],
+        ),
+        ([[2, 1, 0], [0, 1, 0], [0, 1, 0], [1, 0, 1]], [[0, 0, 1], [2, 2, 1], [1, 0, 1], [2, 2, 1]]),
+    ],
+    ids=["no solution", "output"],
+)
+def test_games_in_which_a_mixed_integer_solver_fails_or_prints(first, second, capfd):
+    """`scipy.optimize.milp` finds the program over supports of the first game infeasible, and prints in the second."""
+    first, second = np.array(first, dtype=float), np.array(second, dtype=float)
+    payoffs = row_payoffs_of_vertices(first, second)
+    assert equilibrium(first, second).row_payoff == pytest.approx(max(payoffs), abs=1e-9)
+    assert equilibrium(first, second, for_rows="worst").row_payoff == pytest.approx(min(payoffs), abs=1e-9)
+    assert capfd.readouterr() == ("", "")
+
+
+@examples(60)
+@given(st.integers(0, 2**31), st.integers(1, 6), st.integers(1, 6), st.booleans())
+def test_lemke_and_howson_end_at_an_equilibrium_of_every_matrix(seed, m, n, whole):
+    first, second = games(seed, m, n, whole=whole)
+    rows, columns = _lemke_howson(*((each - each.min()) / (np.ptp(each) or 1.0) for each in (first, second)))
+    found = Mixtures(rows, columns, rows @ first @ columns, rows @ second @ columns)
+    assert rows.sum() == pytest.approx(1.0, abs=1e-12)
+    assert columns.sum() == pytest.approx(1.0, abs=1e-12)
+    assert (rows >= 0).all()
+    assert (columns >= 0).all()
+    assert exploitability(first, second, found) < 1e-11
+
+
+@pytest.mark.deep
+def test_a_large_game_that_is_nearly_zero_sum_is_solved():
+    rng = np.random.default_rng(5)
+    first = rng.normal(scale=50, size=(30, 10))
+    second = -first + rng.normal(size=(30, 10))
+    best, worst = equilibrium(first, second), equilibrium(first, second, for_rows="worst")
+    assert worst.row_payoff <= best.row_payoff + 1e-6
+    assert exploitability(first, second, best) < 1e-6
+    assert exploitability(first, second, worst) < 1e-6
 
 
 def test_equal_payoffs_everywhere():

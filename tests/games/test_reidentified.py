@@ -57,22 +57,40 @@ def gone_through(attempts, numbers, kept):
             for size in range(len(types) + 1)
             for who in itertools.combinations(types, size)
         ]
-    outcomes = []
+    outcomes = {}
     for probability, who in cases:
-        tries = [(t, person) for t in who for person in range(len(row))]
-        for hits in itertools.product((0, 1), repeat=len(tries)):
-            mass, found, earned = probability, set(), 0.0
-            for (t, person), hit in zip(tries, hits, strict=True):
-                risk, gain = attempts.risk[t, row[person]], attempts.gain[t, row[person]]
-                mass *= risk if hit else 1 - risk
-                # Gains as drawn, all else as expected.
-                earned += attempts.payoff[t, row[person]] + gain * (hit - risk)
-                if hit:
-                    found.add(person)
-            if mass > 0:
-                lost = sum(attempts.loss[row[person]] for person in found)
-                outcomes.append((mass, len(found), kept - lost, earned))
-    return outcomes
+        reached = {(0, 0.0, 0.0): probability}
+        for person in row:
+            ends = itertools.product(*([(t, end) for end in ("none", "failed", "hit")] for t in who))
+            reached = together(reached, [of_person(attempts, each, person) for each in ends])
+        for (number, lost, earned), mass in reached.items():
+            place = (number, kept - lost, earned)
+            outcomes[place] = outcomes.get(place, 0.0) + mass
+    return [(mass, *place) for place, mass in outcomes.items()]
+
+
+def of_person(attempts, ends, row):
+    """Return the probability of some ends of attempts at one person, and what they add to number, loss and gain."""
+    mass, hit, earned = 1.0, False, 0.0
+    for t, end in ends:
+        often, risk, gain = attempts.attempted[t, row], attempts.risk[t, row], attempts.gain[t, row]
+        mass *= {"none": 1 - often, "failed": often - risk, "hit": risk}[end]
+        if end != "none":
+            # Payoff is expected: often times that of a failure, and gain with the probability of a hit.
+            failure = (attempts.payoff[t, row] - risk * gain) / often if often else 0.0
+            earned += failure + gain * (end == "hit")
+        hit |= end == "hit"
+    return mass, int(hit), attempts.loss[row] * hit, earned
+
+
+def together(reached, ends):
+    """Return the probabilities of sums, given those so far and the ways in which one person's attempts end."""
+    sums = {}
+    for ((number, lost, earned), before), (mass, *more) in itertools.product(reached.items(), ends):
+        if before * mass > 0:
+            place = (number + more[0], lost + more[1], round(earned + more[2], 9))
+            sums[place] = sums.get(place, 0.0) + before * mass
+    return sums
 
 
 @st.composite
@@ -88,8 +106,11 @@ def small_attempts(draw):
     def table(values, rows=n_types):
         return np.array([[draw(values) for _ in range(n_rows)] for _ in range(rows)])
 
-    risk = table(chances)
-    attempts = Attempts(Presence(tuple(weights), one_of), risk, table(money) - 1, table(money), table(money, 1)[0])
+    # Attempts that are certain beside those that are made at random.
+    attempted, success, gain = table(st.sampled_from([0.0, 0.3, 0.5, 1.0, 1.0])), table(chances), table(money)
+    payoff = attempted * (gain * success - table(st.sampled_from([0.0, 1.0, 2.25, 40.0])))
+    of_people = table(money, 1)[0]
+    attempts = Attempts(Presence(tuple(weights), one_of), attempted * success, payoff, attempted, gain, of_people)
     return attempts, np.array([draw(st.integers(0, 2)) for _ in range(n_rows)])
 
 
@@ -148,7 +169,7 @@ def test_a_game_of_types_is_the_mixture_over_who_comes(small, weight, together):
 def test_who_comes_is_the_same_for_everybody():
     """One half of the time all are found: nothing like forty attempts on their own."""
     risk = np.array([[1.0], [0.0]])
-    attempts = Attempts(Presence((0.5, 0.5)), risk, risk, risk, np.array([10.0]))
+    attempts = Attempts(Presence((0.5, 0.5)), risk, risk, np.ones((2, 1)), risk, np.array([10.0]))
     found = reidentified(40, attempts.cases(np.array([40]), 0.0), no_draws).measures()
     assert (found["reidentified_any"], found["reidentified_median"], found["reidentified_95"]) == (0.5, 0, 40)
     assert found["publisher_payoff_cvar"] == pytest.approx(-10)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from reidsim.errors import InputError
 from reidsim.linkage.equivalence import (
     NOBODY,
-    distinct_rows,
     keep_groups,
     make_elements,
     matching_records,
@@ -19,6 +18,7 @@ from reidsim.linkage.equivalence import (
     whole,
 )
 from reidsim.linkage.value_tree import TOP, ValueTree
+from reidsim.populations.domain import distinct_rows
 
 TREES = (
     ValueTree.from_groups("a", {"xy": ["x", "y"], "all": ["xy", "z"]}),

@@ -58,6 +58,18 @@ def test_sizes_are_those_of_a_count_whatever_is_kept_and_asked_first(small, memo
 
 @given(small=small_games(), memory_limit=memory_limits, data=st.data())
 @examples(60)
+def test_sizes_in_a_domain_too_large_for_mixed_radix_keys_are_those_of_a_count(small, memory_limit, data):
+    lattice = small.lattice()
+    order = data.draw(st.permutations(range(lattice.size)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "MOST_KEYS", 0)
+        sizes = GroupSizes(small.population(), lattice, memory_limit=memory_limit)
+        np.testing.assert_array_equal(asked_in(order, sizes), naive_sizes(small))
+        np.testing.assert_array_equal(asked_in(order[::-1], sizes), naive_sizes(small))
+
+
+@given(small=small_games(), memory_limit=memory_limits, data=st.data())
+@examples(60)
 def test_other_people_on_the_same_records_are_counted_in_the_same_groups(small, memory_limit, data):
     lattice, n = small.lattice(), small.n_records
     order = data.draw(st.permutations(range(lattice.size)))

@@ -1,12 +1,15 @@
 """Relatives by their nearest common ancestors, and how likely a search matches them."""
 
 import itertools
+import math
+from functools import cache
 from math import comb, exp
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 from reidsim.linkage.relatives import Ancestry, Matching, relatives_within
 
@@ -38,14 +41,72 @@ def test_a_family_of_three_generations_by_hand():
     assert pairs_of(relatives_within(FATHER, MOTHER, np.array([6, 7]), 2)) == {(0, 1): (4, 0.125), (1, 0): (4, 0.125)}
 
 
-@given(st.integers(0, 2**32 - 1))
-def test_pairs_are_those_of_all_ways_up_and_down(seed):
-    """Every way up from each of two people, enumerated; the shortest ones that meet make the relationship."""
-    rng, n = np.random.default_rng(seed), 12
-    father, mother = np.full(n, -1), np.full(n, -1)
+def inbred_pedigree(seed, n=12):
+    """Return a pedigree of few people, most of whom have related parents, some one known parent; in random order."""
+    rng = np.random.default_rng(seed)
+    parents = np.full((2, n), -1)
     for child in range(3, n):
         if rng.random() < 0.8:
-            father[child], mother[child] = rng.choice(child, 2, replace=False)
+            parents[:, child] = rng.choice(child, 2, replace=False)
+            parents[rng.integers(2), child] *= rng.random() < 0.9
+    order = rng.permutation(n)
+    place = np.append(np.argsort(order), -1)
+    return tuple(place[each[order]] for each in np.where(parents < 0, -1, parents))
+
+
+def kinship(father, mother):
+    """Return the kinship of everybody with everybody, by the recursion over the parents of the later one."""
+
+    @cache
+    def depth(person):
+        return 0 if person < 0 else 1 + max(depth(father[person]), depth(mother[person]))
+
+    @cache
+    def of(one, other):
+        if min(one, other) < 0:
+            return 0.0
+        if one == other:
+            return (1 + of(father[one], mother[one])) / 2
+        if depth(one) < depth(other):
+            one, other = other, one
+        return (of(father[one], other) + of(mother[one], other)) / 2
+
+    father, mother = father.tolist(), mother.tolist()
+    return np.array([[of(i, j) for j in range(len(father))] for i in range(len(father))])
+
+
+@examples(300)
+@given(st.integers(0, 2**32 - 1))
+def test_relatedness_in_inbred_pedigrees_is_that_of_the_kinship_recursion(seed):
+    father, mother = inbred_pedigree(seed)
+    found = kinship(father, mother)
+    of_own = 2 * np.diag(found)
+    expected = 2 * found / np.sqrt(np.outer(of_own, of_own))
+    rows = np.random.default_rng(seed).permutation(12)[:9]
+    pairs = pairs_of(relatives_within(father, mother, rows, 12))
+    related = {(i, j) for i, j in itertools.permutations(range(9), 2) if found[rows[i], rows[j]] > 0}
+    assert set(pairs) == related
+    for (i, j), (_, relatedness) in pairs.items():
+        assert relatedness == pytest.approx(expected[rows[i], rows[j]], abs=1e-12)
+
+
+def test_relatedness_of_known_inbred_relatives():
+    # Full siblings 2 and 3 of founders have the child 4, and 5 with the outsider 6; 4 and 5 have the child 7.
+    father, mother = np.array([-1, -1, 0, 0, 2, 2, -1, 5]), np.array([-1, -1, 1, 1, 3, 6, -1, 4])
+    pairs = pairs_of(relatives_within(father, mother, np.arange(8), 3))
+    # Wright 1922: the child of full siblings has an inbreeding of 1/4, and is related to each by 3/4 / sqrt(5/4).
+    assert pairs[2, 4] == (1, pytest.approx(0.75 / math.sqrt(1.25)))
+    # Half-siblings whose mothers are unrelated: by the father, 1/4, and by the siblings' parents, 1/8.
+    assert pairs[4, 5] == (2, pytest.approx(0.375 / math.sqrt(1.25)))
+    # The parents' kinship is 3/16, the child's inbreeding.
+    assert pairs[5, 7] == (1, pytest.approx((0.5 + 3 / 16) / math.sqrt(1 + 3 / 16)))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_meioses_are_those_of_the_shortest_way_up_and_down(seed):
+    """Every way up from each of two people, enumerated."""
+    n = 12
+    father, mother = inbred_pedigree(seed)
 
     def ways(person, length=0):
         yield person, length
@@ -57,9 +118,9 @@ def test_pairs_are_those_of_all_ways_up_and_down(seed):
     for one, other in itertools.permutations(range(n), 2):
         meeting = [a + b for (i, a), (j, b) in itertools.product(ways(one), ways(other)) if i == j]
         if meeting and min(meeting) <= 4:
-            nearest = min(meeting)
-            expected[one, other] = (nearest, min(0.5, meeting.count(nearest) * 0.5**nearest))
-    assert pairs_of(relatives_within(father, mother, np.arange(n), 2)) == expected
+            expected[one, other] = min(meeting)
+    found = pairs_of(relatives_within(father, mother, np.arange(n), 2))
+    assert {pair: meioses for pair, (meioses, _) in found.items()} == expected
 
 
 @pytest.mark.parametrize("generations", [1, 2, 3, 4, 5, 6])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.linkage.poisson_binomial import successes
-from reidsim.linkage.weighted_sums import DRAWS, Sums, mixture_of_sums, sum_of_amounts
+from reidsim.linkage.weighted_sums import DRAWS, Sums, mixture_of_sums, sum_of_amounts, sum_of_attempts
 
 
 def no_draws():
@@ -110,3 +110,64 @@ def test_a_mixture_and_a_shift_keep_the_probabilities():
     assert found.mean_of_lowest(0.05) == pytest.approx(1.0)
     assert found.mean_of_lowest(0.1) == pytest.approx(1.5)
     assert found.mean_of_lowest(1.0) == pytest.approx(9.15)
+
+
+ENDS = st.tuples(
+    st.sampled_from([0.0, 0.3, 1 / 3, 1.0]),
+    st.sampled_from([0.0, 0.25, 1.0]),
+    st.sampled_from([0.0, -20.0, -2.25, 3.0]),
+    st.sampled_from([0.0, 60.0, 2.25, 0.5]),
+    st.integers(0, 2),
+)
+
+
+@examples(100)
+@given(st.lists(ENDS, max_size=4))
+def test_attempts_made_at_random_are_what_enumeration_gives(attempts):
+    attempted, success, failure, gain, numbers = np.array(attempts, dtype=float).reshape(-1, 5).T
+    numbers = numbers.astype(np.int64)
+    # Costs as differences of expected amounts have an error of rounding.
+    paid = (attempted * success * gain + attempted * failure - attempted * success * gain) / np.maximum(attempted, 0.1)
+    found = sum_of_attempts(attempted, attempted * success, numbers, paid, gain, no_draws)
+    expected = {0: 1.0}
+    for often, hit, lost, won, number in attempts:
+        for _ in range(number):
+            ends = [(1 - often, 0.0), (often * (1 - hit), lost), (often * hit, lost + won)]
+            before, expected = expected, {}
+            for (total, mass), (chance, amount) in itertools.product(before.items(), ends):
+                place = total + round(100 * amount)
+                expected[place] = expected.get(place, 0.0) + mass * chance
+    masses = dict(zip(np.round(100 * found.values).astype(int).tolist(), found.masses.tolist(), strict=True))
+    assert found.drawn == 0
+    assert len(masses) == len(found.values)
+    for total in expected.keys() | masses.keys():
+        assert masses.get(total, 0.0) == pytest.approx(expected.get(total, 0.0), abs=1e-12)
+
+
+def test_many_attempts_made_at_random_have_the_transform_of_their_characteristic_function():
+    attempted, success, numbers = np.array([0.3, 0.6]), np.array([0.01, 0.05]), np.array([20_000, 700])
+    found = sum_of_attempts(attempted, attempted * success, numbers, np.full(2, -4.0), np.full(2, 300.0), no_draws)
+    # In units of 4: the largest sum in reach is far below the number of frequencies.
+    n = 1 << 16
+    w = 2 * np.pi * np.arange(n) / n
+    transform = np.ones(n, dtype=complex)
+    for q, s, number in zip(attempted, success, numbers, strict=True):
+        transform *= (1 - q + q * (1 - s) * np.exp(-1j * w) + q * s * np.exp(74j * w)) ** number
+    masses = np.fft.fft(transform).real / n
+    places = np.round(found.values / 4).astype(int)
+    assert len(places) < n
+    assert np.abs(masses[places % n] - found.masses).max() < 1e-12
+    mean = numbers @ (attempted * (300 * success - 4))
+    assert found.values @ found.masses == pytest.approx(mean, rel=1e-9)
+
+
+def test_attempts_without_a_unit_are_drawn_within_their_standard_error():
+    attempted, success, numbers = np.array([0.5, 0.2]), np.array([0.5, 1.0]), np.array([2, 1])
+    cost, gain = np.array([-math.pi, -1.0]), np.array([math.e, 7.0])
+    found = sum_of_attempts(attempted, attempted * success, numbers, cost, gain, lambda: np.random.default_rng(3))
+    one = [(0.5, 0.0), (0.25, cost[0]), (0.25, cost[0] + gain[0])]
+    ends = itertools.product(one, one, [(0.8, 0.0), (0.2, cost[1] + gain[1])])
+    masses, values = zip(*[(math.prod(p for p, _ in each), sum(a for _, a in each)) for each in ends], strict=True)
+    exact = Sums(np.array(values), np.array(masses))
+    assert found.drawn == DRAWS
+    assert abs(found.mean_of_lowest(0.5) - exact.mean_of_lowest(0.5)) < 5 * found.standard_error(0.5)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.errors import InputError
-from reidsim.populations.domain import Attribute, Domain, mixed_radix_keys
+from reidsim.populations import domain as domain_module
+from reidsim.populations.domain import Attribute, Domain, keys_of_both, mixed_radix_keys, row_keys
 
 AGE = Attribute("age", ("47", "48", "90+"))
 SEX = Attribute("sex", ("Female", "Male"))
@@ -154,6 +155,20 @@ def test_keys_are_equal_exactly_when_rows_are_and_in_their_order(drawn):
     keys = domain.keys(codes)
     every = list(itertools.product(*(range(size) for size in domain.shape)))
     assert keys.tolist() == [every.index(tuple(row)) for row in codes.tolist()]
+
+
+@given(drawn=coded_rows(), most=st.sampled_from([0, 5, 2**62]))
+def test_row_keys_are_equal_for_equal_rows_and_in_their_order_in_any_domain(drawn, most):
+    _, codes = drawn
+    ranks = sorted(set(map(tuple, codes.tolist())))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(domain_module, "MOST_KEYS", most)
+        keys = row_keys(list(codes.T), len(codes))
+        first, second = keys_of_both(codes[::2], codes[1::2])
+    expected = [ranks.index(tuple(row)) for row in codes.tolist()]
+    for found in (keys, np.concatenate([first, second])):
+        rows = expected if found is keys else [*expected[::2], *expected[1::2]]
+        assert np.unique(found, return_inverse=True)[1].tolist() == np.unique(rows, return_inverse=True)[1].tolist()
 
 
 def test_domains_too_large_for_64_bit_keys_are_rejected():

@@ -10,7 +10,7 @@ from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.m_invariance import forms_of_groups, m_invariant_groups
+from reidsim.releases.m_invariance import counterfeits_of, forms_of_groups, m_invariant_groups
 
 AGES = tuple(str(age) for age in range(8))
 LATTICE_LEVELS = (
@@ -45,6 +45,13 @@ def test_groups_are_m_unique_and_signatures_stay(cohort):
         np.testing.assert_array_equal(found.group >= 0, taking_part)
         size = sum(map(len, found.signatures))
         assert size == taking_part.sum() + found.counterfeits
+        like, value = counterfeits_of(found, sensitive)
+        assert len(like) == found.counterfeits
+        # With its counterfeits, each group has every value of its signature once.
+        values = np.append(sensitive[taking_part], value)
+        groups = np.append(found.group[taking_part], found.group[like])
+        for number, signature in enumerate(found.signatures):
+            assert tuple(sorted(values[groups == number])) == signature
         forms = forms_of_groups(found, lattice, np.arange(len(codes)))
         assert ((forms >= 0) == taking_part).all()
         for number, signature in enumerate(found.signatures):
@@ -91,3 +98,86 @@ def test_levels_that_never_merge_have_no_form():
     (found,) = m_invariant_groups(np.ones((1, 2), dtype=np.bool_), np.array([0, 1]), lattice.codes, 2)
     with pytest.raises(InputError, match=r"attributes\.age\.hierarchy"):
         forms_of_groups(found, lattice, np.arange(2))
+
+
+# The groups of releases.md, step by step.
+
+
+def groups_by_hand(schedule, sensitive, codes, m):
+    """The signature and the rows (None of a counterfeit) of the groups of each wave; None where there are none."""
+    span = [max(np.ptp(column), 1) for column in codes.T]
+    place = [[code / width for code, width in zip(row, span, strict=True)] for row in codes.tolist()]
+    signature_of, waves, previous = {}, [], set()
+    for wave in schedule:
+        here = set(np.flatnonzero(wave).tolist())
+        new = {value: [r for r in sorted(here - previous) if sensitive[r] == value] for value in sorted(set(sensitive))}
+        buckets = {}
+        for row in sorted(here & previous):
+            bucket = buckets.setdefault(signature_of[row], {value: [] for value in signature_of[row]})
+            bucket[sensitive[row]].append(row)
+        for bucket in buckets.values():
+            longest = max(len(column) for column in bucket.values())
+            for value in sorted(bucket):
+                while len(bucket[value]) < longest:
+                    n, c = sum(map(len, new.values())), max(map(len, new.values()))
+                    rest = max(len(rows) - (one == value) for one, rows in new.items())
+                    wanted = len(new[value]) == c if c * m > n else rest * m < n
+                    bucket[value].append(new[value].pop() if new[value] and wanted else None)
+        if max(map(len, new.values())) * m > sum(map(len, new.values())):
+            return None
+        while any(new.values()):
+            order = sorted((v for v in new if new[v]), key=lambda v: (-len(new[v]), v))
+            c, n = [*(len(new[v]) for v in order), 0], sum(map(len, new.values()))
+            s, a = next(
+                (s, a) for s in range(m, len(order) + 1) for a in range(c[s - 1], 0, -1)
+                if max(c[0] - a, c[s]) * m <= n - s * a
+            )  # fmt: skip
+            signature = tuple(sorted(order[:s]))
+            bucket = buckets.setdefault(signature, {value: [] for value in signature})
+            for value in signature:
+                bucket[value] += new[value][-a:]
+                del new[value][-a:]
+        groups = []
+        for signature, bucket in buckets.items():
+            for group in split_by_hand([bucket[value] for value in signature], place):
+                groups.append((signature, group))
+                signature_of.update((row, signature) for row in group if row is not None)
+        waves.append(groups)
+        previous = here
+    return waves
+
+
+def split_by_hand(columns, place):
+    length = len(columns[0])
+    if length == 1:
+        return [[column[0] for column in columns]]
+
+    def extent(part):
+        real = [place[row] for column in part for row in column if row is not None]
+        return sum(max(each) - min(each) for each in zip(*real, strict=True)) if real else 0.0
+
+    found = []
+    for f in range(len(place[0])):
+        ordered = [sorted(column, key=lambda r: np.inf if r is None else place[r][f]) for column in columns]
+        parts = [column[: length // 2] for column in ordered], [column[length // 2 :] for column in ordered]
+        found.append((sum(map(extent, parts)), f, parts))
+    least = min(total for total, _, _ in found)
+    parts = next(parts for total, _, parts in found if total <= least + 1e-12)
+    return [group for part in parts for group in split_by_hand(part, place)]
+
+
+@examples(300)
+@given(cohorts())
+def test_groups_are_those_of_the_steps_in_the_documentation(cohort):
+    schedule, sensitive, codes, m = cohort
+    expected = groups_by_hand(schedule, sensitive.tolist(), codes, m)
+    if expected is None:
+        with pytest.raises(InputError, match="m-invariant"):
+            m_invariant_groups(schedule, sensitive, codes, m)
+        return
+    for groups, found in zip(expected, m_invariant_groups(schedule, sensitive, codes, m), strict=True):
+        assert found.signatures == [signature for signature, _ in groups]
+        assert found.counterfeits == sum(row is None for _, group in groups for row in group)
+        for number, (_, group) in enumerate(groups):
+            rows = sorted(row for row in group if row is not None)
+            assert np.flatnonzero(found.group == number).tolist() == rows

@@ -35,9 +35,25 @@ def test_every_cell_has_its_number():
 
 
 def test_text_stands_out_from_its_cell():
-    _, panels, _ = drawn([[0.0, 100.0]], [[0.001, 0.9]])
-    for axes in panels:
-        assert [text.get_color() for text in axes.texts] == ["white", "black"]
+    _, panels, _ = drawn([[0.0, 100.0, -100.0]], [[0.001, 0.9, 0.001]])
+    colours = [[text.get_color() for text in axes.texts] for axes in panels]
+    assert colours == [["black", "white", "white"], ["white", "black", "white"]]
+
+
+def test_colours_of_payoffs_diverge_from_zero_and_clip_no_value():
+    payoffs = [[100.0, 0.0], [-15.0, -99.0], [-98.0, 99.0]] + [[95.0, 96.0]] * 16
+    _, panels, _ = drawn(payoffs, [[0.5, 0.5]] * 19)
+    image = panels[0].images[0]
+    assert image.norm.vmin == -image.norm.vmax
+    assert image.norm.vmax >= 100
+    colours = {payoff: image.to_rgba(payoff) for payoff in (-99.0, -98.0, -15.0, 0.0, 15.0, 100.0)}
+    assert len(set(colours.values())) == len(colours)
+    # Neutral at 0: red, green and blue are almost equal.
+    assert np.ptp(colours[0.0][:3]) < 0.02
+    red, _, blue, _ = colours[-99.0]
+    assert red > blue
+    red, _, blue, _ = colours[100.0]
+    assert red < blue
 
 
 @pytest.mark.deep

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 from layout import misplaced
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -207,6 +209,25 @@ def test_figures_of_every_kind_of_scenario_have_whole_texts() -> None:
     participation = rounds_by_policy(rounds).axes[2]
     assert participation.get_ylim()[0] == 0
     assert 1 <= participation.get_ylim()[1] < 1.1
+
+
+def test_an_amount_below_zero_is_written_clear_of_the_axis() -> None:
+    summary = pd.DataFrame(
+        {
+            "policy": ["no-protection", "basic"],
+            "publisher_payoff": [-516.58, 1177.34],
+            "adversary_payoff": [404.79, 0.0],
+        }
+    )
+    figure = payoffs_by_policy(summary)
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
+    axes = figure.axes[0]
+    [amount] = [text for text in axes.texts if text.get_text() == "\N{MINUS SIGN}516.58"]
+    box, spine = (each.get_window_extent(canvas.get_renderer()) for each in (amount, axes.spines["left"]))
+    assert box.x0 > spine.x1 + 2
+    # It does not lie on a bar either.
+    assert not any(box.overlaps(bar.get_window_extent()) for bar in axes.patches)
 
 
 def test_what_is_wrong_with_texts_is_found() -> None:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from reidsim.reports.ledger import NOT_REPRODUCED, REPRODUCED, Entry, Found, Ledger, compared, ledger_page
+from reidsim.reports.ledger import CALIBRATED, NOT_REPRODUCED, REPRODUCED, Entry, Found, Ledger, compared, ledger_page
 
 
 def entry(what: str, ours: float) -> Entry:
@@ -17,8 +17,8 @@ def test_the_page_counts_by_paper_and_folds_all_numbers() -> None:
     page = ledger_page([one, other])
     summary, *papers = re.split(r"^## ", page, flags=re.MULTILINE)
     assert "2 of 3 printed numbers" in summary
-    assert "| [first](#first) | A et al. 2001 | 1 | 1 |" in summary
-    assert "| [second](#second) | B et al. 2002 | 1 | 0 |" in summary
+    assert "| [first](#first) | A et al. 2001 | 1 | 0 | 1 |" in summary
+    assert "| [second](#second) | B et al. 2002 | 1 | 0 | 0 |" in summary
     shown = [re.sub(r"<details.*?</details>", "", paper, flags=re.DOTALL) for paper in papers]
     assert "- Table 1: far **1.00→2.00**\n" in shown[0]
     assert not any("near" in text or "same" in text for text in shown)
@@ -26,6 +26,26 @@ def test_the_page_counts_by_paper_and_folds_all_numbers() -> None:
     listed = [re.findall(r"^- Table 1: .*", paper, flags=re.MULTILINE) for paper in papers]
     far, near, same = "- Table 1: far **1.00→2.00**", "- Table 1: near **1.00→1.05**", "- Table 1: same **1.00**"
     assert listed == [[far, near], [same]]
+
+
+def test_a_calibrated_number_counts_as_reproduced_nowhere(monkeypatch) -> None:
+    rows = [
+        {"key": "fitted", "what": "fitted", "value": 1.0, "tolerance": 0.1, "calibrated": True},
+        {"key": "claim", "what": "claim", "value": "yes", "calibrated": True},
+        {"key": "missed", "what": "missed", "value": 1.0, "tolerance": 0.1, "calibrated": True},
+        {"key": "free", "what": "free", "value": 1.0, "tolerance": 0.1},
+    ]
+    printed = {"how": "How.", "parts": [{"where": "Table 1", "printed": rows}]}
+    monkeypatch.setattr("reidsim.reports.ledger.read_toml", lambda path: printed)
+    ledger = compared("first", "A et al. 2001", {"fitted": 1.05, "claim": "yes", "missed": 2.0, "free": 1.0})
+    assert [each.verdict for each in ledger.entries] == [CALIBRATED, CALIBRATED, NOT_REPRODUCED, REPRODUCED]
+    page = ledger_page([ledger])
+    assert page.startswith("# Reproduction ledger\n\n1 of 4 printed numbers")
+    assert "| A et al. 2001 | 1 | 2 | 1 |" in page
+    shown = re.sub(r"<details.*?</details>", "", page, flags=re.DOTALL)
+    (calibrated,) = re.findall(r"^Calibrated:\n\n(.*?)\n\n", shown, flags=re.MULTILINE | re.DOTALL)
+    assert "fitted **1.00→1.05**" in calibrated
+    assert "missed" not in calibrated
 
 
 def test_numbers_of_one_subject_or_measure_share_an_item_and_say_what_they_share_once() -> None:

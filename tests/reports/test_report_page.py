@@ -874,7 +874,7 @@ def test_what_holds_in_a_round_is_not_taken_for_all_rounds(tmp_path):
 def test_rounds_of_agents_are_shown_in_their_main_columns(tmp_path):
     columns = (
         "publisher_payoff", "adversary_payoff", "share_attacked", "risk", "risk_99", "participation", "attacks",
-        "detections", "breaches",
+        "detections", "breaches", "distinct_reidentified",
     )  # fmt: skip
     rounds = pd.DataFrame({"policy": ["basic"], "round": [1], **{key: [0.5] for key in columns}, "joined": [0.375]})
     content = {"agents": {"rounds": 4}, "adversaries": {"marketer": {"weight": 0.6}, "fraudster": {"weight": 0.4}}}

@@ -499,3 +499,28 @@ def test_who_attacks_is_changed_by_a_scenario_on_top(clinic, below, above, who):
     (clinic.parent / "above.toml").write_text(f'extends = "clinic.toml"\n{above}')
     scenario = load_scenario(clinic.parent / "above.toml").scenario
     assert {key: section.planner for key, section in scenario.every_adversary.items()} == who
+
+
+@pytest.mark.parametrize("unit", ["record", "table"])
+@pytest.mark.parametrize(
+    "attacks",
+    [
+        {"adversary.planner": "always"},
+        {"adversary.planner": "random", "adversary.rate": 0.01},
+        # A type that may come suffices.
+        {"adversaries": {"clerk": {"weight": 0.99}, "zealot": {"weight": 0.01, "planner": "always"}}},
+    ],
+    ids=["always", "random", "one of two"],
+)
+def test_no_attack_releases_nothing_to_who_attacks_every_release(attacks, unit):
+    unit_of_town = {"publisher.unit": unit, "population.holds_release": False}
+    result = reidsim.run(TOWN, overrides={**attacks, **unit_of_town, "publisher.policies": ["no-attack"]})
+    assert (result.records["strategy"] == "withheld").all()
+    assert (result.records["publisher_payoff"] == 0).all()
+
+
+@pytest.mark.parametrize("planner", ["random", "never"])
+def test_no_attack_changes_nothing_for_who_never_attacks(planner):
+    rate = {"adversary.rate": 0} if planner == "random" else {}
+    changes = {"adversary.planner": planner, **rate, "publisher.policies": ["no-attack"]}
+    assert (reidsim.run(TOWN, overrides=changes).records["generalization_intensity"] == 0).all()

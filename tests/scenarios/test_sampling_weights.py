@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
+from shared_files import unknown
 from tiers import cases, examples
 
 import reidsim
@@ -294,7 +295,7 @@ def test_weights_are_not_shared_unless_they_are_kept(tmp_path):
     run.save(tmp_path / "run")
     stored = open_results(tmp_path / "run")
     assert list(shared_records(stored, policy="no-attack").table.columns) == ["age", "zone"]
-    assert "w" in shared_records(stored, policy="no-attack", keep_identifier=["w"]).table.columns
+    assert "w" in shared_records(stored, policy="no-attack", kept=unknown(identifiers=["w"])).table.columns
 
 
 def test_other_weights_are_other_data(tmp_path):

@@ -38,6 +38,6 @@ def plan_distribution(
         row = int(wrong.argmax())
         expected = "probabilities that sum to 1"
         raise InputError("not a distribution", where=f"row {row + 1}", found=float(sums[row]), expected=expected)
-    values = planning._values(attack, int(max(sizes.max(initial=0), held.max(initial=0))))
+    values = planning._values(attack, np.concatenate([sizes, held]))
     expected_value = probabilities @ planning.value_after_access(attack, values, held)
     return planning._plan(attack, values, sizes, attack.discount * expected_value - attack.access_cost)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from sequential_programs.factored_mdp import Action, Factor, FactoredMdp, State, Term
+from sequential_programs.factored_mdp import Action, Factor, FactoredMdp, State, Term, expand
+from sequential_programs.linear_program import solve_linear_program
 
 # Table 1: terminated, detected, penalties paid, succeeded, accessed, linked, group size, candidates remaining.
 VARIABLES = ("X_t", "X_d", "X_p", "X_s", "X_a", "X_l", "X_g", "X_r")
@@ -117,3 +118,14 @@ def attack_process(attack: SequentialAttack, belief: Mapping[int, float]) -> Fac
         Term(("X_t",), lambda terminated: terminated),
         attack.discount,
     )
+
+
+def value_at_outset(attack: SequentialAttack, belief: Mapping[int, float]) -> float:
+    """Return V(x_0) from one linear program over all states that can be reached."""
+    return float(solve_linear_program(expand(attack_process(attack, belief), [OUTSET]))[0])
+
+
+def value_of_linked_group(attack: SequentialAttack, group_size: int) -> float:
+    """Return V(x_start) of a group size."""
+    process = attack_process(attack, {group_size: 1.0})
+    return float(solve_linear_program(expand(process, [linked_state(group_size)]))[0])

@@ -92,3 +92,15 @@ def test_tokens_are_not_guessed_from_one_another():
 
 def test_starting_and_stopping_are_the_application_s(guard):
     assert ask(guard, {}, kind="lifespan") == [{"type": "lifespan.startup.complete"}]
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+def test_a_message_that_the_page_cannot_read_closes_its_connection_alone(kind, caplog):
+    async def broken(scope, receive, send):
+        if scope["type"] == kind:
+            raise RuntimeError("a number was expected")
+
+    guard = Guard(broken, "127.0.0.1", 8765)
+    sent = ask(guard, {**HOME, "cookie": cookie_of(guard)}, kind=kind)
+    assert [message["type"] for message in sent] == (["websocket.close"] if kind == "websocket" else [])
+    assert [record.name for record in caplog.records] == ["reidsim"]

@@ -21,11 +21,11 @@ from reidsim.adversaries.knowledge.uniqueness import (
     uniqueness_by_set,
 )
 from reidsim.errors import InputError
-from reidsim.linkage.equivalence import distinct_rows, make_elements
+from reidsim.linkage.equivalence import make_elements
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
 from reidsim.linkage.value_tree import ValueTree
-from reidsim.populations.domain import Codes
+from reidsim.populations.domain import Codes, distinct_rows
 
 Method = Literal["auto", "exact", "monte-carlo"]
 RiskName = Literal["prosecutor", "journalist", "marketer"]

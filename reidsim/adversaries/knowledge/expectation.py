@@ -21,7 +21,6 @@ from reidsim.linkage.equivalence import (
     Elements,
     Holders,
     Split,
-    distinct_rows,
     keep_groups,
     matching_people,
     matching_records,
@@ -29,6 +28,7 @@ from reidsim.linkage.equivalence import (
     split_groups,
     whole,
 )
+from reidsim.populations.domain import distinct_rows
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

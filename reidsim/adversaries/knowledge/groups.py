@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError, not_among, require_distinct
-from reidsim.linkage.equivalence import distinct_rows
+from reidsim.populations.domain import distinct_rows
 
 Floats = NDArray[np.float64]
 

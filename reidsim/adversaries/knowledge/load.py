@@ -20,8 +20,7 @@ from reidsim.adversaries.knowledge.recipe import (
 )
 from reidsim.bundled import resolve
 from reidsim.errors import InputError, listed, locating
-from reidsim.linkage.equivalence import distinct_rows
-from reidsim.populations.domain import Attribute, Codes, Domain
+from reidsim.populations.domain import Attribute, Codes, Domain, distinct_rows
 from reidsim.populations.social_media import load_social_media
 from reidsim.populations.value_groups import positions_of
 from reidsim.populations.voter_list import VOTING_AGE, ProfileOverrides, carried_attributes

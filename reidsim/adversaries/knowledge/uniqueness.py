@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.sets import KnowledgeSets
 from reidsim.errors import InputError
-from reidsim.linkage.equivalence import distinct_rows
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness, UniquenessEstimate
@@ -19,7 +18,7 @@ from reidsim.linkage.uniqueness.estimators import UniquenessMethod, estimate_uni
 from reidsim.linkage.uniqueness.log_linear import fitting_model
 from reidsim.linkage.uniqueness.sample_cells import SampleCells
 from reidsim.linkage.uniqueness.sample_uniques import benedetti_franconi_uniqueness
-from reidsim.populations.domain import Codes, added_up
+from reidsim.populations.domain import Codes, added_up, distinct_rows
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -93,7 +92,7 @@ UniquenessModel = FixedUniqueness | EstimatedUniqueness | KnownPopulation
 class SetUniqueness(NamedTuple):
     """Chances of being unique in the population, given that one is unique among the records, by knowledge set.
 
-    Parameters
+    Attributes
     ----------
     chances : ndarray of float64, shape (3, n_sets)
         The chance and the two ends of its interval; 0 for sets on which no record is unique.

@@ -46,7 +46,7 @@ class TwoStageArrays(NamedTuple):
     A strategy is a form of the demographics and a set of masked loci: ``strategy = form * 2**n_loci + masked``, where
     the last locus is bit 0 of `masked`. Loci stand in that order of bits in all arrays here.
 
-    Parameters
+    Attributes
     ----------
     infers : bool
         Whether there is a first stage.
@@ -110,7 +110,7 @@ class TwoStageArrays(NamedTuple):
 class Memory(NamedTuple):
     """What has been computed of the targets, and distances for all of them.
 
-    Parameters
+    Attributes
     ----------
     room, distances : Workspace, DistanceCache
     target : ndarray of int64, shape (1,)

@@ -49,7 +49,7 @@ class SequentialAdversary:
     Raises
     ------
     InputError
-        If success is unconfirmed and groups are unknown.
+        If success is unconfirmed and groups are unknown, or the solver is a linear program.
     """
 
     attack: SequentialAttack
@@ -59,6 +59,12 @@ class SequentialAdversary:
     def __post_init__(self) -> None:
         if self.signal is not None and self.registry_size is not None:
             raise InputError("unconfirmed success is planned for known groups only")
+        if self.signal is not None and self.attack.solver != "backward-induction":
+            raise InputError(
+                "unconfirmed success is planned by backward induction only",
+                where="solver",
+                found=self.attack.solver,
+            )
 
     @property
     def decides_on(self) -> frozenset[str]:

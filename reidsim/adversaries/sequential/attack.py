@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.factored_mdp import METHODS, Method
 from reidsim.adversaries.rationality import logistic
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.errors import InputError
@@ -41,6 +42,8 @@ class SequentialAttack:
         Whether the penalty is collected one step after the exploit, like the gain, or at once.
     detection_ends_attack : bool
         Whether a detected exploit is the last one (a hit still counts).
+    solver : {"backward-induction", "linear-program", "two-level"}
+        How the attack on each record is planned; all three give the same plan. See `programs`.
 
     Raises
     ------
@@ -60,6 +63,7 @@ class SequentialAttack:
     discount: float = 0.9
     penalty_timing: Literal["next-state", "at-action"] = "next-state"
     detection_ends_attack: bool = False
+    solver: Method = "backward-induction"
 
     def __post_init__(self) -> None:
         for name in ("gain", "access_cost", "link_cost", "exploit_cost", "penalty"):
@@ -79,6 +83,9 @@ class SequentialAttack:
         if self.penalty_timing not in ("next-state", "at-action"):
             expected = "'next-state' or 'at-action'"
             raise InputError("unknown timing", where="penalty_timing", found=self.penalty_timing, expected=expected)
+        if self.solver not in METHODS:
+            expected = f"one of {', '.join(METHODS)}"
+            raise InputError("unknown solver", where="solver", found=self.solver, expected=expected)
 
     @property
     def counts_penalties(self) -> bool:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.sequential.attack import SequentialAttack, checked_group_sizes
 from reidsim.adversaries.sequential.exploit_values import ExploitValues, exploit_values
+from reidsim.adversaries.sequential.programs import attack_programs
 from reidsim.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -94,9 +95,12 @@ def plan_known(
     Plan
     """
     sizes = checked_group_sizes(group_sizes)
-    values = _values(attack, int(sizes.max(initial=0)))
-    linked = value_after_access(attack, values, sizes)
-    return _plan(attack, values, sizes, attack.discount * linked - attack.access_cost, accesses)
+    values = _values(attack, sizes)
+    if attack.solver == "backward-induction":
+        worth = attack.discount * value_after_access(attack, values, sizes) - attack.access_cost
+    else:
+        worth = attack_programs(attack).known_access(sizes)
+    return _plan(attack, values, sizes, worth, accesses)
 
 
 def plan_listed(
@@ -118,7 +122,7 @@ def plan_listed(
         What `plan_known` plans.
     """
     sizes = checked_group_sizes(group_sizes)
-    values = _values(attack, int(sizes.max(initial=0)))
+    values = _values(attack, sizes)
     links = planned.accesses & (value_after_access(attack, values, sizes) > 0)
     at = np.where(links & (sizes <= values.largest), sizes, 0)
     tries, missing = values.exploits_if_missing[at], values.value_if_missing[at]
@@ -160,9 +164,11 @@ def plan_unknown(
     Plan
     """
     sizes = checked_group_sizes(group_sizes)
-    expected = expected_after_access(attack, belief)
-    values = _values(attack, int(sizes.max(initial=0)))
-    return _plan(attack, values, sizes, attack.discount * expected - attack.access_cost, accesses)
+    if attack.solver == "backward-induction":
+        worth = attack.discount * expected_after_access(attack, belief) - attack.access_cost
+    else:
+        worth = attack_programs(attack).unknown_access(belief)
+    return _plan(attack, _values(attack, sizes), sizes, worth, accesses)
 
 
 def plan_baseline(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Plan:
@@ -200,7 +206,7 @@ def attack_threshold(attack: SequentialAttack, *, largest: int = 1_000_000) -> i
 def exploits_undetected(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Sizes:
     """Return how many exploits are made in a linked group if none hits and none is detected, shape of the sizes."""
     sizes = checked_group_sizes(group_sizes)
-    values = _values(attack, int(sizes.max(initial=0)))
+    values = _values(attack, sizes)
     return np.where(sizes <= values.largest, values.exploits_undetected[np.minimum(sizes, values.largest)], 0)
 
 
@@ -221,7 +227,7 @@ def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> F
     n = belief.registry_size
     share = np.asarray(belief.match_probability, dtype=np.float64)
     mean = n * share.max(initial=0.0)
-    values = _values(attack, int(min(n, np.ceil(mean + _SPREAD * np.sqrt(mean) + 60.0))))
+    values = _table(attack, int(min(n, np.ceil(mean + _SPREAD * np.sqrt(mean) + 60.0))))
     worth = value_after_access(attack, values, np.arange(values.largest + 1))
     last = int(np.flatnonzero(worth)[-1]) if worth.any() else 0
     if last == 0:
@@ -233,7 +239,14 @@ def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> F
     return np.asarray(mean_worth[position].reshape(share.shape))
 
 
-def _values(attack: SequentialAttack, largest: int) -> ExploitValues:
+def _values(attack: SequentialAttack, sizes: Sizes) -> ExploitValues:
+    """Return a table of what linked groups of these sizes are worth, as the attack's solver computes it."""
+    if attack.solver != "backward-induction":
+        return attack_programs(attack).values(sizes)
+    return _table(attack, int(sizes.max(initial=0)))
+
+
+def _table(attack: SequentialAttack, largest: int) -> ExploitValues:
     """Return a table that reaches `largest`, or is complete; tables are kept, as every node asks for one."""
     try:
         return _kept_values(attack, 1 << max(largest - 1, 0).bit_length())

@@ -6,14 +6,15 @@ import contextlib
 import shutil
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
 import pandas as pd
 
-from reidsim.engine.batch.data_files import changed_files, data_files
+from reidsim.engine.batch.data_files import DataFiles
 from reidsim.engine.batch.design import (
     Design,
     check_points,
@@ -27,8 +28,8 @@ from reidsim.engine.batch.design import (
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.executors.choice import AutomaticExecutor
 from reidsim.engine.batch.folder import (
+    INCOMPLETE,
     begin,
-    files_of,
     finish,
     forget_journal,
     read_manifest,
@@ -36,7 +37,7 @@ from reidsim.engine.batch.folder import (
     require_same,
 )
 from reidsim.engine.batch.gathered import Gathered, batch_tables
-from reidsim.engine.batch.journal import JOURNAL, damaged_lines, keeps_runs
+from reidsim.engine.batch.journal import JOURNAL, damaged_lines, is_journal_of, keeps_runs
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.result import BatchAnalysis, BatchResult, analysis_among, batch_analysis, batch_warnings
@@ -48,12 +49,13 @@ from reidsim.engine.results import (
     Result,
     make_folder,
     make_manifest,
+    removing_unused,
     require_free,
     require_no_links,
 )
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import run_once
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
@@ -174,37 +176,42 @@ def run_job(
     work = job.work(replace(loaded, path=loaded.path.absolute()), design)
     tasks = tasks_of(loaded, design, content_of_run(loaded) | job.options)
     report(f"reading {loaded.name}", 0, 1)
-    files = data_files(loaded, design, job.options)
-    manifest = _manifest(loaded, design, files, work.fingerprint(tasks[0]), makers) | job.options
+    files = DataFiles(loaded, design, job.options)
+    manifest = _manifest(loaded, design, files.hashes, work.fingerprint(tasks[0]), makers) | job.options
     clock.lap("build")
     again = _NOT_COMPLETE if rerun_failed else ()
+
+    def require_unchanged() -> None:
+        files.require_unchanged(folder or loaded.path)
 
     def result_of(outcomes: Gathered, lost: tuple[str, ...] = ()) -> R:
         clock.lap("runs")
         tables = batch_tables(loaded.name, design, outcomes)
-        changed = changed_files(files_of(manifest), data_files(loaded, design, job.options))
-        said = (*batch_warnings(outcomes, design, tables["runs"]), *_changed(changed), *lost)
-        return job.result(Ended(loaded, design, tables, {**manifest, **_facts(outcomes, clock)}, said, report))
+        said = (*batch_warnings(outcomes, design, tables["runs"]), *lost)
+        result = job.result(Ended(loaded, design, tables, {**manifest, **_facts(outcomes, clock)}, said, report))
+        # A job may have read the data once more.
+        require_unchanged()
+        return result
 
     executor = executor or AutomaticExecutor()
     if folder is None:
-        return result_of(run_tasks(work, tasks, executor, progress=report))
-    with _opened(folder, manifest, go_on=resume or rerun_failed) as ended:
+        return result_of(run_tasks(work, tasks, executor, progress=report, require_unchanged=require_unchanged))
+    # The runs alone tell what the batch is, should its manifest be damaged.
+    are_same = partial(is_journal_of, folder / JOURNAL, {task.key for task in tasks}, files.digest)
+    with _opened(folder, manifest, are_same, go_on=resume or rerun_failed) as ended:
         if ended is not None:
             return _stored(job, folder, loaded, design, ended, report)
         damaged = damaged_lines(folder / JOURNAL)
-        outcomes = run_tasks(work, tasks, executor, progress=report, folder=folder, again=again)
+        outcomes = run_tasks(
+            work, tasks, executor, progress=report, folder=folder, again=again, require_unchanged=require_unchanged,
+            data=files.digest,
+        )  # fmt: skip
         result = result_of(outcomes, _lost(damaged))
         report("writing", 0, 1)
         finish(folder, lambda into: result.write_tables(into, illustrate))
-        if all(outcome.state == COMPLETE for outcome in outcomes):
+        if result.manifest["state"] == COMPLETE:
             forget_journal(folder)
     return result
-
-
-def _changed(files: Sequence[str]) -> Iterator[str]:
-    if files:
-        yield f"data files changed while the batch was running, so runs may differ by them: {listed(files)}"
 
 
 def _lost(damaged: int) -> tuple[str, ...]:
@@ -216,6 +223,7 @@ def _lost(damaged: int) -> tuple[str, ...]:
 def _facts(outcomes: Gathered, clock: Clock) -> dict[str, Any]:
     states = Counter(outcome.state for outcome in outcomes)
     return {
+        "state": COMPLETE if states[COMPLETE] == len(outcomes) else INCOMPLETE,
         "run_states": {state: states[state] for state in (COMPLETE, *_NOT_COMPLETE)},
         "timings_seconds": {name: round(seconds, 3) for name, seconds in clock.laps.items()},
         "seconds_of_runs": round(sum(outcome.seconds for outcome in outcomes), 3),
@@ -247,19 +255,23 @@ def _manifest(
 
 
 @contextlib.contextmanager
-def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterator[dict[str, Any] | None]:
+def _opened(
+    folder: Path, manifest: Mapping[str, Any], are_same: Callable[[], bool], *, go_on: bool
+) -> Iterator[dict[str, Any] | None]:
     """Hold the folder of a batch that is new, or the same as before; a new one in which nothing ended goes again.
 
     Yields the manifest of a batch of which every run has ended well, whose folder is left as it is, else None.
     """
     if go_on and not folder.is_dir():
         raise InputError("no batch to continue", source=folder, expected="the folder of a batch")
-    if not go_on:
-        require_free(folder)
-        make_folder(folder)
-    require_no_links(folder)
-    with only_writer(folder):
-        if go_on and require_same(folder, manifest) == COMPLETE and not keeps_runs(folder):
+    with contextlib.ExitStack() as held:
+        if not go_on:
+            require_free(folder)
+            held.enter_context(removing_unused(folder))
+            make_folder(folder)
+        require_no_links(folder)
+        held.enter_context(only_writer(folder))
+        if go_on and require_same(folder, manifest, are_same) == COMPLETE and not keeps_runs(folder):
             yield read_manifest(folder)
             return
         try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -26,6 +28,62 @@ _UNNAMED = ("us-2010-zip3.csv.gz", "ystr-loci.csv.gz", "voter-lists-by-state.csv
 _UNNAMED_RECIPES = ("twitter-use-by-age",)
 
 
+class DataFiles:
+    """The data files of a batch as they were when it began.
+
+    Parameters
+    ----------
+    loaded, design, options
+        See `data_files`.
+
+    Attributes
+    ----------
+    hashes : dict of str to str
+        See `data_files`.
+    """
+
+    def __init__(
+        self, loaded: LoadedScenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None = None
+    ) -> None:
+        self._paths = _paths(loaded, design, options)
+        # Taken before the files are read, so that a change in between is noticed.
+        self._stamps = {name: _stamp(path) for name, path in self._paths.items()}
+        self.hashes: dict[str, str] = {}
+        for name, path in self._paths.items():
+            with contextlib.suppress(InputError):
+                self.hashes[name] = sha256_of(path)
+
+    @property
+    def digest(self) -> str:
+        """A hash of all of them."""
+        return hashlib.sha256(json.dumps(self.hashes, sort_keys=True).encode()).hexdigest()[:16]
+
+    def require_unchanged(self, source: Path) -> None:
+        """Check that the files hold the same data as when the batch began; a file is read only if its stamp changed.
+
+        Parameters
+        ----------
+        source : Path
+            The batch, for the error.
+
+        Raises
+        ------
+        InputError
+            Names the files that changed or are gone.
+        """
+        now = dict(self.hashes)
+        for name in self.hashes:
+            stamp = _stamp(self._paths[name])
+            if stamp == self._stamps[name]:
+                continue
+            try:
+                now[name] = sha256_of(self._paths[name])
+            except InputError:
+                del now[name]
+            self._stamps[name] = stamp
+        require_unchanged(self.hashes, now, source)
+
+
 def data_files(
     loaded: LoadedScenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None = None
 ) -> dict[str, str]:
@@ -45,6 +103,11 @@ def data_files(
         ``bundled:`` and the path of those that come with reidsim; recipes and the files that they name in turn. A file
         that is not there, or cannot be read, has none: the runs that need it fail.
     """
+    return DataFiles(loaded, design, options).hashes
+
+
+def _paths(loaded: LoadedScenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None) -> dict[str, Path]:
+    """Return the path of each file that runs of a batch read, by name."""
     folder = loaded.folder.absolute()
     found: dict[str, list[Path]] = {}
     for name in _UNNAMED:
@@ -56,11 +119,16 @@ def data_files(
         # What is swept can be a file, a name, or a section that holds either.
         others = {repr(value): value for value in design.points[key] if isinstance(value, str | dict | list | tuple)}
         _follow({key: list(others.values())}, folder, folder, found)
-    hashes = {}
-    for name in sorted(found):
-        with contextlib.suppress(InputError):
-            hashes[name] = sha256_of(found[name][0])
-    return hashes
+    return {name: found[name][0] for name in sorted(found)}
+
+
+def _stamp(path: Path) -> tuple[int, ...] | None:
+    """Return numbers that change when a file is written or replaced; None if it is gone."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def files_named(loaded: LoadedScenario[ScenarioHead], values: Iterable[tuple[str, Any]]) -> list[Path]:
@@ -84,15 +152,15 @@ def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> list[str
     return [name for name, content in before.items() if now.get(name) != content]
 
 
-def require_unchanged(before: Mapping[str, str], now: Mapping[str, str], folder: Path) -> None:
+def require_unchanged(before: Mapping[str, str], now: Mapping[str, str], source: Path) -> None:
     """Check that the files of a batch hold what they held when it began.
 
     Parameters
     ----------
     before, now : mapping of str to str
         As `data_files` returns them.
-    folder : Path
-        Of the batch.
+    source : Path
+        The batch, for the error.
 
     Raises
     ------
@@ -104,9 +172,9 @@ def require_unchanged(before: Mapping[str, str], now: Mapping[str, str], folder:
         names = listed(name if name in now else f"{name} (gone)" for name in changed)
         raise InputError(
             f"data files changed since the batch began: {names}",
-            source=folder,
+            source=source,
             expected="the same data for all runs of a batch",
-            hint="put them back, or begin again in a new folder",
+            hint="restore them, or begin a new batch",
         )
 
 

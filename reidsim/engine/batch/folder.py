@@ -16,7 +16,7 @@ import pandas as pd
 from reidsim.engine.batch.data_files import require_unchanged
 from reidsim.engine.batch.design import content_of_run, design_of
 from reidsim.engine.batch.gathered import batch_tables
-from reidsim.engine.batch.journal import JOURNAL, not_kept, read_places
+from reidsim.engine.batch.journal import JOURNAL, keeps_runs, not_kept, read_places
 from reidsim.engine.batch.runner import tasks_of
 from reidsim.engine.batch.tasks import code_version, error_line
 from reidsim.engine.release_file import sha256_of
@@ -30,6 +30,7 @@ from reidsim.validation import validated
 MANIFEST = "manifest.json"
 RUNNING = "running"
 COMPLETE = "complete"
+INCOMPLETE = "incomplete"
 # Parts of a manifest that are read, whoever wrote it.
 _PARTS = {"scenario": str, "scenario_file": str, "content": dict, "design": dict, "state": str}
 _RUN_AGAIN = "run the batch again, into another folder"
@@ -57,7 +58,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise InputError("not a results folder", source=folder, expected=f"a folder with a {MANIFEST}") from None
+        hint = "--resume with its scenario rebuilds it" if keeps_runs(folder) else None
+        raise InputError(
+            "not a results folder", source=folder, expected=f"a folder with a sound {MANIFEST}", hint=hint
+        ) from None
     if not isinstance(manifest, dict) or "design" not in manifest:
         raise InputError("the folder holds no batch", source=folder, expected="results of several runs")
     for key, kind in _PARTS.items():
@@ -86,7 +90,7 @@ def read_stored(path: Path, manifest: Mapping[str, Any]) -> pd.DataFrame:
         raise InputError("changed since the batch ended", source=path, hint=_RUN_AGAIN)
     require_parquet_fits(path)
     try:
-        return pd.read_parquet(path)
+        return pd.read_parquet(path.absolute())
     except (OSError, ValueError) as error:
         problem = f"cannot be read: {error_line(error)}"
         raise InputError(problem, source=path, hint=_RUN_AGAIN) from None
@@ -131,7 +135,7 @@ def read_runs(folder: Path) -> pd.DataFrame:
     """
     manifest = read_manifest(folder)
     options = {name: manifest[name] for name in _OPTIONS if name in manifest}
-    if manifest["state"] == COMPLETE:
+    if manifest["state"] != RUNNING:
         return read_stored(folder / f"{next(iter(options), 'runs')}.parquet", manifest)
     loaded = scenario_of(manifest)
     design = design_of(loaded)
@@ -150,15 +154,27 @@ def begin(folder: Path, manifest: Mapping[str, Any]) -> None:
     _write_manifest(folder, {**manifest, "state": RUNNING, "code_version": code_version()})
 
 
-def require_same(folder: Path, manifest: Mapping[str, Any]) -> str:
+def require_same(folder: Path, manifest: Mapping[str, Any], are_same: Callable[[], bool]) -> str:
     """Check that a folder holds the batch that a manifest tells of; return the state it is in.
+
+    Parameters
+    ----------
+    folder : Path
+    manifest : mapping
+    are_same : callable
+        Returns whether the runs in the journal are of this batch; decides where the folder's manifest is damaged.
 
     Raises
     ------
     InputError
         If it holds another one, was begun with other data, or by another version of the program.
     """
-    found = read_manifest(folder)
+    try:
+        found = read_manifest(folder)
+    except InputError:
+        if are_same():
+            return RUNNING
+        raise
     for key, what in _IDENTITY.items():
         if key == "data_hash":
             # Says which file it is, where that can be told.
@@ -192,7 +208,7 @@ def _other_seed_alone(found: Mapping[str, Any], manifest: Mapping[str, Any]) -> 
 
 
 def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
-    """Put the tables into a folder, and say last that they are complete.
+    """Put the tables into a folder, then the manifest with the state of the batch.
 
     Parameters
     ----------
@@ -222,7 +238,7 @@ def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
     finally:
         if unfinished is not None:
             shutil.rmtree(unfinished, ignore_errors=True)
-    _write_manifest(folder, {**manifest, "state": COMPLETE, "code_version": code_version()})
+    _write_manifest(folder, {**manifest, "code_version": code_version()})
 
 
 def forget_journal(folder: Path) -> None:

@@ -6,8 +6,8 @@ import errno
 import json
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -31,12 +31,14 @@ _CHECK = b',"check":"'
 class Journal:
     """Appends what came of runs to a file.
 
-    A line that was cut short by whatever ended the program before is dropped when the file is opened again. A line that
-    is damaged otherwise stays where it is: nobody reads it, and its run is done once more.
+    A file without lines is removed in the end. A line that was cut short when the program ended is dropped when the
+    file is opened again. A line that is damaged otherwise stays: it is not read, and its run is repeated.
 
     Parameters
     ----------
     path : Path
+    data : str
+        Hash of the data that the runs read; written beside each run.
 
     Raises
     ------
@@ -44,8 +46,8 @@ class Journal:
         If the file cannot be written.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, data: str = "") -> None:
+        self._path, self._data = path, data
         try:
             # Unbuffered, so that nothing is left to be written after an error.
             self._file = open(path, "ab", buffering=0, opener=_private)  # noqa: SIM115 - Path.open takes no opener
@@ -60,6 +62,9 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._file.close()
+        with suppress(OSError):
+            if not self._path.stat().st_size:
+                self._path.unlink()
 
     def append(self, outcomes: Iterable[RunOutcome]) -> None:
         """Write outcomes down and wait until they are on disk.
@@ -69,7 +74,7 @@ class Journal:
         InputError
             If there is no room on the disk, or it cannot be written; whole lines that were written stay.
         """
-        lines = b"".join(_line(outcome) for outcome in outcomes)
+        lines = b"".join(_line(outcome, self._data) for outcome in outcomes)
         end, written = self._file.seek(0, os.SEEK_END), 0
         try:
             while written < len(lines):
@@ -112,6 +117,12 @@ def read_places(path: Path, tasks: Iterable[RunTask]) -> Iterator[RunOutcome]:
     yield from found.values()
 
 
+def is_journal_of(path: Path, keys: Container[str], data: str) -> bool:
+    """Return whether a journal has runs, and all that can be read have one of these keys and were of this data."""
+    entries = [_entry(text) for text in _lines(path) if text is not None]
+    return bool(entries) and all(entry["run"] in keys and entry.get("data") == data for entry in entries)
+
+
 def keeps_runs(folder: Path) -> bool:
     """Tell whether a folder has a journal with any run in it."""
     journal = folder / JOURNAL
@@ -144,7 +155,7 @@ def _outcome(task: RunTask, entry: Mapping[str, Any]) -> RunOutcome:
     return RunOutcome(task, entry["state"], entry["tables"], entry["error"], tuple(entry["warnings"]), entry["seconds"])
 
 
-def _line(outcome: RunOutcome) -> bytes:
+def _line(outcome: RunOutcome, data: str) -> bytes:
     entry = {
         "run": outcome.task.key,
         "point": outcome.task.point,
@@ -153,6 +164,7 @@ def _line(outcome: RunOutcome) -> bytes:
         "error": outcome.error,
         "warnings": outcome.warnings,
         "seconds": round(outcome.seconds, 6),
+        "data": data,
         "tables": outcome.tables,
     }
     # Without its last brace, in place of which a checksum follows: a line of which a byte changed is not read.

@@ -58,7 +58,7 @@ class Repeated:
         numeric = self.runs.select_dtypes("number").columns.difference(["point", "replication", "seed", "sample"])
         measures = [column for column in self.runs.columns if column in numeric and column not in groups]
         measures = [measure for measure in measures if not measure.endswith(ERROR)]
-        return self.runs.groupby(groups, sort=False)[measures].mean()
+        return self.runs.groupby(groups, sort=False, observed=True)[measures].mean()
 
 
 def rerun_one(

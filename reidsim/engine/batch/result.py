@@ -118,7 +118,7 @@ def batch_warnings(outcomes: Sequence[RunOutcome], design: Design, runs: pd.Data
 
 
 def _replications_are_alike(runs: pd.DataFrame) -> bool:
-    rows = runs.groupby(["point", "replication"])["point"]
+    rows = runs.groupby(["point", "replication"], observed=True)["point"]
     told = runs.drop(columns=["replication", "seed", "run"])
     told = told.assign(**{"row of the run": rows.cumcount(), "rows of the run": rows.transform("size")})
     return len(told) > 0 and len(told.drop_duplicates()) == len(told[["point", "row of the run"]].drop_duplicates())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.engine.batch.data_files import data_files
+from reidsim.engine.batch.data_files import DataFiles
 from reidsim.engine.batch.design import Design, check_points, content_of_run, has_numbered_replications, iterate_runs
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.executors.choice import AutomaticExecutor
@@ -21,7 +21,7 @@ from reidsim.engine.batch.journal import JOURNAL, Journal, read_journal
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.tasks import COMPLETE, RunTask, Work, run_keys
-from reidsim.engine.results import make_folder
+from reidsim.engine.results import make_folder, removing_unused
 from reidsim.errors import InputError
 from reidsim.random_streams import replication_seed
 from reidsim.scenarios.load import LoadedScenario
@@ -64,6 +64,8 @@ def run_tasks(
     progress: Progress | None = None,
     folder: Path | None = None,
     again: Iterable[str] = (),
+    require_unchanged: Callable[[], None] = lambda: None,
+    data: str = "",
 ) -> Gathered:
     """Do every task that the journal of a folder does not hold yet.
 
@@ -79,6 +81,10 @@ def run_tasks(
         Of the journal; must exist, and be held by the caller. Without it, nothing outlasts the call.
     again : iterable of str
         States in which runs that the journal holds are done again.
+    require_unchanged : callable
+        Raises an error if the data changed; called before finished runs are kept.
+    data : str
+        Hash of the data, written to the journal.
 
     Returns
     -------
@@ -88,7 +94,7 @@ def run_tasks(
     Raises
     ------
     InputError
-        If the journal cannot be written, or a scheduler cannot be reached.
+        If the journal cannot be written, a scheduler cannot be reached, or the data changed.
     """
     by_key = {task.key: task for task in tasks}
     missing, done, again = dict(by_key), Gathered(), set(again)
@@ -99,11 +105,12 @@ def run_tasks(
                 if outcome.state not in again:
                     done.add(outcome)
                     del missing[outcome.task.key]
-            journal = stack.enter_context(Journal(folder / JOURNAL))
+            journal = stack.enter_context(Journal(folder / JOURNAL, data))
         if progress is not None:
             progress("running", len(done), len(by_key))
         groups = stack.enter_context(closing(executor.execute(work, [*missing.values()])))
         for group in groups:
+            require_unchanged()
             if journal is not None:
                 journal.append(group)
             for outcome in group:
@@ -162,7 +169,8 @@ def point_tables(
     Raises
     ------
     InputError
-        If the scenario cannot have the values of a point (before the first run), or the folder cannot be written.
+        If the scenario cannot have the values of a point (before the first run), a data file changes before the last
+        run ends, or the folder cannot be written.
     """
     if replications < 1:
         raise InputError("not a number of runs", where="replications", found=replications, expected="1 or more")
@@ -172,12 +180,17 @@ def point_tables(
     of_scenario = Design(design.points.drop(columns=list(known)), replications)
     check_points(loaded, of_scenario)
     # The folder has no manifest, so what runs were made of is part of what tells them apart.
-    content = {**content_of_run(loaded), **(options or {}), "files": data_files(loaded, of_scenario)}
+    files = DataFiles(loaded, of_scenario)
+    content = {**content_of_run(loaded), **(options or {}), "files": files.hashes}
     tasks = tasks_of(loaded, design, content)
     with contextlib.ExitStack() as stack:
         if folder is not None:
+            stack.enter_context(removing_unused(folder))
             make_folder(folder)
             stack.enter_context(only_writer(folder))
         executor = executor or AutomaticExecutor()
-        outcomes = run_tasks(work or ScenarioWork(loaded, design), tasks, executor, progress=progress, folder=folder)
+        outcomes = run_tasks(
+            work or ScenarioWork(loaded, design), tasks, executor, progress=progress, folder=folder,
+            require_unchanged=lambda: files.require_unchanged(loaded.path),
+        )  # fmt: skip
     return batch_tables(loaded.name, design, outcomes)

@@ -24,13 +24,15 @@ from reidsim.engine.batch.tasks import COMPLETE
 
 Floats = NDArray[np.float64]
 LEVEL = 0.95
+# Of the squared half-width that points may take, where replications take the rest.
+_SHARES = np.arange(0.05, 1, 0.05)
 QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 
 
 class MeanInterval(NamedTuple):
     """Means and what is known about them; arrays of the same shape, NaN where there is nothing to tell.
 
-    Parameters
+    Attributes
     ----------
     mean : ndarray of float64
     standard_error : ndarray of float64
@@ -105,9 +107,14 @@ def required_replications(values: Floats, half_width: float | Floats) -> Floats:
     ndarray of float64
         At least 2; NaN if there are fewer than two runs, or the half-width is not above 0.
     """
+    _, variance, n = _moments(np.asarray(values, dtype=np.float64))
+    return _required(variance, n, half_width)
+
+
+def _required(variance: Floats, n: NDArray[np.int64], half_width: float | Floats) -> Floats:
+    """Return the required number of draws by their variance and the number of those at hand."""
     from scipy.special import ndtri, stdtrit
 
-    _, variance, n = _moments(np.asarray(values, dtype=np.float64))
     share = (1 + LEVEL) / 2
     wanted = np.broadcast_to(np.asarray(half_width, dtype=np.float64), variance.shape)
     usable = (n > 1) & (wanted > 0)
@@ -122,6 +129,44 @@ def required_replications(values: Floats, half_width: float | Floats) -> Floats:
         # Small steps where t changes fast, so that the smallest number is found.
         needed = np.where(lacking, np.minimum(next_needed, np.maximum(needed + 1, np.floor(needed * 1.02))), needed)
     return np.where(usable, needed, np.nan)
+
+
+def required_runs(values: Floats, half_width: float | Floats) -> tuple[Floats, Floats]:
+    """Return the fewest runs that make the interval of the mean as narrow as wanted, and their number of points.
+
+    Runs are points times replications. Only independent draws count: one replication is enough where replications do
+    not differ, and one point where points do not. Where both differ, each may take a share of the squared half-width,
+    and the share that needs fewest runs is taken.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (..., n_points, n_replications)
+        NaN for runs without a value, which are left out.
+    half_width : float or ndarray of float64
+        Wanted distance from the mean to either bound of the interval, above 0.
+
+    Returns
+    -------
+    runs, points : ndarray of float64
+        NaN if there are fewer than two runs, or the half-width is not above 0.
+    """
+    # Means over replications are draws of points, and the other way round.
+    points, replications = (_moments(np.moveaxis(values, axis, -1))[0] for axis in (-1, -2))
+    wanted = np.broadcast_to(np.asarray(half_width, dtype=np.float64), points.shape[:-1])
+    (of_points, n_points), (of_replications, n_replications) = (_moments(means)[1:] for means in (points, replications))
+    # Identical draws may differ by rounding.
+    rounding = (1e-6 * wanted) ** 2
+    points_differ, replications_differ = of_points > rounding, of_replications > rounding
+    alone = np.where(replications_differ | (n_points < 2), 0.0, 1.0)
+    shares = np.array([np.where(points_differ & replications_differ, share, alone) for share in _SHARES])
+    needed_points, needed_replications = (
+        np.where(part > 0, _required(np.broadcast_to(variance, part.shape), n, part**0.5 * wanted), 1.0)
+        for variance, n, part in ((of_points, n_points, shares), (of_replications, n_replications, 1 - shares))
+    )
+    runs = needed_points * needed_replications
+    best = runs.argmin(axis=0)[None]
+    fewest, of_them = (np.take_along_axis(needed, best, axis=0)[0] for needed in (runs, needed_points))
+    return fewest, np.where(np.isfinite(fewest), of_them, np.nan)
 
 
 def error_of_estimates(errors: Floats) -> Floats:
@@ -239,7 +284,7 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
     if "sample" in runs:
         keys = ["point", "replication", *names]
         squares = ended_well.assign(**{error: ended_well[error] ** 2 for error in error_of.values()})
-        grouped = squares.groupby(keys, sort=False)
+        grouped = squares.groupby(keys, sort=False, observed=True)
         means = grouped[numeric].mean()
         for error in error_of.values():
             means[error] = np.sqrt(means[error] / grouped[error].count())
@@ -283,16 +328,18 @@ def statistics_table(found: Measured) -> pd.DataFrame:
     DataFrame
         One row per point of the sweep, group and measure: the swept keys, the group, ``measure``, ``runs`` (that have a
         value), ``mean``, ``standard_error``, ``low``, ``high``, ``q05``, ``q25``, ``median``, ``q75``, ``q95``,
-        ``runs_for_1_percent`` (runs that make the interval at most 1 % of the mean wide to either side), and where runs
-        estimate measures, ``estimation_error``: as much of the mean's standard error as comes from that.
+        ``runs_for_1_percent`` (fewest runs, points times replications, that make the interval at most 1 % of the mean
+        wide to either side), ``points_for_1_percent`` (their points), and where runs estimate measures,
+        ``estimation_error``: as much of the mean's standard error as comes from that.
     """
     parts = {}
     for measure, values in found.values.items():
         interval = mean_interval(values)
         flat = values.reshape(*values.shape[:2], -1)
         spread = dict(zip(QUANTILES, quantiles(flat, QUANTILES.values()), strict=True))
-        needed = required_replications(flat, 0.01 * np.abs(interval.mean))
-        columns = {**_interval_columns(interval), **spread, "runs_for_1_percent": needed}
+        runs, points = required_runs(values, 0.01 * np.abs(interval.mean))
+        needed = {"runs_for_1_percent": runs, "points_for_1_percent": points}
+        columns = {**_interval_columns(interval), **spread, **needed}
         if found.errors:
             errors = found.errors.get(measure, np.full_like(values, np.nan))
             columns["estimation_error"] = error_of_estimates(errors)
@@ -315,7 +362,11 @@ def differences_table(found: Measured) -> pd.DataFrame:
     compared = str(found.groups.columns[-1])
     strata = list(found.groups.columns[:-1])
     number = pd.Series(np.arange(len(found.groups)))
-    first = number.groupby([found.groups[name] for name in strata]).transform("min") if strata else number * 0
+    first = (
+        number.groupby([found.groups[name] for name in strata], observed=True).transform("min")
+        if strata
+        else number * 0
+    )
     others = np.flatnonzero(number != first)
     if not len(others):
         return pd.DataFrame()

@@ -63,7 +63,7 @@ def equilibrium_tables(runs: pd.DataFrame, design: Design) -> tuple[dict[str, pd
 
 def _of_point(runs: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Return the tables of one point of the sweep, and what had to be left out."""
-    means = runs.groupby([*ROWS, "adversary"], sort=False)
+    means = runs.groupby([*ROWS, "adversary"], sort=False, observed=True)
     wide = {
         measure: means[measure].mean().unstack("adversary", sort=False)
         for measure in (PUBLISHER_PAYOFF.column, ADVERSARY_PAYOFF.column, REGRET.column)
@@ -193,7 +193,7 @@ def _shown(value: Any) -> str:
 
 def _by_cell(found: Measured, measure: str) -> Floats:
     """Return a measure by row and case, shape (n_rows, n_cases, n_samples, n_replications)."""
-    rows, row = np.unique(found.groups.groupby(ROWS, sort=False).ngroup(), return_inverse=True)
+    rows, row = np.unique(found.groups.groupby(ROWS, sort=False, observed=True).ngroup(), return_inverse=True)
     adversaries = found.groups["adversary"].drop_duplicates().tolist()
     column = np.array([adversaries.index(name) for name in found.groups["adversary"]])
     values = found.values[measure]

@@ -68,12 +68,14 @@ class CrossPlayResult(Result):
     @cached_property
     def statistics(self) -> pd.DataFrame:
         """Means with confidence intervals, and quantiles over runs, of each cell and measure; empty of a single run."""
-        return pd.DataFrame() if self.design is None else statistics_table(measured(self.table, self.design))
+        if self.design is None or self.runs.empty:
+            return pd.DataFrame()
+        return statistics_table(measured(self.table, self.design))
 
     @cached_property
     def worst_cases(self) -> pd.DataFrame:
         """What each defender gets at worst and regrets at most; see `worst_cases_table`."""
-        return worst_cases_table(*self.arranged)
+        return pd.DataFrame() if self.runs.empty else worst_cases_table(*self.arranged)
 
     def matrix(self, measure: str) -> pd.DataFrame:
         """Return the mean of a measure over runs, defenders as rows and adversaries as columns; see `CrossPlay`."""
@@ -81,6 +83,8 @@ class CrossPlayResult(Result):
 
     def __repr__(self) -> str:
         runs = "" if self.design is None else f", {counted(self.design.n_runs, 'run')}"
+        if self.runs.empty:
+            return f"CrossPlayResult({self.name!r}: every run failed{runs})"
         return (
             f"CrossPlayResult({self.name!r}: {counted(self.runs['defender'].nunique(), 'defender')}, "
             f"{counted(self.runs['adversary'].nunique(), 'adversary', 'adversaries')}{runs})"
@@ -102,7 +106,7 @@ class CrossPlayResult(Result):
 
 def with_equilibria(result: CrossPlayResult, options: CrossPlayOptions) -> CrossPlayResult:
     """Return a result with its equilibria, if they are asked for, and warnings of what these leave out."""
-    if not options.equilibrium:
+    if not options.equilibrium or result.runs.empty:
         return result
     runs, design = result.arranged
     tables, left_out = equilibrium_tables(runs[runs["state"] == COMPLETE], design)

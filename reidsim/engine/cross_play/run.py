@@ -193,11 +193,8 @@ class CrossPlayJob(Job[CrossPlayResult]):
         return CrossPlayWork(loaded, design, self._options)
 
     def result(self, ended: Ended) -> CrossPlayResult:
-        """Return all runs, of which at least one ended well."""
-        runs = ended.tables["runs"]
-        if "defender" not in runs:
-            raise InputError("every run failed", source=ended.loaded.path, found=str(runs["error"].iloc[0]))
-        return with_equilibria(_of_runs(ended, runs), self._options)
+        """Return all runs."""
+        return with_equilibria(_of_runs(ended, ended.tables["runs"]), self._options)
 
     def stored(self, ended: Ended) -> CrossPlayResult:
         """Return them as the folder has them."""

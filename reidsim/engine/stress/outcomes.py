@@ -270,12 +270,12 @@ class BatchEvaluator:
         failed = runs[~ended_well]
         if not ended_well.any():
             raise InputError("every run failed", source=self.loaded.path, found=str(failed["error"].iloc[0]))
-        failures = failed.groupby("point", sort=True)["error"].first().reset_index()
+        failures = failed.groupby("point", sort=True, observed=True)["error"].first().reset_index()
         measures = [
             column for column in columns_of(outputs_among(kind_of(self.loaded.scenario).measures)) if column in runs
         ]
         kept = runs[ended_well & runs["policy"].isin(self.policies)]
-        table = kept.groupby(["point", "policy"], sort=False)[measures].mean().reset_index()
+        table = kept.groupby(["point", "policy"], sort=False, observed=True)[measures].mean().reset_index()
         # A mean over the replications that happened to end well would not compare with that of another point.
         table.loc[table["point"].isin(failures["point"]), measures] = np.nan
         return Outcomes(table, failures)

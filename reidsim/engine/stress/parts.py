@@ -133,7 +133,11 @@ def robustness(
     """
     payoffs = outcomes.matrix(PAYOFF, policies, len(points))
     table = robustness_table(list(policies), payoffs, quantile)
-    known = pd.Series(dtype=np.float64) if informed is None else informed.table.groupby("policy")[PAYOFF].mean()
+    known = (
+        pd.Series(dtype=np.float64)
+        if informed is None
+        else informed.table.groupby("policy", observed=True)[PAYOFF].mean()
+    )
     table["informed_payoff"] = [float(known.get(policy, np.nan)) for policy in policies]
     best, _ = best_policies(payoffs)
     regrets = pd.DataFrame(

@@ -12,7 +12,9 @@ import pandas as pd
 
 from reidsim.deprecation import formerly
 from reidsim.engine.batch import Executor
-from reidsim.engine.batch.design import sweep_points
+from reidsim.engine.batch.data_files import DataFiles
+from reidsim.engine.batch.design import Design, sweep_points
+from reidsim.engine.batch.folder import COMPLETE, INCOMPLETE
 from reidsim.engine.memory import build_within_memory
 from reidsim.engine.results import Clock, Result, make_manifest
 from reidsim.engine.stress.checks import check_stress, says_who_comes, uncertainty_of, wanted_parts
@@ -174,6 +176,7 @@ class _Stress:
         """Work out every part."""
         section, clock = self._section, Clock()
         self._report(f"reading {self._loaded.name}", 0, 1)
+        files = DataFiles(self._loaded, Design(pd.DataFrame(index=range(1))))
         if section.sensitivity is not None:
             self._sensitivity(self._uncertainty, section.sensitivity)
             clock.lap("sensitivity")
@@ -189,6 +192,9 @@ class _Stress:
         if section.guarantee:
             self._tables["guarantee"] = self._guarantee()
             clock.lap("guarantee")
+        # Each part reads the data itself, and all must have read the same.
+        files.require_unchanged(self._loaded.path)
+        self._facts["state"] = INCOMPLETE if any(self._facts["failed_points"].values()) else COMPLETE
         manifest = make_manifest(self._loaded, clock.laps, self._facts)
         tables = {name: self._tables[name] for name in TABLES if name in self._tables}
         return StressResult(self._loaded.name, tables, manifest, tuple(self._warnings))

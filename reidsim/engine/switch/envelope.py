@@ -35,7 +35,7 @@ _BESIDE = 1e-10
 class Stretch(NamedTuple):
     """Values between which the same policies pay most.
 
-    Parameters
+    Attributes
     ----------
     low, high : float
     best : tuple of str

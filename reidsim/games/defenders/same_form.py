@@ -22,7 +22,7 @@ from reidsim.releases.strategy_space import Floats, Rows
 class FormOfAll(NamedTuple):
     """The best form of some records, and what comes of it.
 
-    Parameters
+    Attributes
     ----------
     form : int
         ``WITHHELD`` (-1) if nothing that is allowed pays.

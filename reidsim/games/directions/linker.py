@@ -18,9 +18,10 @@ from reidsim.adversaries.response import Linkage
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.full_domain.risk import GivenSizes
+from reidsim.games.people import PeopleLattice, PeopleLinkage
 from reidsim.games.record_game import WITHHELD, Linker, RecordGame, shared_rows
 from reidsim.linkage.fitting_rows import FittingRows
-from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.linkage.people import ranges
 from reidsim.populations.population import Counts
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
@@ -34,12 +35,12 @@ class DirectedLinker:
     Parameters
     ----------
     lattice : GeneralizationLattice
-        Over the records, one row each.
+        Over the records, one row each; or a `PeopleLattice`, whose records are the rows of a person each.
     direction : {"person", "both"}
     by_record : Linker
         Links rows to people: direction "record".
-    released : GroupSizes
-        Of the released records.
+    released : Linker
+        Links rows to people of the release.
     kind : ndarray of int64, shape (n_records,)
         Which amounts a record has; an adversary replies alike to records of one kind.
     """
@@ -49,17 +50,17 @@ class DirectedLinker:
         lattice: GeneralizationLattice,
         direction: LookedUp,
         by_record: Linker,
-        released: GroupSizes,
+        released: Linker,
         kind: NDArray[np.int64],
     ) -> None:
         self.lattice, self.direction, self.by_record, self.kind = lattice, direction, by_record, kind
-        self.rows = FittingRows(lattice)
+        self.rows = FittingRows(lattice, lattice.row_sets if isinstance(lattice, PeopleLattice) else None)
         self._released = released
         self._last: tuple[bytes, GivenSizes] | None = None
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Link records as if all of the release were shared in one form: then the rows of a class fit its persons."""
-        return self._worse(self._released.at(strategy, rows), strategy, rows)
+        return self._worse(self._released.link(strategy, rows).group_sizes, strategy, rows)
 
     def given(self, strategies: Strategies) -> GivenSizes:
         """Return what linkage yields if every record is shared as `strategies` (n_records,) say."""
@@ -79,11 +80,13 @@ class DirectedLinker:
         Of the rows that fit a person, each is taken with a probability in proportion to one over the people of the
         release whom it fits. In direction "both", at most the people who fit the person's row. 1 where none is shared.
         """
-        sizes, people = np.ones(len(strategies)), np.ones(len(strategies))
+        people = np.ones(len(self.rows.cell_of_entry))
         for strategy, rows in shared_rows(strategies):
-            people[rows] = self._released.at(strategy, rows)
-        shared = strategies != WITHHELD
-        sizes[shared] = (self.rows.weight_of_records(strategies, 1 / people) * people)[shared]
+            linked = self._released.link(strategy, rows)
+            linked = linked.of_records if isinstance(linked, PeopleLinkage) else linked
+            people[ranges(self.rows.begin[rows], np.diff(self.rows.begin)[rows])[0]] = linked.group_sizes
+        found = self.rows.least(self.rows.weight_of_entries(strategies, 1 / people) * people)
+        sizes: Floats = np.where(strategies != WITHHELD, found, 1.0)
         self._limit(sizes, strategies)
         return sizes
 

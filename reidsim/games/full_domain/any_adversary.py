@@ -71,6 +71,8 @@ class AnyAdversaryGame(FullDomainGame):
     records are suppressed that anybody attacks, or at which an attack would pay whoever errs; `of` also has those
     suppressed to which a one-shot adversary is indifferent, if only larger classes are safe.
 
+    The other parameters are those of `FullDomainGame`.
+
     Parameters
     ----------
     record_game : RecordGame
@@ -81,8 +83,6 @@ class AnyAdversaryGame(FullDomainGame):
         less. Classes then stand for their records, and the search by branches takes the game. One-shot adversaries
         reply so, one or several together: each attacks up to some size, the chance of naming the right person falls
         with size, and by whatever rule types meet, the chance that any of them does rises with that of each.
-    others
-        See `FullDomainGame`.
 
     Raises
     ------

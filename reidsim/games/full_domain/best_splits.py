@@ -25,7 +25,7 @@ _MEMORY_LIMIT = 2 * 2**30
 class Splits(NamedTuple):
     """The best recoding by splits.
 
-    Parameters
+    Attributes
     ----------
     regions : ndarray of int64, shape (n_cells,)
         The node of the cell's region.

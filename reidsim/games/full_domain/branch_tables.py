@@ -19,7 +19,7 @@ _DIGIT = 11
 class _Attribute(NamedTuple):
     """An attribute as compiled functions read it.
 
-    Parameters
+    Attributes
     ----------
     shift, field : int
         See `RollUp.field`.

@@ -56,7 +56,7 @@ def search_branches(game: FullDomainGame, progress: Callable[[int], None]) -> tu
 class _Branch(NamedTuple):
     """A branch, and what may still be decided in it.
 
-    Parameters
+    Attributes
     ----------
     node, height : int
         Its lowest node, and the sum of its levels.

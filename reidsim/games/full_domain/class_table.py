@@ -21,7 +21,7 @@ _KEY_BITS = 62
 class ClassTable(NamedTuple):
     """The equivalence classes at one node, in the order of their keys; arrays of shape (n_classes,).
 
-    Parameters
+    Attributes
     ----------
     keys : ndarray of int64
         Number of each class: the numbers of its groups side by side, in fields of bits, in `RollUp.order`.

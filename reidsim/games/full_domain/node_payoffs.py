@@ -36,7 +36,7 @@ _SUPPRESSED_ABOVE = 1.0 - 1e-12
 class Ratios(NamedTuple):
     """One ratio of prices at all points.
 
-    Parameters
+    Attributes
     ----------
     values : ndarray of float64, shape (n_values + 2,)
         Distinct, in rising order, then without limit, so that a look-up ends.
@@ -69,7 +69,7 @@ class Ratios(NamedTuple):
 class Thresholds(NamedTuple):
     """What decides on classes at each point, for prices that are the same for all records.
 
-    Parameters
+    Attributes
     ----------
     attacked_below : Ratios
         Classes of fewer people are attacked (``G / C``).

@@ -49,7 +49,8 @@ class Prices:
                 found=", ".join(f"{name} {array.shape}" for name, array in given.items()),
                 expected="one amount, one per point, or one per point and kind of record",
             ) from None
-        for name, array in zip(given, spread, strict=True):
+        # Views of broadcast arrays are no arguments for compiled functions: numpy before 2 warns of each.
+        for name, array in zip(given, map(np.array, spread), strict=True):
             if array.ndim != 2 or not array.size:
                 raise InputError("no payoff parameters", where=name, found=array.shape, expected="(n_points, n_kinds)")
             if not (array >= 0).all() or not np.isfinite(array).all():

@@ -37,7 +37,7 @@ _CHUNK = 100
 class GameArrays(NamedTuple):
     """The subjects' side of a masking game as the compiled solvers read it.
 
-    Parameters
+    Attributes
     ----------
     weights : ndarray of float64, shape (1 or n_targets, n_attributes)
     form_kept : ndarray of float64, shape (n_forms, n_linked)

@@ -27,7 +27,7 @@ PORTION = 8
 class Alike(NamedTuple):
     """Adversaries who infer and link in the same way.
 
-    Parameters
+    Attributes
     ----------
     arrays : TwoStageArrays
         Amounts, theta and what is made of confidence are not those of these adversaries.
@@ -49,7 +49,7 @@ class Alike(NamedTuple):
 class Tables(NamedTuple):
     """Replies of adversaries who look at few attributes; see `TabledReplies`.
 
-    Parameters
+    Attributes
     ----------
     weight : ndarray of float64, shape (n_adversaries,)
     invited : ndarray of bool, shape (n_adversaries, n_targets, n_forms)
@@ -66,7 +66,7 @@ class Tables(NamedTuple):
 class Stakes(NamedTuple):
     """What the publisher of each record has to gain and to lose; arrays of shape (n_records,).
 
-    Parameters
+    Attributes
     ----------
     benefit, loss, tie : ndarray of float64
     rows : ndarray of int

@@ -13,9 +13,8 @@ from reidsim.errors import InputError, locating
 from reidsim.kinds.assessment.release import Release
 from reidsim.kinds.assessment.schema import ThresholdSection
 from reidsim.kinds.assessment.study import RiskStudy
-from reidsim.linkage.equivalence import distinct_rows
 from reidsim.linkage.value_tree import ValueTree
-from reidsim.populations.domain import Codes
+from reidsim.populations.domain import Codes, distinct_rows
 from reidsim.random_counts import draw_multivariate_hypergeometric
 
 Positions = NDArray[np.intp]

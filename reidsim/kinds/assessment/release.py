@@ -20,7 +20,7 @@ from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.people import Keys, keys_of_records, require_same
+from reidsim.scenarios.people import Keys, key_columns, keys_of_records, require_same
 from reidsim.tables import read_table, require_columns
 
 
@@ -110,7 +110,7 @@ def read_release(
     truth = None if section.persons is None else _true_values(loaded.folder / section.persons, section, len(frame))
     shown = {column: attribute for attribute, column in section.columns.items()}
     keys = (section.person, section.household)
-    besides = (*keys, section.weight)
+    besides = (*key_columns(section.person), section.household, section.weight)
     columns = [str(column) for column in frame.columns if str(column) not in besides]
     names = section.attributes or tuple(shown.get(column, column) for column in columns)
     for key, named in (("trees", trees), ("release.columns", section.columns)):

@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
-from reidsim.scenarios.amounts import Count, Money, PopulationSeed, Share, Text
+from reidsim.scenarios.amounts import Count, Delimiter, Money, PersonKey, PopulationSeed, Share, Text
+from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
@@ -38,15 +39,14 @@ class RiskReleaseSection(Section):
     samples: Count = Field(default=1, description="samples of each size")
     path: Text | None = Field(default=None, description="CSV or Parquet file of records instead")
     persons: Text | None = Field(default=None, description="file of true values, with the rows and columns of `path`")
-    delimiter: Annotated[str, with_key("path")] = Field(
-        default=",", min_length=1, max_length=1, description="between columns of a CSV file"
-    )
+    delimiter: Annotated[Delimiter, with_key("path")] = Field(default=",", description="between columns of a CSV file")
     attributes: tuple[str, ...] = Field(default=(), description="attributes that are released; all if not given")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
     weight: Text | None = Field(default=None, description="column with sampling weights, 1 or more")
-    person: Text | None = Field(
+    person: PersonKey | None = Field(
         default=None,
-        description="column that identifies the person of a record: people are counted",
+        description="column that identifies the person of a record: people are counted; a list of columns if only "
+        "their values together identify a person",
     )
     household: Text | None = Field(
         default=None,
@@ -74,13 +74,14 @@ class RiskReleaseSection(Section):
         for name, values in (("sizes", self.sizes), ("attributes", self.attributes)):
             if len(set(values)) != len(values):
                 raise InputError("given twice", where=name, found=list(values))
+        attributes = [self.columns.get(name, name) for name in self.attributes]
         for key in ("person", "household"):
-            column = getattr(self, key)
-            if column is not None and column in [self.columns.get(name, name) for name in self.attributes]:
-                raise InputError(
-                    f"the key of {key}s is a quasi-identifier", where=key, found=column,
-                    expected="a column that is no attribute",
-                )  # fmt: skip
+            for column in key_columns(getattr(self, key)):
+                if column in attributes:
+                    raise InputError(
+                        f"the key of {key}s is a quasi-identifier", where=key, found=column,
+                        expected="a column that is no attribute",
+                    )  # fmt: skip
         return self
 
 
@@ -91,8 +92,8 @@ class TreeSection(Section):
         default={}, description="group = its values or smaller groups"
     )
     file: Text | None = Field(default=None, description="hierarchy file instead: a row per value, a column per level")
-    delimiter: Annotated[str, with_key("file")] = Field(
-        default=";", min_length=1, max_length=1, description="between columns of the hierarchy file"
+    delimiter: Annotated[Delimiter, with_key("file")] = Field(
+        default=";", description="between columns of the hierarchy file"
     )
 
     @model_validator(mode="after")

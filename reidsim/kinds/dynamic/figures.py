@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -17,6 +17,8 @@ from reidsim.palette import GREY
 from reidsim.scenarios.faces import Shown
 
 _LEVEL = "level "
+# Inches of a policy in a heat map.
+_ROW = 0.24
 
 
 def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
@@ -28,34 +30,51 @@ def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
 
 
 def levels_by_period(periods: pd.DataFrame) -> Figure:
-    """Draw the level of each attribute over periods by policy, and the number of cases.
+    """Draw the level of each attribute as a heat map by period and policy, and the number of cases.
 
     Parameters
     ----------
     periods : DataFrame
         One row per policy and period: ``policy``, ``number``, ``records``, and ``level ATTRIBUTE`` for each attribute,
         missing where nothing is released.
+
+    Returns
+    -------
+    Figure
+        One row of cells per policy and one cell per period; grey where nothing is released. All attributes share the
+        colours, one per level.
     """
     attributes = [column for column in periods.columns if column.startswith(_LEVEL)]
     table = _checked(periods, ("records",))
-    levels = periods[attributes].apply(pd.to_numeric).reset_index(drop=True)
-    look = style.looks(list(table["policy"].unique()))
-    figure, axes_of = style.panels(len(attributes) + 1, 2, panel=(4.6, 2.3))
-    for place, (policy, rows) in enumerate(table.groupby("policy", sort=False)):
-        # Steps beside each other, as policies often choose alike.
-        shift = 0.06 * (place - (len(look) - 1) / 2)
-        for column, axes in zip(attributes, axes_of, strict=False):
-            drawn = levels.loc[rows.index, column].to_numpy() + shift
-            steps: dict[str, Any] = {"drawstyle": "steps-mid", "markersize": 3.5, "linewidth": 1.1}
-            name = str(policy)
-            style.draw_line(axes, rows["number"].to_numpy(), drawn, look[name], style.policy_name(name), **steps)
-    for column, axes in zip(attributes, axes_of, strict=False):
-        style.label_axes(axes, title=style.sentence(column.removeprefix(_LEVEL)), x="Period", y="Level")
-        axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
-    first = table[table["policy"] == table["policy"].iloc[0]]
+    levels = periods[attributes].apply(pd.to_numeric).set_axis(table.index)
+    policies = list(table["policy"].unique())
+    numbers = np.unique(table["number"])
+    highest = int(np.nanmax(levels.to_numpy(), initial=1))
+    colours = colormaps["YlGnBu"].resampled(highest + 1).with_extremes(bad=GREY)
+    figure, axes_of = style.panels(len(attributes) + 1, 2, panel=(4.9, 1.3 + _ROW * len(policies)))
+    edges = np.append(numbers - 0.5, numbers[-1] + 0.5)
+    for place, (column, axes) in enumerate(zip(attributes, axes_of, strict=False)):
+        cells = levels[column].set_axis([table["policy"], table["number"]]).unstack().reindex(policies)[numbers]
+        image = axes.pcolormesh(
+            edges, np.arange(len(policies) + 1) - 0.5, np.ma.masked_invalid(cells.to_numpy()), cmap=colours,
+            vmin=-0.5, vmax=highest + 0.5,
+        )  # fmt: skip
+        axes.hlines(np.arange(len(policies) - 1) + 0.5, edges[0], edges[-1], color="white", linewidth=2)
+        names = [style.policy_name(policy) for policy in policies]
+        axes.set_yticks(np.arange(len(policies)), names if place % 2 == 0 else [""] * len(names), parse_math=False)
+        axes.invert_yaxis()
+        axes.tick_params(axis="y", length=0)
+        axes.spines[:].set_visible(False)
+        style.label_axes(axes, title=style.sentence(column.removeprefix(_LEVEL)), x="Period")
+        axes.xaxis.set_major_locator(MaxNLocator(7, integer=True))
+    first = table[table["policy"] == policies[0]]
     axes_of[-1].bar(first["number"], first["records"], color=GREY, width=0.9)
+    axes_of[-1].set_xlim(edges[0], edges[-1])
+    axes_of[-1].xaxis.set_major_locator(MaxNLocator(7, integer=True))
     style.label_axes(axes_of[-1], title="Cases", x="Period", y="Records of the table")
-    style.legend_below(figure, axes_of[0].get_lines())
+    bar = figure.colorbar(image, ax=axes_of, ticks=np.arange(highest + 1), fraction=0.03, pad=0.02)
+    bar.ax.tick_params(labelsize=9)
+    style.label_axes(bar.ax, y="Level of generalization (0: unchanged)")
     return figure
 
 
@@ -104,6 +123,6 @@ def _checked(periods: pd.DataFrame, numbers: tuple[str, ...]) -> pd.DataFrame:
 
 def _lines_so_far(axes: Axes, table: pd.DataFrame, column: str) -> None:
     look = style.looks(list(table["policy"].unique()))
-    for policy, rows in table.groupby("policy", sort=False):
+    for policy, rows in table.groupby("policy", sort=False, observed=True):
         so_far = np.cumsum(rows[column].to_numpy())
         style.draw_line(axes, rows["number"].to_numpy(), so_far, look[str(policy)], style.policy_name(str(policy)))

@@ -17,6 +17,7 @@ from reidsim.games.record_game import WITHHELD
 from reidsim.kinds.dynamic.lattice import share_below
 from reidsim.kinds.dynamic.study import DynamicStudy
 from reidsim.measures import measures_worded
+from reidsim.populations.domain import row_keys
 from reidsim.scenarios.study import AnalysisTables
 from reidsim.validation import read_toml
 from reidsim.wording import counted
@@ -116,7 +117,7 @@ def exposing_rows(study: DynamicStudy, found: Equilibrium) -> NDArray[np.intp]:
     n_rows, risk = lattice.n_records, found.risk
     final = lattice.starts[-2]
     # The distinct cases of the last table, which holds all: rows of earlier tables are some of them.
-    keys = lattice.domain.keys(lattice.codes)
+    keys = row_keys(list(lattice.codes.T), n_rows)
     place = np.searchsorted(keys[final:], keys)
     best = np.full(len(last), -1, dtype=np.intp)
     for number in range(len(cases.periods)):

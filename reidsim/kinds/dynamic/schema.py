@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from reidsim.errors import InputError, require_among
 from reidsim.kinds.dynamic.policies import FIXED, PK, PolicyName
 from reidsim.scenarios.adversary_schema import AdversarySection
-from reidsim.scenarios.amounts import Count, Share, Text
+from reidsim.scenarios.amounts import Count, Delimiter, Share, Text
 from reidsim.scenarios.hierarchy_schema import GeneralizedSection
 from reidsim.scenarios.policy import with_policy
 from reidsim.scenarios.publisher_schema import PoliciesSection, PublisherScenario
@@ -44,9 +44,7 @@ class CasesSection(Section):
     """Which case records are released, and what a table holds."""
 
     path: Text | None = Field(default=None, description="file of cases, one per row; `[epidemic]` takes its place")
-    delimiter: Annotated[str, with_key("path")] = Field(
-        default=",", min_length=1, max_length=1, description="between columns of a CSV file"
-    )
+    delimiter: Annotated[Delimiter, with_key("path")] = Field(default=",", description="between columns of a CSV file")
     period: Annotated[Text, with_key("path")] = Field(
         default=PERIOD,
         description="column with the period of each case: whole numbers, or text such as `2020-03-01`",

@@ -16,7 +16,7 @@ from reidsim.kinds.dynamic.cases import Cases, read_cases
 from reidsim.kinds.dynamic.lattice import PeriodLattice, SimulatedTables, class_sizes, entropy
 from reidsim.kinds.dynamic.schema import DynamicScenario
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.populations.domain import mixed_radix_keys
+from reidsim.populations.domain import distinct_rows
 from reidsim.populations.population import Population
 from reidsim.random_streams import random_stream
 from reidsim.releases.lattice import GeneralizationLattice
@@ -232,17 +232,16 @@ def build_study(loaded: LoadedScenario[Any]) -> DynamicStudy:
 
 def study_on(loaded: LoadedScenario[DynamicScenario], cases: Cases) -> DynamicStudy:
     """Return the study of some cases, of which every period has one."""
-    radices = tuple(hierarchy.attribute.size for hierarchy in cases.hierarchies)
-    cell_keys = mixed_radix_keys(cases.codes, radices, where="attributes")
-    _, first, cell = np.unique(cell_keys, return_index=True, return_inverse=True)
+    n_attributes = cases.codes.shape[1]
+    first, cell = distinct_rows(list(cases.codes.T), len(cases.codes))
     counts = np.zeros((len(cases.periods), len(first)), dtype=np.int64)
     np.add.at(counts, (cases.period, cell), 1)
     last = cases.period
     if loaded.scenario.release.table == "cumulative":
         counts, last = np.cumsum(counts, axis=0), np.full_like(cases.period, len(cases.periods) - 1)
     period, held = np.nonzero(counts)
-    entropies = np.array([_entropy_of(cases.codes[:, position]) for position in range(len(radices))])
-    weights = entropies / entropies.sum() if entropies.sum() > 0 else np.full(len(radices), 1 / len(radices))
+    entropies = np.array([_entropy_of(cases.codes[:, position]) for position in range(n_attributes)])
+    weights = entropies / entropies.sum() if entropies.sum() > 0 else np.full(n_attributes, 1 / n_attributes)
     lattice = PeriodLattice(
         cases.hierarchies, cases.codes[first[held]], period=period, counts=counts[period, held],
         attribute_weights=weights,

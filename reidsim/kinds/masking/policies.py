@@ -26,6 +26,8 @@ Search = Literal["scenario", "greedy", "anytime"]
 class MaskingPolicy(Policy):
     """A policy of data subjects who mask.
 
+    The other parameters are those of `Policy`.
+
     Parameters
     ----------
     way : {"rule", "k-anonymity", "opt-in", "same", "search"}
@@ -36,8 +38,6 @@ class MaskingPolicy(Policy):
         Whether it is played against the same adversary without inference.
     masks : bool
         Whether it decides attribute by attribute, so that a map of its strategies tells something.
-    others
-        See `Policy`.
     """
 
     way: Way = "rule"

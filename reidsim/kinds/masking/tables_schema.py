@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, nearest, require_distinct
 from reidsim.kinds.masking.policies import PolicyName, policy_named
-from reidsim.scenarios.amounts import Count, PopulationSeed, Share, Text
+from reidsim.scenarios.amounts import Count, Delimiter, PopulationSeed, Share, Text
 from reidsim.scenarios.policy import WITH_K_ANONYMITY, AnonymityK, with_each_k, with_policy
 from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
@@ -45,9 +45,7 @@ class TableSection(Section):
 
     size: Count | None = Field(default=None, description="people drawn")
     file: Text | None = Field(default=None, description="CSV or Parquet file instead")
-    delimiter: Annotated[str, with_key("file")] = Field(
-        default=",", min_length=1, max_length=1, description="between columns of a CSV file"
-    )
+    delimiter: Annotated[Delimiter, with_key("file")] = Field(default=",", description="between columns of a CSV file")
     columns: Annotated[dict[str, str], with_key("file")] = Field(
         default={}, description="attribute = column of the file, where the names differ"
     )

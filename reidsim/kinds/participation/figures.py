@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, PercentFormatter
+from matplotlib.scale import SymmetricalLogScale
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentFormatter
 from pandas.api.types import is_numeric_dtype
 
 from reidsim.figures import style
@@ -65,7 +66,7 @@ def participation_along(runs: pd.DataFrame, key: str, measures: Sequence[Measure
 
 
 def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
-    """Draw who would join by who is in, on logarithmic axes, and mark the equilibria.
+    """Draw who would join by who is in, and mark the equilibria; axes are logarithmic above one person, with 0 %.
 
     Parameters
     ----------
@@ -76,7 +77,8 @@ def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
     """
     table = checked(replies, "replies", numbers=("participation", "would_join", "selfish"))
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.6, 3.4))
-    handles = axes.plot(table["participation"], table["participation"], color=GREY, label="as many as have joined")
+    shares = [0.0, *table["participation"]]
+    handles = axes.plot(shares, shares, color=GREY, label="as many as have joined")
     if not table["would_join"].equals(table["selfish"]):
         handles += axes.plot(
             table["participation"],
@@ -85,13 +87,16 @@ def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
             linestyle="--",
             label="without concern for kin",
         )
-    handles += axes.plot(table["participation"], np.maximum(table["would_join"], 1e-12), color=BLUE, label="would join")
-    least = float(table["participation"].min())
-    # Nobody is where the axes begin, which a logarithm has no place for.
-    at = np.maximum(equilibria["participation"].to_numpy(dtype=np.float64), least)
+    handles += axes.plot(table["participation"], table["would_join"], color=BLUE, label="would join")
+    # Shares between nobody and the smallest share computed are on a linear scale, so that 0 % has a place.
+    least = float(table.loc[table["participation"] > 0, "participation"].min())
+    at = equilibria["participation"].to_numpy(dtype=np.float64)
     handles += axes.plot(at, at, color=BLACK, marker="o", linestyle="", clip_on=False, label="equilibrium")
+    decades = 10.0 ** np.arange(np.ceil(np.log10(least) - 1e-9), 1)
     for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
-        axes.set(**{f"{name}scale": "log", f"{name}lim": (least, 1.0)})
+        axes.set(**{f"{name}scale": SymmetricalLogScale(axis, linthresh=least), f"{name}lim": (0.0, 1.0)})
+        axis.set_major_locator(FixedLocator([0.0, *decades]))
+        axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
     style.label_axes(axes, title="Best replies", x="Share of people in the database", y="Share who would join")
     style.legend_below(figure, handles, columns=2)
@@ -127,7 +132,8 @@ def survival_of_losses(survival: pd.DataFrame) -> Figure:
     """
     table = checked(survival, "survival", numbers=("equilibrium", "participation", "lost", "returned"))
     names = {
-        number: f"{part['participation'].iloc[0]:.2%} in" for number, part in table.groupby("equilibrium", sort=True)
+        number: f"{part['participation'].iloc[0]:.2%} in"
+        for number, part in table.groupby("equilibrium", sort=True, observed=True)
     }
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
     handles = []

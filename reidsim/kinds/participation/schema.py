@@ -74,10 +74,10 @@ class MatchingSection(Section):
         default=2, description="matches that identify a person who is not in the database (n_u)"
     )
     found_within: _Generations = Field(
-        default=3, description="relatives worth finding: common ancestors at most this many generations ago (g_maxc)"
+        default=3, description="relatives worth finding: at most twice this many meioses apart (g_maxc)"
     )
     traced_within: _Generations = Field(
-        default=5, description="relatives who identify: common ancestors at most this many generations ago (g_maxi)"
+        default=5, description="relatives who identify: at most twice this many meioses apart (g_maxi)"
     )
 
     @model_validator(mode="after")

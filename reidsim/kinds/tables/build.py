@@ -21,8 +21,7 @@ from reidsim.kinds.tables.release import ReleasedRecords, coded_records, read_re
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.table_data import PRICES
-from reidsim.linkage.equivalence import distinct_rows
-from reidsim.populations.domain import Codes, mixed_radix_keys
+from reidsim.populations.domain import Codes, distinct_rows, keys_of_both
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.population import Population
 from reidsim.random_streams import nested_stream
@@ -60,9 +59,7 @@ def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
         records = read_release(loaded)
         amounts = _amounts(scenario, records)
         kinds, kind_of_record = _kinds(amounts)
-        radices = (*(h.attribute.size for h in records.hierarchies), len(kinds))
-        keys = mixed_radix_keys(np.column_stack([records.codes, kind_of_record]), radices, where="attributes")
-        first, cell_of_record = distinct_rows([keys], len(keys))
+        first, cell_of_record = distinct_rows([*records.codes.T, kind_of_record], len(kind_of_record))
         counted = tuple(name for name, attribute in scenario.attributes.items() if attribute.in_loss)
         lattice = GeneralizationLattice(records.hierarchies, records.codes[first], counted)
         _require_levels(scenario, lattice)
@@ -98,9 +95,9 @@ def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
             study = study.by_row()
             study = replace(study, drawn=lists_of_records(loaded, study))
         if scenario.looks_up:
-            study = study.by_row()
+            study = study.by_subject()
             if any(searches_each(study, name) for name in scenario.publisher.policies):
-                require_held(study.n_records, lattice.size)
+                require_held(study.n_subjects, lattice.size)
         return OwnAdversary.of(study)
 
 
@@ -241,12 +238,10 @@ def lists_of_records(loaded: LoadedScenario[TablesScenario], study: TablesStudy)
 
 def _persons(population: Population, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw for each record a person of its cell; people stand in the order of the cells, as in `Individuals.of`."""
-    shape = population.domain.shape
     counts = population.counts.astype(np.int64)
     ends = np.cumsum(counts)
-    keys = mixed_radix_keys(population.cells, shape)
+    keys, wanted = keys_of_both(population.cells, codes)
     order = np.argsort(keys, kind="stable")
-    wanted = mixed_radix_keys(codes, shape)
     place = np.minimum(np.searchsorted(keys[order], wanted), len(order) - 1)
     cell = np.where(keys[order][place] == wanted, order[place], -1)
     person = np.full(len(codes), -1, dtype=np.int64)

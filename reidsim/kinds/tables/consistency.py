@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from reidsim.errors import InputError, require_among
 from reidsim.kinds.tables.policies import POLICIES, WHERE, policy_named
 from reidsim.scenarios.adversary_schema import WeightedAdversarySection, check_adversaries
-from reidsim.scenarios.people import HOUSEHOLD, PERSON
+from reidsim.scenarios.people import HOUSEHOLD, PERSON, key_columns
 from reidsim.scenarios.policy import require_by_agents
 from reidsim.scenarios.resource_schema import check_together
 from reidsim.scenarios.schema import RECORD_COLUMNS
@@ -131,12 +131,12 @@ def _check_releases(scenario: TablesScenario) -> None:
 def _check_people(scenario: TablesScenario) -> None:
     columns = [attribute.column or name for name, attribute in scenario.attributes.items() if not attribute.draw]
     for key in ("person", "household"):
-        column = getattr(scenario.release, key)
-        if column is not None and column in columns:
-            raise InputError(
-                f"the key of {key}s is a quasi-identifier", where=f"release.{key}", found=column,
-                expected="a column that is no attribute, as it is never shared",
-            )  # fmt: skip
+        for column in key_columns(getattr(scenario.release, key)):
+            if column in columns:
+                raise InputError(
+                    f"the key of {key}s is a quasi-identifier", where=f"release.{key}", found=column,
+                    expected="a column that is no attribute, as it is never shared",
+                )  # fmt: skip
     if scenario.release.household is not None and scenario.in_rounds:
         raise InputError(
             "the risk of households is defined for one game", where="release.household",
@@ -147,14 +147,9 @@ def _check_people(scenario: TablesScenario) -> None:
     for key in ("weight", "sampling_fraction"):
         if getattr(scenario.release, key) is not None:
             raise InputError(
-                "sampling weights are of records, and people are counted", where=f"release.{key}",
+                "the estimators of population sizes assume one row per person", where=f"release.{key}",
                 found=getattr(scenario.release, key), expected=f"either release.{key} or release.person",
             )  # fmt: skip
-    if scenario.looks_up:
-        raise InputError(
-            "persons are looked up among records of one person each", where="release.person",
-            found=scenario.release.person, expected='it with adversary.direction = "record"',
-        )  # fmt: skip
     for name in scenario.publisher.policies:
         way = policy_named(name).way
         if way == "splits" or (way == "rounds" and "prosecutor" in scenario.risks):

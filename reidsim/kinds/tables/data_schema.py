@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError
-from reidsim.scenarios.amounts import Count, PopulationSeed, Text
+from reidsim.scenarios.amounts import Count, Delimiter, PersonKey, PopulationSeed, Text
 from reidsim.scenarios.hierarchy_schema import GeneralizedSection
 from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.scenarios.reading_schema import ReadingSection
@@ -70,9 +70,7 @@ class TablesResourceSection(DrawnResourceSection):
     )
     size: Count | None = Field(default=None, description="of a list: exact number of people")
     file: Text | None = Field(default=None, description='of kind `"file"`: CSV or Parquet file of the list')
-    delimiter: Annotated[str, with_key("file")] = Field(
-        default=",", min_length=1, max_length=1, description="between columns of a CSV file"
-    )
+    delimiter: Annotated[Delimiter, with_key("file")] = Field(default=",", description="between columns of a CSV file")
     columns: Annotated[dict[str, str], with_key("file")] = Field(
         default={}, description="attribute = column of the file, where the names differ"
     )
@@ -113,8 +111,8 @@ class ReleaseSection(Section):
         description='of the file at `path`; `"adult"` is the UCI file',
     )
     encoding: Annotated[str, _OF_CSV] = Field(default="utf-8", description="of a csv file, such as `latin-1`")
-    delimiter: Annotated[str, _OF_CSV] = Field(
-        default=",", min_length=1, max_length=1, description='between columns of a csv file; ARX writes `";"`'
+    delimiter: Annotated[Delimiter, _OF_CSV] = Field(
+        default=",", description='between columns of a csv file; ARX writes `";"`'
     )
     header: Annotated[bool, _OF_CSV] = Field(
         default=True, description='whether the first row names the columns; else `"1"`, `"2"` and so on'
@@ -128,9 +126,10 @@ class ReleaseSection(Section):
         description='how `"sample"` risk estimates groups: by a log-linear model of all records, or from the weights '
         "of the group's own records",
     )
-    person: Text | None = Field(
+    person: PersonKey | None = Field(
         default=None,
-        description="column that identifies the person, whose records share one generalization",
+        description="column that identifies the person, whose records share one generalization; a list of columns if "
+        "only their values together identify a person",
     )
     household: Text | None = Field(
         default=None,

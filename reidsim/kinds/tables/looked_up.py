@@ -64,7 +64,7 @@ def choose_looked_up(
     if not chosen.forbids_attacks:
         return choice
     strategies = without_attacked(game, choice.strategies)
-    withheld = study.released[strategies == WITHHELD].sum()
-    if withheld > most_within(study.scenario.publisher.suppression_limit, study.n_records):
+    withheld = study.weights[strategies == WITHHELD].sum()
+    if withheld > most_within(study.scenario.publisher.suppression_limit, study.n_subjects):
         strategies = np.full_like(strategies, WITHHELD)
     return replace(choice, strategies=strategies)

@@ -37,13 +37,13 @@ _warm = threading.local()
 class TablesOutcome(PolicyOutcome):
     """What a policy chose for a table and what came of it.
 
+    The other parameters are those of `PolicyOutcome`. The equilibrium is that of the distinct cells.
+
     Parameters
     ----------
     people : ndarray of float64, shape (n_cells,), optional
         Among how many people the records of each cell hide, in truth, in the classes in which they are decided on;
         for policies that decide class by class. Where people have several records, of each cell of each row set.
-    others
-        See `PolicyOutcome`; the equilibrium is that of the distinct cells.
     """
 
     people: Floats | None = None
@@ -173,7 +173,7 @@ def class_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd
         table["adversary_payoff"] = lines.share * equilibrium.adversary_payoff[lines.row]
         sums = ("records", "suppressed", "attacked", "publisher_payoff", "adversary_payoff")
         how = {"people": "first"} | dict.fromkeys(sums, "sum")
-        classes = table.groupby(["node", *names], sort=False).agg(how).reset_index()
+        classes = table.groupby(["node", *names], sort=False, observed=True).agg(how).reset_index()
         classes.insert(0, "policy", policy)
         parts.append(classes[["policy", "node", *names, "records", "people", *sums[1:]]])
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
@@ -182,7 +182,7 @@ def class_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd
 class Lines(NamedTuple):
     """The cells of each row of the games, one after the other; arrays of shape (n_lines,).
 
-    Parameters
+    Attributes
     ----------
     cell, row : ndarray of int
     records : ndarray of int64

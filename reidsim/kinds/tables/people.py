@@ -21,7 +21,7 @@ from reidsim.linkage.individual_risk import SampledPeople
 from reidsim.linkage.people import PeopleOfRows, RowSets, largest_in_groups, ranges
 from reidsim.linkage.uniqueness.log_linear import fitting_model
 from reidsim.linkage.uniqueness.sample_cells import SampleCells, weights_in
-from reidsim.populations.domain import Domain
+from reidsim.populations.domain import Domain, row_keys
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.people import Keys, keys_of_records, require_same
@@ -205,7 +205,7 @@ def sampled_people(scenario: TablesScenario, domain: Domain, records: ReleasedRe
         hint = 'fewer or coarser quasi-identifiers; "benedetti-franconi" needs no table, but may be far off'
         raise error.but(source=None, where="release.estimator", hint=hint) from None
     codes = np.column_stack([values[model.codes[:, at]] for at, values in enumerate(occur)]).astype(np.int32)
-    order = np.argsort(domain.keys(codes))
+    order = np.argsort(row_keys(list(codes.T), len(codes)))
     return SampledPeople(
         domain, codes[order], model.people[order], name=_NAME, records=model.records[order], missing="poisson"
     )

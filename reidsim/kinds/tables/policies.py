@@ -43,6 +43,8 @@ Way = Literal[
 class TablesPolicy(Policy):
     """A policy of a publisher of tables.
 
+    The other parameters are those of `Policy`.
+
     Parameters
     ----------
     walk : {"always", "search", "never"}
@@ -53,8 +55,6 @@ class TablesPolicy(Policy):
         How it takes what was released before; see `reidsim.agents.profile.Reply`.
     form : callable, optional
         Of a study: the node that it prescribes for each cell, shape (n_cells,).
-    others
-        See `Policy`.
     """
 
     walk: Walk = "never"

@@ -165,7 +165,9 @@ def belief_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.Da
                 "records": study.weights,
             }
         )
-        pairs = cells.groupby(["group_size", "match_probability", "risk_known", "risk_unknown"], as_index=False)
+        pairs = cells.groupby(
+            ["group_size", "match_probability", "risk_known", "risk_unknown"], as_index=False, observed=True
+        )
         parts.append(pd.DataFrame(pairs["records"].sum()).assign(setting=setting))
     table = pd.concat(parts, ignore_index=True)
     columns = ["setting", "group_size", "match_probability", "risk_known", "risk_unknown", "records"]

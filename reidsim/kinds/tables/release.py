@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -190,8 +190,12 @@ def attribute_labels(
         If a column is missing, or a value cannot be read.
     """
     renamed = {name: a.values for name, a in attributes.items()}
-    readings = {name: a.reading.label for name, a in attributes.items() if a.reading is not None}
-    return select_columns(frame, columns, renamed, source, readings)
+    return select_columns(frame, columns, renamed, source, _readings(attributes))
+
+
+def _readings(attributes: Mapping[str, AttributeSection]) -> dict[str, Callable[[str], str]]:
+    """Return the function that reads a value of each attribute that names a reading."""
+    return {name: a.reading.label for name, a in attributes.items() if a.reading is not None}
 
 
 def _delimited(loaded: LoadedScenario[TablesScenario], path: Path) -> pd.DataFrame:
@@ -226,7 +230,8 @@ def _people(
         population = people_named(section.recipe, loaded, counts=section.counts, seed=section.seed)
         for name in attributes:
             require_attribute(population, name)
-        return population.marginal(tuple(attributes)), None
+        # Records and people are read alike, so that the same day or number is the same category.
+        return population.marginal(tuple(attributes)).relabelled(_readings(attributes)), None
     drawn = [name for name, attribute in attributes.items() if attribute.draw]
     in_people = {**columns, **{name: attributes[name].column or name for name in drawn}}
     path, frame = table_named(section.path, loaded, "population.path", partial(_delimited, loaded))

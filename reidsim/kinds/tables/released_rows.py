@@ -104,4 +104,4 @@ def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: 
 
 
 def _occurrence(values: pd.Series[str]) -> pd.Series[int]:
-    return values.groupby(values).cumcount()
+    return values.groupby(values, observed=True).cumcount()

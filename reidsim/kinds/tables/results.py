@@ -288,11 +288,11 @@ def direction_warnings(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]
     """Yield what the promise of a policy that forbids attacks rests on, where that is how the adversary guesses."""
     for name, outcome in outcomes.items():
         if name in POLICIES and POLICIES[name].forbids_attacks and not outcome.equilibrium.attacked.any():
-            exposed = round(exposed_to_weighted(study, outcome.equilibrium.strategies) * study.n_records)
+            exposed = round(exposed_to_weighted(study, outcome.equilibrium.strategies) * study.n_subjects)
             if exposed:
                 yield (
                     f"{name}: nobody is at risk if all rows that fit a person are taken for equally likely; "
-                    f"{exposed:,} of {study.n_records:,} are if rows that fit fewer people are taken for likelier"
+                    f"{exposed:,} of {study.n_subjects:,} are if rows that fit fewer people are taken for likelier"
                 )
 
 

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from reidsim.adversaries.drawn_lists import DrawnListsLinker
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.response import Adversary
-from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Reply, Setting, Solve
+from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, PlannedReleases, Reply, Setting, Solve
 from reidsim.errors import InputError, listed, locating
 from reidsim.games.record_game import Choice, Linker, RecordGame
 from reidsim.kinds.tables.own_adversary import planner_of
 from reidsim.kinds.tables.policies import POLICIES, WHERE, policy_named
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.releases.m_invariance import forms_of_groups, m_invariant_groups
-from reidsim.releases.strategy_space import Rows, Strategies, StrategySpace
+from reidsim.releases.m_invariance import counterfeits_of, forms_of_groups, m_invariant_groups
+from reidsim.releases.strategy_space import Rows, StrategySpace
 from reidsim.scenarios.adversary_schema import Risk, WeightedSection
 from reidsim.scenarios.agents import (
     OWN_ADVERSARY,
@@ -180,21 +180,27 @@ def _releases_of(study: TablesStudy) -> dict[str, Any]:
     return {"rounds": len(study.waves.labels), "schedule": study.waves.schedule, "waves": study.waves.labels}
 
 
-def planned_of(study: TablesStudy, policy: str) -> Callable[[str], Strategies] | None:
+def planned_of(study: TablesStudy, policy: str) -> Callable[[str], PlannedReleases] | None:
     """Return what tells the releases of a policy that plans them before the first; None of others."""
     if policy_named(policy).way != "m-invariance":
         return None
     return lambda name: _m_invariant_releases(study)
 
 
-def _m_invariant_releases(study: TablesStudy) -> Strategies:
-    """Return the m-invariant generalization of each record in each wave, shape (n_waves, n_records)."""
+def _m_invariant_releases(study: TablesStudy) -> PlannedReleases:
+    """Return the m-invariant generalization of each record in each wave, and the counterfeit records."""
     waves, section = study.waves, study.scenario.releases
     assert waves is not None and waves.sensitive is not None and section is not None  # noqa: S101, PT018 - as checked
     codes = study.lattice.codes[study.cell_of_record]
     with locating(study.loaded.path):
         groupings = m_invariant_groups(waves.schedule, waves.sensitive, codes, section.m)
-        return np.stack([forms_of_groups(each, study.lattice, study.cell_of_record) for each in groupings])
+        forms = np.stack([forms_of_groups(each, study.lattice, study.cell_of_record) for each in groupings])
+    first = np.unique(waves.sensitive, return_index=True)[1]
+    added = []
+    for number, each in enumerate(groupings):
+        like, value = counterfeits_of(each, waves.sensitive)
+        added.append(np.column_stack([np.full(len(like), number), like, first[value]]))
+    return PlannedReleases(forms, np.concatenate(added))
 
 
 @dataclass(frozen=True, eq=False)

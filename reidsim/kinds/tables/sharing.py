@@ -7,11 +7,12 @@ from pathlib import Path
 import pandas as pd
 
 from reidsim.errors import InputError
+from reidsim.kinds.tables.policies import policy_named
 from reidsim.kinds.tables.release import attribute_labels
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.scenarios.faces import HierarchyFile, RecordSharing, SharedColumns
+from reidsim.scenarios.faces import HierarchyFile, RecordSharing, SensitiveColumn, SharedColumns
 from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.tables import read_table
 
@@ -52,6 +53,13 @@ class TablesSharing(RecordSharing):
                 for section in sections
             ),
         )
+
+    def sensitive_column(self, scenario: TablesScenario, policy: str) -> SensitiveColumn | None:
+        """Return the column that m-invariance protects; None for other policies."""
+        section = scenario.releases
+        if section is None or section.sensitive is None or policy_named(policy).way != "m-invariance":
+            return None
+        return SensitiveColumn(section.sensitive, section.m)
 
     def read_records(self, scenario: TablesScenario, path: Path) -> pd.DataFrame:
         """Read all columns of the records, values as they are."""

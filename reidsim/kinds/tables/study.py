@@ -41,6 +41,8 @@ from reidsim.scenarios.study import World, digest_of
 class TablesStudy(TableData):
     """A table of records ready to be shared, against its adversaries: links, games, and other studies on it.
 
+    The other parameters are those of `TableData`.
+
     Parameters
     ----------
     own : OwnAdversary
@@ -52,8 +54,6 @@ class TablesStudy(TableData):
         rolled-up people do not depend on amounts.
     contenders : dict
         The strategies that may win, by policy, of the game solved last if it was solved by them.
-    others
-        See `TableData`.
     """
 
     own: OwnAdversary = field(default_factory=OwnAdversary)
@@ -105,8 +105,14 @@ class TablesStudy(TableData):
         if direction != "record":
             key = (None, risk, direction)
             if key not in self.linkers:
-                released = self.linker("prosecutor").group_sizes
-                self.linkers[key] = DirectedLinker(self.lattice, direction, self.linker(risk), released, self.kind)
+                everybody, released = self.linker(risk), self.linker("prosecutor")
+                self.linkers[key] = (
+                    DirectedLinker(self.lattice, direction, everybody, released, self.kind)
+                    if self.persons is None
+                    else DirectedLinker(
+                        self.space, direction, self.persons.linker(everybody), self.persons.linker(released), self.kind
+                    )
+                )
             return self.linkers[key]
         if self.own.links_with_everybody:
             return self.linker(risk)
@@ -140,7 +146,8 @@ class TablesStudy(TableData):
         """Return a linker and an adversary of the rows of the games, given those of cells."""
         if self.persons is None:
             return linker, adversary
-        return self.persons.linker(linker), adversary_of_people(adversary)
+        linker = linker if isinstance(linker, DirectedLinker) else self.persons.linker(linker)
+        return linker, adversary_of_people(adversary)
 
     def game(self, economics: EconomicsSection) -> RecordGame:
         """Return the game against the scenario's adversary under some economics."""
@@ -245,7 +252,7 @@ class TablesStudy(TableData):
             checked["planner"] = "one-shot"
         section = AdversarySection(**checked).model_copy(update={"planner": section.planner})
         study = self.with_sections(adversary=section, adversaries={})
-        study = study.by_row() if section.looks_up else study
+        study = study.by_subject() if section.looks_up else study
         if _links(section) == _links(before) and not self.owns:
             return study
         everybody = {key: linker for key, linker in study.linkers.items() if key[0] is None}
@@ -313,6 +320,8 @@ class TablesStudy(TableData):
         """Return the study in which each person has a row, or each record where each is a person."""
         if self.persons is None:
             return self.by_row()
+        if self.persons.row_sets.n_sets == self.n_subjects:
+            return self
         return self.of_rows(self.row_of_subject, persons=self.persons.split(self.row_of_subject))
 
     @property

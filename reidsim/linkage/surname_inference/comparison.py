@@ -30,7 +30,7 @@ _ALL_LOCI = np.uint64(2**64 - 1)
 class GenealogyArrays(NamedTuple):
     """A genealogy as the compiled functions read it.
 
-    Parameters
+    Attributes
     ----------
     alleles : ndarray of uint8, shape (n_loci, n_men)
         0 where missing; of int32 if there are higher numbers of repeats than 255.
@@ -53,7 +53,7 @@ class Workspace(NamedTuple):
 
     Only those who agree at many loci are looked at one by one; the others when a set of shared loci needs them.
 
-    Parameters
+    Attributes
     ----------
     agreeing, observed : ndarray of uint64, shape (n_men,)
         Loci at which each man agrees with the target, and those known of both; men by falling number of agreements,

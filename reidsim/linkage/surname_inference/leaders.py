@@ -31,7 +31,7 @@ def kept_of_target(n_targets: int, n_men: int) -> int:
 class Leaders(NamedTuple):
     """For each target, the men at the head of its `Workspace`.
 
-    Parameters
+    Attributes
     ----------
     agreeing, observed : ndarray of uint64, shape (n_targets, n_kept)
     rows : ndarray of int32, shape (n_targets, n_kept)

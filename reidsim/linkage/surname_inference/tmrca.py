@@ -36,7 +36,7 @@ _ONE = np.uint64(1)
 class AncestryTables(NamedTuple):
     """Factors of the posterior by locus and generation, as the compiled functions read them.
 
-    Parameters
+    Attributes
     ----------
     agree, differ : ndarray of float64, shape (n_loci, horizon + 1)
         ``exp(-2 mu t)`` and ``1 - exp(-2 mu t)``.
@@ -166,7 +166,7 @@ class DistanceCache(NamedTuple):
 
     A distance is a function of its pattern alone, so what is kept and what is computed again changes no result.
 
-    Parameters
+    Attributes
     ----------
     patterns : ndarray of uint64, shape (2**bits, 4)
         Loci that agree, and that differ.

@@ -11,9 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError, locating
-from reidsim.linkage.equivalence import distinct_rows
 from reidsim.linkage.group_frequencies import GroupFrequencies
-from reidsim.populations.domain import added_up
+from reidsim.populations.domain import added_up, distinct_rows
 from reidsim.tables import numbers, require_columns
 
 Floats = NDArray[np.float64]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed
-from reidsim.populations.recipe import RecipeHead, Seed, Share
+from reidsim.populations.recipe import Delimiter, RecipeHead, Seed, Share
 from reidsim.populations.value_groups import Groups, Members
 from reidsim.validation import Section
 
@@ -18,7 +18,7 @@ class ShareTable(Section):
     """Shares, or counts that give them, in a CSV file with one row per value and group of the given attributes."""
 
     file: str = Field(description="CSV file with a row per value and given values or groups")
-    delimiter: str = Field(default=",", min_length=1, max_length=1, description="between its columns")
+    delimiter: Delimiter = Field(default=",", description="between its columns")
     where: dict[str, str] = Field(default={}, description="column = text: only rows with this text are read")
     value: str = Field(description="column of the attribute's values")
     count: str | None = Field(default=None, description="column of counts")

@@ -84,7 +84,7 @@ def write_genealogy(genealogy: Genealogy, path: Path) -> None:
 def is_genealogy(path: Path) -> bool:
     """Tell whether a file says of itself that it is a genealogy; what cannot be read does not."""
     try:
-        content = json.loads((parquet.read_schema(path).metadata or {}).get(_KEY, b"{}"))
+        content = json.loads((parquet.read_schema(path.absolute()).metadata or {}).get(_KEY, b"{}"))
     except (OSError, pa.ArrowException, ValueError):
         return False
     return isinstance(content, dict) and content.get("kind") == "genealogy"
@@ -102,7 +102,7 @@ def read_genealogy(path: Path) -> Genealogy:
         raise InputError("no such file", source=path, expected="a genealogy (Parquet)")
     require_parquet_fits(path)
     try:
-        return _from_table(parquet.read_table(path))
+        return _from_table(parquet.read_table(path.absolute()))
     except (OSError, pa.ArrowException, ValueError, KeyError, TypeError) as error:
         if isinstance(error, InputError):
             raise error.located(path) from None

@@ -46,13 +46,17 @@ def wan2021(result: Result) -> Numbers:
 def xia2021(result: Result) -> Numbers:
     """Tell the risk by what the adversary knows, in the smallest release."""
     runs = result.runs[result.runs["records"] == result.runs["records"].min()]
-    return {"records": runs["records"].iloc[0], "risk": runs.groupby("knowledge")["overall_risk"].mean()}
+    return {"records": runs["records"].iloc[0], "risk": runs.groupby("knowledge", observed=True)["overall_risk"].mean()}
 
 
 def cohort_threshold(result: Result) -> Numbers:
     """Tell the risk that most people do not exceed: of everybody and by group, and while the cohort grows."""
     table = result.analysis.cohorts
-    risks = table[table["knowledge"] == "registered-tier"].groupby(["records", "value"])["percentile_risk"].mean()
+    risks = (
+        table[table["knowledge"] == "registered-tier"]
+        .groupby(["records", "value"], observed=True)["percentile_risk"]
+        .mean()
+    )
     small, real, large = table["records"].min(), result.runs["records"].max(), table["records"].max()
     return {
         "records": real,
@@ -75,7 +79,11 @@ def sensitivity(result: Result) -> Numbers:
 def settings(result: Result) -> Numbers:
     """Tell what subjects get who decide for themselves, and what if all must share alike."""
     support = "subjects.minority_support"
-    pays = _rows(result, {"subjects.weights": "entropy", support: 0}).groupby("policy")["publisher_payoff"].mean()
+    pays = (
+        _rows(result, {"subjects.weights": "entropy", support: 0})
+        .groupby("policy", observed=True)["publisher_payoff"]
+        .mean()
+    )
     fair = _masked(result, support, {"subjects.weights": "entropy"}, "usefulness_fairness")
     low, high = fair.index[[0, -1]]
     ends = {"low": low, "high": high, "fair_low": fair[low], "fair": fair[0.0], "fair_high": fair[high]}
@@ -122,14 +130,18 @@ def genealogy_market(result: Result) -> Numbers:
 
 
 def one_world(result: Result) -> Numbers:
-    """Tell through what people are re-identified, and by whom."""
-    through = result.analysis.tables()["through"]
+    """Return who is re-identified by whom, and how a publisher would fare who knew of purchases."""
+    tables = result.analysis.tables()
+    through = tables["through"]
     breaches = through.groupby(["policy", "adversary", "through"], observed=True)["breaches"].sum()
     return {
         **result.summary,
-        "total": breaches.groupby("policy").sum(),
+        "total": breaches.groupby("policy", observed=True).sum(),
         "marketer": breaches["no-protection", "marketer", "voter-list"],
-        "broker": breaches["no-protection", "broker", "genealogy and voter-list"],
+        "broker": breaches["no-protection", "broker"].sum(),
+        "stalker": breaches["no-protection", "stalker", "profiles"],
+        "subjects": int(tables["rounds"]["subjects"].max()),
+        "informed": dict(tables["broken_guarantees"].iloc[-1]),
     }
 
 
@@ -191,7 +203,7 @@ def benefit_and_loss(result: Result) -> Numbers:
 
 def two_records(result: Result) -> Numbers:
     """Tell over how much of the map each of two people is attacked (Wan et al. 2015, Figs. 8 and 9)."""
-    share = result.runs.groupby("release.path")["share_attacked"].mean()
+    share = result.runs.groupby("release.path", observed=True)["share_attacked"].mean()
     man, woman = (next(value for path, value in share.items() if name in str(path)) for name in ("black", "white"))
     return {"man": man, "woman": woman}
 
@@ -247,5 +259,5 @@ def _masked(
     result: Result, key: str, others: Mapping[str, object], measure: str = "publisher_payoff"
 ) -> pd.Series[float]:
     """Return what subjects who mask get, or another measure, along a key, where other keys have some values."""
-    means: pd.Series[float] = _rows(result, {"policy": "masking", **others}).groupby(key)[measure].mean()
+    means: pd.Series[float] = _rows(result, {"policy": "masking", **others}).groupby(key, observed=True)[measure].mean()
     return means

@@ -13,7 +13,7 @@ from reidsim.engine.run import run_loaded
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.run import stress_loaded
 from reidsim.errors import InputError, listed, require_among, writing
-from reidsim.figures.style import save_figure
+from reidsim.figures.style import own_settings, save_figure
 from reidsim.kinds.tables.figures.differences import payoff_difference_curves
 from reidsim.reports.gallery.exhibits import EXHIBITS, Exhibit
 from reidsim.reports.illustration import figures_of
@@ -104,6 +104,7 @@ def _head(names: Sequence[str], folder: Path) -> str:
     return _HEAD.format(shown=shown, command=command, ledger="")
 
 
+@own_settings()
 def _exhibit(name: str, pictures: Path, progress: Progress | None) -> str:
     """Run a scenario and return its part of the page."""
     exhibit = EXHIBITS.get(name, Exhibit())

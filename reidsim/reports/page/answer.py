@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.drafts.scenario_text import OF_PAPER
+from reidsim.reports.over_rounds import distinct_people, guarantees_told
 from reidsim.reports.page.answers_under_uncertainty import uncertain_answer
 from reidsim.reports.page.blocks import Block, Bullets, Cell, Table, paragraph
 from reidsim.reports.page.exposure import Exposure, exposure_of, people_text
@@ -54,6 +55,12 @@ def _policies(run: StoredRun) -> Iterator[Block]:
     n_points = len(run.runs["point"].unique()) if "point" in run.runs else 1
     by_loss = releases_by_loss(order, run.manifest, run.policies)
     yield paragraph(*_choice(run, order, exposures, n_points), kind="answer")
+    if "broken_guarantees" in run.tables:
+        payoff = f"{'subject' if run.decides == 'subject' else 'publisher'}'s payoff"
+        yield paragraph(guarantees_told(run.table("broken_guarantees"), payoff=payoff))
+    if "rounds" in run.tables and n_points == 1:
+        distinct = distinct_people(run.table("rounds"), [str(name) for name in order.index])
+        yield from [paragraph(distinct)] if distinct else []
     yield _comparison(run, order, exposures, by_loss, n_points)
     words = {str(name): run.policies[name].words for name in means.index if name in run.policies}
     if words:
@@ -262,7 +269,7 @@ def _points(run: StoredRun) -> Iterator[Block]:
     where = joined((Code(str(name)), f" at {number:,}") for name, number in best.value_counts().items())
     yield paragraph(f"The scenario's values were varied over {len(best):,} points. Pays most: ", *where, ".")
     varied = [column for column in runs.columns if "." in column]
-    values = runs.groupby("point", sort=False)[varied].first()
+    values = runs.groupby("point", sort=False, observed=True)[varied].first()
     if gain_goes_with_loss(run.content, varied):
         # What nobody stated changed as well.
         varied.insert(varied.index(LOSS) + 1, GAIN)

@@ -45,7 +45,7 @@ def _cross_play(run: StoredRun, table: pd.DataFrame) -> Iterator[Block]:
         ended = table[table["state"] == "complete"]
         cells = ["defender", "plans_against", "adversary"]
         parts += [f"Mean of {ended['run'].nunique():,} runs. "]
-        table = ended.groupby(cells, sort=False)["publisher_payoff"].mean().reset_index()
+        table = ended.groupby(cells, sort=False, observed=True)["publisher_payoff"].mean().reset_index()
     own = table[table["adversary"] == run.manifest.get("own_adversary")]
     if len(own):
         best = _by_payoff(own).iloc[0]

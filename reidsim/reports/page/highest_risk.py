@@ -79,9 +79,9 @@ def _cells(policy: str, forms: ChosenForms, people: NDArray[np.integer] | None) 
     if shared.empty:
         return
     who = np.arange(len(forms.labels)) if people is None else people
-    cell = shared.groupby(list(shared.columns), sort=False).ngroup().to_numpy()
+    cell = shared.groupby(list(shared.columns), sort=False, observed=True).ngroup().to_numpy()
     outcomes = pd.DataFrame({"cell": cell, "success": forms.success[forms.shared], "who": who[forms.shared]})
-    found = outcomes.groupby("cell").agg(highest=("success", "max"), size=("who", "nunique"))
+    found = outcomes.groupby("cell", observed=True).agg(highest=("success", "max"), size=("who", "nunique"))
     labels = shared.drop_duplicates().reset_index(drop=True)
     order = np.lexsort([-found["size"].to_numpy(), -found["highest"].round(12).to_numpy()])
     for at in order[:MOST_CELLS].tolist():

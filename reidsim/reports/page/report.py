@@ -39,6 +39,7 @@ from reidsim.reports.page.release_audit import audit_blocks
 from reidsim.reports.page.repeat import command_of, named_files, repeating_command
 from reidsim.reports.page.risk_distribution import risk_blocks
 from reidsim.reports.page.stored_run import StoredRun, open_results
+from reidsim.scenarios.people import unit_sentence
 from reidsim.toml_text import toml_text
 from reidsim.wording import Code, Inline, codes, number_text
 
@@ -166,7 +167,9 @@ def report_page(run: StoredRun, scenario_file: Path | None = None, *, cells: boo
     made = run.manifest["versions"].get("reidsim", "")
     today = date.today()
     prepared = f"Prepared{f' by {by}' if by else ''} on {today.day} {today:%B %Y}"
+    unit = unit_sentence(run.manifest)
     subtitles: tuple[str, ...] = (
+        *((unit,) if unit else ()),
         prepared,
         f"Scenario {run.name}, seed {run.manifest.get('seed', 0)}, run with reidsim {made}",
     )

@@ -177,7 +177,7 @@ class StoredRun:
         path = self.tables[name]
         require_parquet_fits(path)
         with reading_parquet(path):
-            table = pd.read_parquet(path)
+            table = pd.read_parquet(path.absolute())
         if not len(table.columns):
             raise InputError("a table without columns, or a folder without tables", source=path)
         return table

@@ -125,8 +125,10 @@ def _game_keys(game: str) -> str:
     for stage in section_classes(AttackRecipe.model_fields["stages"].annotation):
         heading = f'`[[stages]]` with `stage = "{tag_of(stage, "stage")}"`'
         elsewhere[stage] = Elsewhere(heading, page=ATTACK_KEYS)
+    # A kind of an installed package has no guide here.
+    guides = f"the [guide]({GUIDES['games'][game]}), and " if game in GUIDES["games"] else ""
     text = (
-        f'Every key of a scenario with `game = "{game}"`. See the [guide]({GUIDES["games"][game]}), and '
+        f'Every key of a scenario with `game = "{game}"`. See {guides}'
         f"[types and defaults]({SCENARIO_KEYS}#types-and-defaults)."
     )
     return "\n".join([head(f"Keys of {game} scenarios", text), described_sections(model, elsewhere)])

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from reidsim.audit.diversity import diversity
 from reidsim.audit.release import ReleaseAudit, audit_release
+from reidsim.errors import InputError
+from reidsim.reports.shared.kept import SingledOut
+from reidsim.reports.shared.limit import FileRisk
 from reidsim.reports.shared.records import SharedRecords
 from reidsim.wording import counted
 
@@ -23,8 +29,18 @@ DEFINITION = (
     "rows agree"
 )
 
+RISK_OF_FILE = (
+    "highest probability, over the records and the people of the file, that an adversary identifies the person of a "
+    "record or finds a record of a person, counted in the file as written; the adversary knows who is in the file, all "
+    "quasi-identifiers, and every kept column that is not declared unknown to outsiders"
+)
+RISK_OF_GAME = (
+    "highest probability, over the shared records, that an attack on the record identifies its person, as the game "
+    "computes it for an adversary who does not know who is in the file, or not all quasi-identifiers"
+)
 
-def audit_of(shared: SharedRecords, written: pd.DataFrame) -> ReleaseAudit:
+
+def audit_of(shared: SharedRecords, written: pd.DataFrame, known: Sequence[str] = ()) -> ReleaseAudit:
     """Audit a table of shared records as it was read back.
 
     Parameters
@@ -33,17 +49,103 @@ def audit_of(shared: SharedRecords, written: pd.DataFrame) -> ReleaseAudit:
         Which records they are, and what is true of them.
     written : DataFrame
         The columns of the file.
+    known : sequence of str
+        Kept columns that the adversary knows as well as the quasi-identifiers.
     """
-    source, quasi = shared.source, shared.quasi_identifiers
-    released = written[list(quasi)].rename(columns=quasi)
-    return audit_release(
+    source, quasi, real = shared.source, shared.quasi_identifiers, shared.is_real
+    released = written.loc[real, list(quasi)].rename(columns=quasi).reset_index(drop=True)
+    truth = source.truth[list(released.columns)]
+    for number, name in enumerate(known):
+        # Kept values are released unchanged, so numbers in their place cannot be taken for intervals or sets.
+        codes, values = pd.factorize(source.frame[name].str.strip())
+        released[f"kept {number}"] = _coded(pd.Index(values).get_indexer(written.loc[real, name].str.strip()))
+        truth = truth.assign(**{f"kept {number}": _coded(codes)})
+    kept = written[[name for name in written.columns if name not in quasi]]
+    audit = audit_release(
         released,
-        source.truth[list(released.columns)],
-        np.flatnonzero(shared.forms.shared),
+        truth,
+        shared.own[real],
         persons=source.persons,
         hierarchies=source.hierarchies,
-        kept=written[[name for name in written.columns if name not in quasi]],
+        kept=kept if real.all() else None,
     )
+    if real.all():
+        return audit
+    # Counterfeits belong to nobody, but whoever reads the file counts their values.
+    classes = _classes_of(shared, written)
+    return replace(audit, kept=tuple(diversity(str(name), kept[name], classes) for name in kept))
+
+
+def _coded(codes: NDArray[np.intp]) -> NDArray[np.str_]:
+    return np.char.add("v", codes.astype(str))
+
+
+def file_risk(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit) -> FileRisk:
+    """Return the highest risk of a file that was read back.
+
+    An adversary who knows who is in the file, all quasi-identifiers, and every kept column that is not declared unknown
+    to outsiders is counted in the file. For other adversaries, who cannot tell whether a person is in the file, looking
+    up a person succeeds no more often than attacking the record that fits.
+
+    Parameters
+    ----------
+    shared : SharedRecords
+    written : DataFrame
+        The columns of the file.
+    audit : ReleaseAudit
+        Of the file, without kept columns.
+    """
+    if not shared.source.columns.counts_release:
+        return FileRisk(shared.forms.highest_risk, shared.forms.highest_risk, RISK_OF_GAME)
+    known = [name for name in shared.kept_columns if name not in shared.declared]
+    if known:
+        audit = audit_of(shared, written, known)
+    return FileRisk(max(audit.risk_of_row, shared.forms.highest_risk), audit.risk_of_person, RISK_OF_FILE, tuple(known))
+
+
+def singled_out(shared: SharedRecords, written: pd.DataFrame) -> SingledOut:
+    """Count the people whom released and kept columns of a file single out."""
+    real = written[shared.is_real]
+    person = shared.person_of_record[shared.own[shared.is_real]]
+    quasi, kept = real[list(shared.quasi_identifiers)], real[shared.kept_columns]
+    return SingledOut.count(quasi, kept, person, shared.declared, shared.kept.max_singled_out)
+
+
+def _classes_of(shared: SharedRecords, written: pd.DataFrame) -> NDArray[np.int64]:
+    """Return the equivalence class of each row, counterfeits included, shape (n_rows,)."""
+    groups = written.groupby(list(shared.quasi_identifiers), sort=False, dropna=False, observed=True)
+    return np.asarray(groups.ngroup(), dtype=np.int64)
+
+
+def sensitive_facts(shared: SharedRecords, written: pd.DataFrame) -> dict[str, Any]:
+    """Return what the classes of a file say of the column that its policy protects, as plain data.
+
+    Raises
+    ------
+    InputError
+        If a class has too few different values, or one of them in too many of its rows.
+    """
+    sensitive = shared.sensitive
+    if sensitive is None or not len(written):
+        return {}
+    values = pd.DataFrame({"of": _classes_of(shared, written), "value": written[sensitive.name].str.strip()})
+    counts = values.groupby(["of", "value"], observed=True).size().groupby("of", observed=True)
+    different, share = counts.size().to_numpy(), (counts.max() / counts.sum()).to_numpy()
+    wrong = (different < sensitive.m) | (share * sensitive.m > 1 + 1e-12)
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise InputError(
+            f"policy {shared.policy!r}: {counted(int(wrong.sum()), 'class', 'classes')} of the file would not protect "
+            f"column {sensitive.name!r}", source=shared.source.run.folder,
+            found=f"{counted(int(different[at]), 'value')}, one of them in {share[at]:.0%} of the rows",
+            expected=f"{sensitive.m} or more, none in more than 1 of {sensitive.m} rows",
+        )  # fmt: skip
+    return {
+        "column": sensitive.name,
+        "m": sensitive.m,
+        "fewest_values_of_a_class": int(different.min()),
+        "largest_share_of_a_value": float(share.max()),
+    }
 
 
 def more_exposed(shared: SharedRecords, audit: ReleaseAudit) -> int | None:
@@ -54,10 +156,8 @@ def more_exposed(shared: SharedRecords, audit: ReleaseAudit) -> int | None:
     """
     if not shared.source.columns.counts_release:
         return None
-    persons = shared.source.persons
-    person = np.arange(shared.records) if persons is None else pd.factorize(persons)[0]
     promised = np.zeros(audit.people)
-    np.maximum.at(promised, person, shared.forms.success)
+    np.maximum.at(promised, shared.person_of_record, shared.forms.success)
     return audit.easier_than(promised)
 
 
@@ -70,9 +170,7 @@ def audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
         "people": audit.people,
         "people_shared": int(audit.is_shared.sum()),
         "fewest_people_of_a_row": int(audit.people_of_row.min()) if len(audit.people_of_row) else None,
-        "risk_of_a_row": audit.risk_of_row,
         "fewest_rows_of_a_person": int(shown.min()) if len(shown) else None,
-        "risk_of_a_person": audit.risk_of_person,
         "people_by_fitting_rows": {str(n): k for n, k in zip(numbers.tolist(), people.tolist(), strict=True)},
         "people_who_fit_one_alone": int((shown == 1).sum()),
         "people_more_exposed_than_promised": more_exposed(shared, audit),
@@ -87,10 +185,11 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
     warnings = []
     exposed, people = facts["people_more_exposed_than_promised"], facts["people"]
     if exposed:
+        alone = facts["people_who_fit_one_alone"]
         warnings.append(
-            f"{policy}: by their true values, {exposed:,} of {counted(people, 'person', 'people')} are easier to find "
-            f"than the success probability of their own records says (at most {highest:.4f}); "
-            f"{facts['people_who_fit_one_alone']:,} fit only one person's rows"
+            f"{policy}: {exposed:,} of {counted(people, 'person', 'people')} are easier to find than the record risk "
+            f"suggests (at most {highest:.4f}): who knows their true values can rule out more rows; "
+            f"{counted(alone, 'person matches', 'people match')} one person's rows only"
         )
     if facts["rows_that_do_not_fit_their_record"]:
         misfits = counted(facts["rows_that_do_not_fit_their_record"], "shared row")
@@ -99,7 +198,7 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
 
 
 def audit_lines(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say what an audit found, in at most three lines."""
+    """Say what an audit found, in at most four lines."""
     people = counted(facts["people"], "person", "people")
     if facts["people_shared"] == 0:
         return (f"read back: nobody of {people} is in the file",)
@@ -109,10 +208,16 @@ def audit_lines(facts: Mapping[str, Any]) -> tuple[str, ...]:
         for column in facts["kept"][:_MOST_KEPT]
     ]
     more = len(facts["kept"]) - _MOST_KEPT
+    sensitive = facts.get("sensitive")
+    protected = sensitive and (
+        f"every class has {sensitive['fewest_values_of_a_class']:,} or more values of {sensitive['column']!r}, none in "
+        f"more than {sensitive['largest_share_of_a_value']:.0%} of its rows"
+    )
     return (
         f"read back: every row fits {facts['fewest_people_of_a_row']:,} or more of {people}; every person shared fits "
         f"the rows of {facts['fewest_rows_of_a_person']:,} or more",
         f"people by the number of people whose rows fit them: {by_fitting_rows(facts)}",
+        *((protected,) if protected else ()),
         *((f"most revealing class: {'; '.join(kept)}{f'; and {more} more' if more > 0 else ''}",) if kept else ()),
     )
 

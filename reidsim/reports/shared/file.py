@@ -22,12 +22,21 @@ from reidsim.errors import InputError
 from reidsim.measures import measures_among
 from reidsim.populations.files import not_written, require_new_file, unfinished_beside
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.shared.audited import audit_facts, audit_of, audit_warnings
-from reidsim.reports.shared.limit import RISK_DEFINITION, Limit
+from reidsim.reports.shared.audited import (
+    audit_facts,
+    audit_of,
+    audit_warnings,
+    file_risk,
+    sensitive_facts,
+    singled_out,
+)
+from reidsim.reports.shared.limit import FileRisk, Limit
 from reidsim.reports.shared.records import SharedRecords, class_sizes
+from reidsim.scenarios.people import unit_sentence
 from reidsim.tables import delimited_line, read_table
 from reidsim.validation import read_json
 
+NO_LIMIT = Limit(1.0, "no limit")
 FORMAT = "reidsim shared records, version 1"
 SEAL = "sidecar_sha256"
 # Sections of a scenario that say what was assumed of players and prices.
@@ -60,7 +69,7 @@ def require_new_files(path: Path) -> None:
 
 
 def write_shared(
-    path: Path, run: StoredRun, shared: SharedRecords, limit: Limit | None = None
+    path: Path, run: StoredRun, shared: SharedRecords, limit: Limit = NO_LIMIT, *, accept_risk: bool = False
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Write shared records (CSV, UTF-8), read them back, and write what was found with their sidecar; both or none.
 
@@ -73,8 +82,10 @@ def write_shared(
         New file.
     run : StoredRun
     shared : SharedRecords
-    limit : Limit, optional
-        Of the highest risk of a record, which the sidecar tells; nothing is checked here.
+    limit : Limit
+        Of the risk of a record, and of a person who is looked up, as counted in the file that was read back.
+    accept_risk : bool
+        Whether to write the file although its risk is above the limit.
 
     Returns
     -------
@@ -86,7 +97,8 @@ def write_shared(
     Raises
     ------
     InputError
-        If one of the files is there or cannot be written.
+        If one of the files is there or cannot be written, its risk is above the limit, kept columns single out too many
+        people, or the file would not protect the column that its policy promises to protect.
     """
     require_new_files(path)
     content = csv_bytes(shared.table, shared.delimiter)
@@ -95,8 +107,16 @@ def write_shared(
     def sidecar_of_written(written: Path) -> bytes:
         table = read_table(written, delimiter=shared.delimiter, trim=False) if len(shared.table) else shared.table
         facts = _sidecar(path.name, hashlib.sha256(content).hexdigest(), run, shared)
-        audit = audit_facts(shared, audit_of(shared, table))
-        sidecars.append(sealed({**facts, "risk": _risk(shared, limit), "audit": audit}))
+        audited = audit_of(shared, table)
+        risk, people = file_risk(shared, table, audited), singled_out(shared, table)
+        people.require_few(shared.kept.max_singled_out)
+        if not accept_risk:
+            limit.require(risk, shared.policy)
+        audit = audit_facts(shared, audited)
+        if sensitive := sensitive_facts(shared, table):
+            audit["sensitive"] = sensitive
+        audit["singled_out"] = people.facts(shared.declared)
+        sidecars.append(sealed({**facts, "risk": _risk(risk, limit), "audit": audit}))
         return (json.dumps(sidecars[0], indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
     _write_both(path, content, sidecar_of_written)
@@ -147,7 +167,8 @@ def verify_shared(path: Path) -> dict[str, Any]:
     if list(table.columns) != columns:
         raise InputError("other columns than its sidecar says", source=path, found=list(table.columns))
     classes = _classes(class_sizes(table, quasi))
-    if len(table) != sidecar["records"]["shared"] or classes != sidecar["classes"]:
+    rows = sidecar["records"]["shared"] + sidecar.get("counterfeits", {}).get("number", 0)
+    if len(table) != rows or classes != sidecar["classes"]:
         raise InputError("other equivalence classes than its sidecar says", source=path, found=classes["number"])
     return sidecar
 
@@ -177,7 +198,13 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
             else {"name": column, "role": "kept as it is"}
             for column in map(str, shared.table.columns)
         ],
-        "records": {"release": shared.records, "shared": len(shared.table), "withheld": shared.withheld},
+        "records": {
+            "release": shared.records,
+            "shared": shared.records - shared.withheld,
+            "withheld": shared.withheld,
+        },
+        **_counterfeits(shared),
+        "unit": unit_sentence(run.manifest),
         "scenario": run.name,
         "policy": shared.policy,
         "solver": solver,
@@ -194,16 +221,27 @@ def _sidecar(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> d
     return plain
 
 
+def _counterfeits(shared: SharedRecords) -> dict[str, Any]:
+    """Say which rows of the file are counterfeit, for a policy that may add some."""
+    if shared.sensitive is None:
+        return {}
+    rows = np.flatnonzero(~shared.is_real) + 1
+    definition = "rows of the file, from 1, that are of nobody; they hide which sensitive value a person has"
+    return {"counterfeits": {"number": len(rows), "rows": rows.tolist(), "definition": definition}}
+
+
 def _last_round(run: StoredRun) -> dict[str, Any] | None:
-    """Say which round of agents has the forms that are shared; None for a game that is played once."""
-    if run.content.get("agents") is None:
+    """Say which round or wave has the forms that are shared; None for a game that is played once."""
+    agents, releases = run.content.get("agents"), run.content.get("releases")
+    if agents is None and releases is None:
         return None
-    drawn = run.content["agents"].get("mode") == "sampling"
-    return {"number": int(_rounds(run)["round"].max()), "outcomes": "drawn" if drawn else "expected"}
+    drawn = agents is not None and agents.get("mode") == "sampling"
+    last = {"number": int(_rounds(run)["round"].max()), "outcomes": "drawn" if drawn else "expected"}
+    return last if releases is None else {**last, "wave": str(_rounds(run)["wave"].iloc[-1])}
 
 
 def _expected(run: StoredRun, policy: str) -> dict[str, Any]:
-    """Return the measures of a policy, each with its definition; with agents, those of the last round."""
+    """Return the measures of a policy, each with its definition; of several rounds or waves, those of the last."""
     table, last = run.runs, _last_round(run)
     drawn = ""
     if last is not None:
@@ -239,12 +277,16 @@ def _classes(sizes: NDArray[np.int64]) -> dict[str, Any]:
     }
 
 
-def _risk(shared: SharedRecords, limit: Limit | None) -> dict[str, Any]:
-    highest = shared.forms.highest_risk
-    told = {"highest": highest, "definition": RISK_DEFINITION}
-    if limit is None:
-        return told
-    return {**told, "limit": limit.value, "limit_is": limit.reason, "above_limit": not limit.allows(highest)}
+def _risk(risk: FileRisk, limit: Limit) -> dict[str, Any]:
+    return {
+        "definition": risk.basis,
+        "record": risk.record,
+        "person": risk.person,
+        "kept_columns_known": list(risk.known),
+        "limit": limit.value,
+        "limit_is": limit.reason,
+        "above_limit": not limit.allows(risk),
+    }
 
 
 def _write_both(path: Path, content: bytes, sidecar_of_written: Callable[[Path], bytes]) -> None:

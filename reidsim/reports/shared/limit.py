@@ -1,80 +1,101 @@
-"""How much risk may be written without being asked for: the highest risk of a shared record, and its limit."""
+"""The highest risk of a file: by default, at most one in eleven for a record and for a person who is looked up."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reidsim.errors import InputError
-from reidsim.reports.shared.forms import chosen_forms, policies_of
-from reidsim.reports.shared.records import SharedRecords
+from reidsim.errors import InputError, listed
 
-# One in eleven, the threshold of the European Medicines Agency and of Health Canada for files that are made public.
+# The threshold of the European Medicines Agency and of Health Canada for files that are made public.
 USUAL_LIMIT = 1 / 11
-RISK_DEFINITION = (
-    "highest probability, over the shared records, that an attack on the record as released names its person, whether "
-    "or not the adversary of the scenario attacks it"
-)
+# Success probabilities are quotients of counts; relative rounding error that still equals the limit.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class FileRisk:
+    """The highest probability of a successful re-identification in a file.
+
+    Parameters
+    ----------
+    record : float
+        Highest probability, over the shared records, that an attack on the record identifies its person.
+    person : float
+        Highest probability, over the people in the file, that a person who is looked up is matched to an own record.
+    basis : str
+        How both were obtained.
+    known : tuple of str
+        Kept columns that the adversary knows.
+    """
+
+    record: float
+    person: float
+    basis: str
+    known: tuple[str, ...] = ()
+
+    @property
+    def highest(self) -> float:
+        """The higher of both."""
+        return max(self.record, self.person)
 
 
 @dataclass(frozen=True)
 class Limit:
-    """The highest risk of a single record that may be written.
+    """The highest risk that may be written.
 
     Parameters
     ----------
     value : float
+        A probability.
     reason : str
-        Where it comes from.
+        Origin of the value.
     """
 
     value: float
     reason: str
 
-    def allows(self, risk: float) -> bool:
-        """Tell whether a risk is no higher."""
-        return risk <= self.value * (1 + 1e-9)
+    def allows(self, risk: FileRisk) -> bool:
+        """Return whether neither a record nor a person has a higher risk."""
+        return risk.highest <= self.value * (1 + _ROUNDING)
+
+    def require(self, risk: FileRisk, policy: str) -> None:
+        """Check that neither a record nor a person has a higher risk.
+
+        Raises
+        ------
+        InputError
+            Names the higher of both risks, the limit, and the ways out.
+        """
+        if self.allows(risk):
+            return
+        of_person = risk.person > risk.record
+        unit = "a person who is looked up in the file" if of_person else "a record"
+        protects = '; adversary.direction = "both" makes no-attack protect people who are looked up' * of_person
+        if risk.known:
+            unit += f" for an adversary who knows {listed(risk.known)}"
+            protects += "; --unknown-to-outsiders declares kept columns that no outsider knows"
+        raise InputError(
+            f"not written: under policy {policy!r} the risk of {unit} is {odds(risk.highest)}",
+            where="--max-risk", expected=f"{odds(self.value)} at most ({self.reason})",
+            hint=f"raise --max-risk, or write the file anyway with --accept-risk{protects}",
+        )  # fmt: skip
 
 
-def limit_of(shared: SharedRecords, given: float | None = None) -> Limit:
-    """Return the limit: the one given, that of the run's best policy that forbids attacks, or one in eleven.
-
-    What the best such policy shares is what its publisher took to be safe in this very scenario. The best is the one
-    that pays most; the first, in a kind without payoffs.
-
-    Raises
-    ------
-    InputError
-        If the limit given is not a probability.
-    """
-    if given is not None:
-        if not 0 <= given <= 1:
-            raise InputError("not a probability", where="--max-risk", found=given, expected="0 to 1")
-        return Limit(given, "as asked")
-    source = shared.source
-    run, kind = source.run, source.kind
-    pays = run.runs["publisher_payoff"] if "publisher_payoff" in run.runs else -run.runs.index.to_series()
-    payoffs = pays.groupby(run.runs["policy"].astype("str")).mean()
-    safe = [name for name in policies_of(run) if name in kind.policies and kind.policies[name].forbids_attacks]
-    for name in sorted(safe, key=lambda policy: -payoffs[policy]):
-        forms = chosen_forms(run, kind, source.scenario, list(source.columns.column_of), name)
-        if forms.shared.any():
-            return Limit(forms.highest_risk, f"that of {name}")
-    return Limit(USUAL_LIMIT, "one in eleven, as no policy of the run forbids attacks and shares records")
-
-
-def require_within(shared: SharedRecords, limit: Limit, *, accept: bool) -> None:
-    """Check that what is going to be written has no higher risk than its limit.
+def limit_of(max_risk: float | None) -> Limit:
+    """Return the limit that the user named, or one in eleven.
 
     Raises
     ------
     InputError
-        If it has, and that is not accepted.
+        If the limit is not a probability.
     """
-    risk = shared.forms.highest_risk
-    if accept or limit.allows(risk):
-        return
-    raise InputError(
-        f"the highest risk of a record as policy {shared.policy!r} releases it is {risk:.4f}",
-        where="--max-risk", expected=f"{limit.value:.4f} at most ({limit.reason})",
-        hint="--accept-risk writes it all the same",
-    )  # fmt: skip
+    if max_risk is None:
+        return Limit(USUAL_LIMIT, "the default")
+    if not 0 <= max_risk <= 1:
+        raise InputError("not a probability", where="--max-risk", found=max_risk, expected="0 to 1")
+    return Limit(max_risk, "as asked")
+
+
+def odds(risk: float) -> str:
+    """Return a probability with its odds, such as ``0.0909 (1 in 11)``."""
+    return f"{risk:.4g} (1 in {1 / risk:.4g})" if 0 < risk < 1 else f"{risk:.0f}"

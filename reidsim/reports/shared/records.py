@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,17 +22,20 @@ from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.forms import ChosenForms, chosen_forms, chosen_policy, policies_of
+from reidsim.reports.shared.kept import Kept
 from reidsim.reports.shared.memory import sharing_memory
-from reidsim.scenarios.faces import SharedColumns
+from reidsim.scenarios.faces import SensitiveColumn, SharedColumns
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import scenario_kind
-from reidsim.scenarios.people import refuse_keys
+from reidsim.scenarios.people import key_columns, refuse_keys
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.tables import require_columns
 from reidsim.validation import validated
+from reidsim.wording import counted
 
 # How spreadsheets know a formula; a number with a sign is none.
 _FORMULA = r"[=+\-@](?![\d.,]+$)."
+NOTHING_KEPT = Kept()
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +46,22 @@ class SharedRecords:
     ----------
     policy : str
     table : DataFrame
-        Text, one row per record that is shared, in the order of the release, with its columns in their order.
+        Text, one row per record that is shared, with the columns of the release in their order. Rows are in the order
+        of the release; with counterfeit records sorted, so that their place says nothing.
     quasi_identifiers : dict of str to str
         Attribute of each column that is one.
     forms : ChosenForms
         What the policy chose for every record of the release.
     source : SourceRecords
         The records that are generalized.
+    own : ndarray of int, shape (n_rows,)
+        The record behind each row; -1 for a counterfeit.
+    sensitive : SensitiveColumn, optional
+        The column that the policy protects from inference.
+    declared : dict of str to str
+        Kept columns that no outsider knows, with the reason.
+    kept : Kept
+        What the user decided about kept columns.
     warnings : tuple of str
         What to think of before sharing.
     """
@@ -59,6 +71,10 @@ class SharedRecords:
     quasi_identifiers: dict[str, str]
     forms: ChosenForms
     source: SourceRecords
+    own: NDArray[np.intp]
+    sensitive: SensitiveColumn | None
+    declared: dict[str, str]
+    kept: Kept
     warnings: tuple[str, ...]
 
     @property
@@ -74,7 +90,23 @@ class SharedRecords:
     @property
     def withheld(self) -> int:
         """Records that are not shared."""
-        return self.records - len(self.table)
+        return self.records - int(self.is_real.sum())
+
+    @property
+    def is_real(self) -> NDArray[np.bool_]:
+        """Rows that are a record of the release rather than a counterfeit, shape (n_rows,)."""
+        return np.asarray(self.own >= 0)
+
+    @property
+    def kept_columns(self) -> list[str]:
+        """Columns of the table that are no quasi-identifiers."""
+        return [str(name) for name in self.table.columns if name not in self.quasi_identifiers]
+
+    @property
+    def person_of_record(self) -> NDArray[np.int64]:
+        """Number of the person of each record of the release, shape (n_records,)."""
+        persons = self.source.persons
+        return np.arange(self.records) if persons is None else pd.factorize(persons)[0].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,13 +139,14 @@ class SourceRecords:
     @property
     def persons(self) -> NDArray[np.int64] | None:
         """Whose record each is, as numbers; None if everybody has one. Who has no number has one record."""
-        name = self.columns.person
-        if name is None:
+        key = key_columns(self.columns.person)
+        if not key:
             return None
-        require_columns(self.frame, [name], self.path)
-        text = self.frame[name].str.strip()
-        codes = pd.factorize(text)[0].astype(np.int64)
-        return np.where(text == "", len(text) + np.arange(len(text)), codes)
+        require_columns(self.frame, key, self.path)
+        values = [self.frame[column].str.strip() for column in key]
+        missing = np.logical_or.reduce([(text == "").to_numpy() for text in values])
+        person = np.asarray(self.frame.groupby(values, sort=False).ngroup(), dtype=np.int64)
+        return np.where(missing, len(person) + np.arange(len(person)), person)
 
     @cached_property
     def truth(self) -> pd.DataFrame:
@@ -186,8 +219,7 @@ def shared_records(
     run: StoredRun,
     *,
     policy: str | None = None,
-    keep: Sequence[str] = (),
-    keep_identifier: Sequence[str] = (),
+    kept: Kept = NOTHING_KEPT,
     data: Path | None = None,
     allow_code: bool = False,
 ) -> SharedRecords:
@@ -202,12 +234,17 @@ def shared_records(
     source = source_records(run, data=data, allow_code=allow_code)
     needed = sharing_memory(source.path, source.frame.shape, len(policies_of(run)))
     require_memory(needed, "too large for memory", source=source.path, free=free)
-    return records_of_policy(source, chosen_policy(run, policy), keep=keep, keep_identifier=keep_identifier)
+    chosen = chosen_policy(run, policy)
+    sensitive = source.kind.sensitive_column(source.scenario, chosen)
+    if sensitive is not None and sensitive.name not in kept.names:
+        raise InputError(
+            f"policy {chosen!r} protects a column that the file would not hold", where="--keep",
+            found=listed(kept.names) or "no column", expected=sensitive.name,
+        )  # fmt: skip
+    return records_of_policy(source, chosen, kept)
 
 
-def records_of_policy(
-    source: SourceRecords, policy: str, *, keep: Sequence[str] = (), keep_identifier: Sequence[str] = ()
-) -> SharedRecords:
+def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_KEPT) -> SharedRecords:
     """Put together what a policy shares of the records of a run.
 
     Parameters
@@ -215,10 +252,8 @@ def records_of_policy(
     source : SourceRecords
     policy : str
         One of those whose records the run holds.
-    keep : sequence of str
-        Columns to copy as they are besides the quasi-identifiers; none by which most people could be named.
-    keep_identifier : sequence of str
-        Columns to copy as they are even though people could be named by them.
+    kept : Kept
+        Columns to copy as they are besides the quasi-identifiers.
 
     Raises
     ------
@@ -227,17 +262,21 @@ def records_of_policy(
     """
     run, columns, frame = source.run, source.columns, source.frame
     forms = chosen_forms(run, source.kind, source.scenario, list(columns.column_of), policy)
-    kept = [*keep, *(name for name in keep_identifier if name not in keep)]
-    require_columns(frame, kept, source.path)
+    require_columns(frame, kept.names, source.path)
     if len(frame) != len(forms.labels):
         expected = f"{len(forms.labels)}, as in the run"
         raise InputError("another number of records", source=source.path, found=len(frame), expected=expected)
     attribute_of = {column: attribute for attribute, column in columns.column_of.items()}
-    refuse_keys(run.content, kept)
-    _check_kept(keep, "--keep", attribute_of, columns)
-    _check_kept(keep_identifier, "--keep-identifier", attribute_of, columns)
-    identifying = identifying_columns(frame, source.path, kept, keep_identifier, source.persons)
-    chosen = [str(name) for name in frame.columns if name in attribute_of or name in kept]
+    refuse_keys(run.content, kept.names)
+    _check_kept(kept.columns, "--keep", attribute_of, columns)
+    _check_kept(kept.identifiers, "--keep-identifier", attribute_of, columns)
+    sensitive = source.kind.sensitive_column(source.scenario, policy)
+    declared = kept.declared(run.content)
+    if sensitive is not None and sensitive.name in kept.names:
+        declared.setdefault(sensitive.name, f"policy {policy} protects it from inference")
+    identifying = identifying_columns(frame, source.path, kept, source.persons, declared)
+    refuse_free_text(frame, source.path, kept)
+    chosen = [str(name) for name in frame.columns if name in attribute_of or name in kept.names]
     if not chosen:
         raise InputError("no column to share", source=run.folder, where="--keep", expected="one or more columns")
     # Without a header, the attribute says more than the number of its column.
@@ -245,35 +284,118 @@ def records_of_policy(
     table = pd.DataFrame(
         {names[name]: forms.labels[attribute_of[name]] if name in attribute_of else frame[name] for name in chosen}
     )
-    table = table[forms.shared].reset_index(drop=True)
+    own = np.flatnonzero(forms.shared)
+    table = table.iloc[own].reset_index(drop=True)
+    if sensitive is not None and sensitive.name in kept.names:
+        added = counterfeit_rows(source, forms, {name: names[name] for name in chosen}, sensitive.name)
+        table, own = _sorted(pd.concat([table, added], ignore_index=True), np.append(own, np.full(len(added), -1)))
+    counterfeits = int((own < 0).sum())
     warnings = (
         *(() if len(table) else ("no record is shared: the policy withholds all of them, or nobody takes part",)),
         *_stars(frame, columns),
         *(f"column {name!r}, kept as asked, could identify most people: {why}"
           for name, why in identifying.items()),
-        *_free_text([name for name in kept if name not in identifying], frame),
         *_formulas(table),
+        *((f"the sidecar says which {counted(counterfeits, 'row')} of the file are counterfeit: do not hand it over",)
+          if counterfeits else ()),
     )  # fmt: skip
     quasi = {names[name]: attribute_of[name] for name in chosen if name in attribute_of}
-    return SharedRecords(forms.policy, table, quasi, forms, source, warnings)
+    return SharedRecords(forms.policy, table, quasi, forms, source, own, sensitive, declared, kept, warnings)
+
+
+def counterfeit_rows(
+    source: SourceRecords, forms: ChosenForms, names: Mapping[str, str], sensitive: str
+) -> pd.DataFrame:
+    """Return the counterfeit records of the last round, as rows of text.
+
+    Parameters
+    ----------
+    source : SourceRecords
+    forms : ChosenForms
+        What the policy chose for every record.
+    names : mapping of str to str
+        Name of each column that is shared, by its name in the release: the quasi-identifiers and the sensitive column.
+    sensitive : str
+        The sensitive column.
+
+    Raises
+    ------
+    InputError
+        If the run does not say which there are, or they would have no value of another column.
+    """
+    run, attribute_of = source.run, {column: name for name, column in source.columns.column_of.items()}
+    rounds = run.table("rounds") if "rounds" in run.tables else pd.DataFrame()
+    if "counterfeits" not in rounds:
+        problem, hint = "the results do not say which counterfeit records there are", "run the scenario again"
+        raise InputError(problem, source=run.folder, where="rounds.parquet, column 'counterfeits'", hint=hint)
+    own = rounds[((rounds["policy"].astype("str") == forms.policy) & (rounds["draw"] == 0)).to_numpy()]
+    last, number = int(own["round"].max()), int(own["counterfeits"].iloc[-1])
+    found = pd.DataFrame({"record": [], "value_of": []}, dtype=np.int64)
+    if "counterfeits" in run.tables:
+        found = run.table("counterfeits")
+        here = (found["policy"].astype("str") == forms.policy) & (found["draw"] == 0) & (found["round"] == last)
+        found = found[here.to_numpy()]
+    if len(found) != number:
+        expected = f"{number}, as in rounds.parquet"
+        raise InputError("counterfeit records are missing", source=run.folder, found=len(found), expected=expected)
+    others = [name for name in names if name not in attribute_of and name != sensitive]
+    if number and others:
+        raise InputError(
+            f"the {counted(number, 'counterfeit record')} of policy {forms.policy!r} would have no value of it",
+            where="--keep", found=others[0], expected=f"no column but {sensitive!r}",
+        )  # fmt: skip
+    like, value_of = found["record"].to_numpy(), found["value_of"].to_numpy()
+    return pd.DataFrame(
+        {
+            names[name]: (
+                forms.labels[attribute_of[name]].to_numpy()[like]
+                if name in attribute_of
+                else source.frame[sensitive].to_numpy()[value_of]
+            )
+            for name in names
+        },
+        dtype="str",
+    )
+
+
+def _sorted(table: pd.DataFrame, own: NDArray[np.intp]) -> tuple[pd.DataFrame, NDArray[np.intp]]:
+    """Return the rows of a table, and the record behind each, in the order of their text."""
+    order = table.sort_values(list(table.columns), kind="stable").index.to_numpy()
+    return table.iloc[order].reset_index(drop=True), own[order]
 
 
 def identifying_columns(
     frame: pd.DataFrame,
     source: Path,
-    kept: Sequence[str],
-    keep_identifier: Sequence[str],
+    kept: Kept,
     persons: NDArray[np.int64] | None = None,
+    declared: Collection[str] = (),
 ) -> dict[str, str]:
-    """Return by which columns that are kept most people could be named, and why.
+    """Return the kept columns by which most people could be named, with the reason.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The records.
+    source : Path
+        For messages.
+    kept : Kept
+    persons : ndarray of int, shape (n_records,), optional
+        Person of each record; each record is a person if not given.
+    declared : collection of str
+        Columns whose values no outsider knows: that they differ from person to person names nobody.
 
     Raises
     ------
     InputError
         For the first of them that is not to be kept even so.
     """
-    identifying = {name: why for name in kept if (why := why_identifying(name, frame[name], persons))}
-    refused = next((name for name in identifying if name not in keep_identifier), None)
+    identifying = {
+        name: why
+        for name in kept.names
+        if (why := why_identifying(name, frame[name], persons, unique=name not in declared))
+    }
+    refused = next((name for name in identifying if name not in kept.identifiers), None)
     if refused is not None:
         raise InputError(
             f"the column could identify most people: {identifying[refused]}",
@@ -289,7 +411,7 @@ def class_sizes(table: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64
         return np.zeros(0, dtype=np.int64)
     if not columns:
         return np.array([len(table)], dtype=np.int64)
-    return np.asarray(table.groupby(list(columns), sort=False, dropna=False).size(), dtype=np.int64)
+    return np.asarray(table.groupby(list(columns), sort=False, dropna=False, observed=True).size(), dtype=np.int64)
 
 
 def _check_kept(keep: Sequence[str], where: str, attribute_of: Mapping[str, str], columns: SharedColumns) -> None:
@@ -332,9 +454,14 @@ def _stars(frame: pd.DataFrame, columns: SharedColumns) -> tuple[str, ...]:
     return (f"values of {listed(names)} are {SUPPRESSED} in the records, as are suppressed ones",) if names else ()
 
 
-def _free_text(kept: Sequence[str], frame: pd.DataFrame) -> tuple[str, ...]:
-    texts = [name for name in kept if is_free_text([value for value in frame[name].unique() if value])]
-    return tuple(f"column {name!r} is kept and holds free text, which may name people" for name in texts)
+def refuse_free_text(frame: pd.DataFrame, source: Path, kept: Kept) -> None:
+    """Check that no kept column holds free text, unless the user keeps it all the same."""
+    for name in () if kept.free_text else kept.columns:
+        if is_free_text([value for value in frame[name].unique() if value]):
+            raise InputError(
+                "the column holds free text, which may name people", source=source, where="--keep", found=name,
+                expected="a column of categories or numbers", hint="--keep-free-text copies it all the same",
+            )  # fmt: skip
 
 
 def _formulas(table: pd.DataFrame) -> tuple[str, ...]:

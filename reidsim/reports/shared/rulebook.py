@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,10 +11,11 @@ from numpy.typing import NDArray
 
 from reidsim.errors import InputError, listed
 from reidsim.memory import free_memory, require_memory
-from reidsim.populations.files import write_new_file
+from reidsim.populations.files import require_new_file
 from reidsim.reports.shared.file import csv_bytes
+from reidsim.reports.shared.kept import Kept
 from reidsim.reports.shared.memory import applying_memory
-from reidsim.reports.shared.records import SharedRecords, identifying_columns
+from reidsim.reports.shared.records import NOTHING_KEPT, SharedRecords, identifying_columns, refuse_free_text
 from reidsim.tables import read_table, require_columns, sniff_delimiter
 
 # The columns of a rulebook: the quasi-identifiers, these two, and the quasi-identifiers as released.
@@ -43,6 +43,11 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
         If records with the same values are released differently, as a rule by values cannot say.
     """
     source, forms = shared.source, shared.forms
+    if shared.sensitive is not None:
+        raise InputError(
+            f"policy {shared.policy!r} decides by column {shared.sensitive.name!r} and adds records, which no rule by "
+            "values can say", source=source.run.folder, where="--rulebook", expected="another policy",
+        )  # fmt: skip
     column_of = source.columns.column_of
     names = {attribute: column if source.columns.header else attribute for attribute, column in column_of.items()}
     if not names:
@@ -69,15 +74,16 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
     return distinct.drop(columns="row").sort_values(values, kind="stable").reset_index(drop=True)
 
 
-def write_rulebook(path: Path, shared: SharedRecords) -> None:
-    """Write what a policy decided of every cell as CSV in UTF-8; it holds true values, and is not to be shared.
+def rulebook_bytes(path: Path, shared: SharedRecords) -> bytes:
+    """Return what a policy decided of every cell as CSV in UTF-8; it holds true values, and is not to be shared.
 
     Raises
     ------
     InputError
-        As `rulebook_of`, or if the file is there or cannot be written.
+        As `rulebook_of`, or if the file at `path`, where it will be written, exists.
     """
-    write_new_file(path, csv_bytes(rulebook_of(shared)))
+    require_new_file(path)
+    return csv_bytes(rulebook_of(shared))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,21 +111,17 @@ class AppliedRules:
     delimiter: str = ","
 
 
-def apply_rules(
-    rulebook: Path, new: Path, *, keep: Sequence[str] = (), keep_identifier: Sequence[str] = ()
-) -> AppliedRules:
+def apply_rules(rulebook: Path, new: Path, kept: Kept = NOTHING_KEPT) -> AppliedRules:
     """Share new records as a rulebook says, and withhold those that it says nothing of.
 
     Parameters
     ----------
     rulebook : Path
-        As `write_rulebook` wrote it.
+        As `reidsim share` wrote it.
     new : Path
         Delimited text or Parquet, with the columns of the quasi-identifiers.
-    keep : sequence of str
-        Columns to copy as they are; none by which most people could be named.
-    keep_identifier : sequence of str
-        Columns to copy as they are even so.
+    kept : Kept
+        Columns to copy as they are.
 
     Raises
     ------
@@ -133,14 +135,14 @@ def apply_rules(
         raise InputError("no such file", source=new, expected="new records")
     delimiter = sniff_delimiter(new)
     frame = read_table(new, delimiter=delimiter, trim=False)
-    kept = list(dict.fromkeys((*keep, *keep_identifier)))
     needed = applying_memory(rulebook, rules.shape, new, frame.shape)
     require_memory(needed, "too large for memory", source=new, free=free)
-    require_columns(frame, [*values, *kept], new)
-    released = next((name for name in kept if name in values), None)
+    require_columns(frame, [*values, *kept.names], new)
+    released = next((name for name in kept.names if name in values), None)
     if released is not None:
         raise InputError("a quasi-identifier is shared as released only", source="--keep", found=released)
-    identifying_columns(frame, new, [name for name in kept if name not in keep_identifier], ())
+    identifying_columns(frame, new, kept)
+    refuse_free_text(frame, new, kept)
     rule_of = pd.Series(np.arange(len(rules)), index=pd.MultiIndex.from_frame(rules[values]))
     own = pd.MultiIndex.from_frame(frame[values].apply(lambda column: column.str.strip()))
     found = rule_of.reindex(own).to_numpy(dtype=np.float64)
@@ -151,7 +153,7 @@ def apply_rules(
         {
             str(name): rules[f"{_RELEASED}{name}"].to_numpy()[rule] if name in values else frame[name].to_numpy()
             for name in frame.columns
-            if name in values or name in kept
+            if name in values or name in kept.names
         }
     )
     table = table[shared].reset_index(drop=True)

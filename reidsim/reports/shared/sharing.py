@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from reidsim.errors import InputError
+from reidsim.populations.files import write_new_file
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.shared.file import require_new_files, write_shared
-from reidsim.reports.shared.limit import limit_of, require_within
-from reidsim.reports.shared.records import shared_records
-from reidsim.reports.shared.rulebook import write_rulebook
+from reidsim.reports.shared.file import require_new_files, sidecar_of, write_shared
+from reidsim.reports.shared.kept import Kept
+from reidsim.reports.shared.limit import limit_of
+from reidsim.reports.shared.records import NOTHING_KEPT, shared_records
+from reidsim.reports.shared.rulebook import rulebook_bytes
 
 
 def share_run(
@@ -18,8 +20,7 @@ def share_run(
     path: Path,
     *,
     policy: str | None = None,
-    keep: Sequence[str] = (),
-    keep_identifier: Sequence[str] = (),
+    kept: Kept = NOTHING_KEPT,
     data: Path | None = None,
     max_risk: float | None = None,
     accept_risk: bool = False,
@@ -33,12 +34,12 @@ def share_run(
     run : StoredRun
     path : Path
         New CSV file; its sidecar stands beside it.
-    policy, keep, keep_identifier, data, allow_code
+    policy, kept, data, allow_code
         See `reidsim.reports.shared.records.shared_records`.
     max_risk : float, optional
         See `reidsim.reports.shared.limit.limit_of`.
     accept_risk : bool
-        Whether to write the file though its highest risk is above the limit.
+        Whether to write the file although its risk is above the limit.
     rulebook : Path, optional
         New file of what was decided per cell; see `reidsim.reports.shared.rulebook`.
 
@@ -52,15 +53,19 @@ def share_run(
     Raises
     ------
     InputError
-        If something cannot be used, a column would name people, or the risk is above the limit; nothing is written.
+        If something cannot be used, a column would name people, kept columns single out too many people, or the risk is
+        above the limit; nothing is written.
     """
     require_new_files(path)
-    shared = shared_records(
-        run, policy=policy, keep=keep, keep_identifier=keep_identifier, data=data, allow_code=allow_code
-    )
-    limit = limit_of(shared, max_risk)
-    require_within(shared, limit, accept=accept_risk)
-    if rulebook is not None:
-        write_rulebook(rulebook, shared)
-    sidecar, contradictions = write_shared(path, run, shared, limit)
+    limit = limit_of(max_risk)
+    shared = shared_records(run, policy=policy, kept=kept, data=data, allow_code=allow_code)
+    rules = None if rulebook is None else rulebook_bytes(rulebook, shared)
+    sidecar, contradictions = write_shared(path, run, shared, limit, accept_risk=accept_risk)
+    if rulebook is not None and rules is not None:
+        try:
+            write_new_file(rulebook, rules)
+        except InputError:
+            for written in (path, sidecar_of(path)):
+                written.unlink(missing_ok=True)
+            raise
     return sidecar, (*shared.warnings, *contradictions)

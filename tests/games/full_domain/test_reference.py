@@ -10,8 +10,7 @@ from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
-from reidsim.linkage.equivalence import distinct_rows
-from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.domain import Attribute, Domain, distinct_rows
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import hierarchy_from_rows
 from reidsim.releases.hierarchy_file import read_hierarchy_rows

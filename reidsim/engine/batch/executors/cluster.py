@@ -19,6 +19,7 @@ from reidsim.engine.batch.tasks import KILLED, RunOutcome, RunTask, Work, attemp
 from reidsim.errors import InputError
 from reidsim.threads import in_one_thread
 
+_LOOPBACK = "127.0.0.1"
 _CONNECT_SECONDS = 5
 _FIRST_WORKER_SECONDS = 30
 _DEATHS_ALONE = 2
@@ -95,18 +96,32 @@ class DaskExecutor:
             with _without_logs(), client:
                 yield client
             return
-        with (
-            importlib.import_module("dask").config.set(_OWN_CLUSTER),
-            distributed.LocalCluster(
-                n_workers=workers_for(self._workers, work),
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-            ) as cluster,
-            distributed.Client(cluster, set_as_default=False) as client,
-        ):
+        workers = workers_for(self._workers, work)
+        with importlib.import_module("dask").config.set(_OWN_CLUSTER), contextlib.ExitStack() as started:
+            try:
+                _require_loopback()
+                cluster = started.enter_context(
+                    distributed.LocalCluster(
+                        n_workers=workers,
+                        threads_per_worker=1,
+                        processes=True,
+                        dashboard_address=f"{_LOOPBACK}:0",
+                        silence_logs=logging.CRITICAL,
+                    )
+                )
+                client = started.enter_context(distributed.Client(cluster, set_as_default=False))
+            except (OSError, RuntimeError) as error:
+                raise InputError(
+                    f"a dask cluster on this computer does not start: {error}".splitlines()[0], where="executor",
+                    found="dask", expected="executor processes, or a loopback interface and free memory",
+                ) from None  # fmt: skip
             yield client
+
+
+def _require_loopback() -> None:
+    """Raise an OSError if this computer cannot connect to itself; dask would try for 30 seconds."""
+    with socket.create_server((_LOOPBACK, 0)) as listener:
+        socket.create_connection(listener.getsockname(), timeout=_CONNECT_SECONDS).close()
 
 
 @contextlib.contextmanager

@@ -24,6 +24,8 @@ from reidsim.errors import InputError
 
 # A run is given up when as many processes died over it; one may have been ended by something else.
 _DEATHS = 2
+# Processes that die one after the other before they are ready: then none can be expected to start.
+_FAILED_STARTS = 3
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -132,7 +134,7 @@ class _Pool:
         self._events: queue.SimpleQueue[tuple[_Worker, Any]] = queue.SimpleQueue()
         self._deaths: Counter[str] = Counter()
         self._pace = Pace()
-        self._some_started = False
+        self._failed_starts = 0
         self._size = min(workers, len(tasks))
         self._workers: set[_Worker] = set()
         self.unfinished = len(tasks)
@@ -169,7 +171,7 @@ class _Pool:
         if message is None:
             return self._died(worker)
         if message == READY:
-            worker.is_ready = self._some_started = True
+            worker.is_ready, self._failed_starts = True, 0
             return []
         outcome: RunOutcome = message
         worker.chunk.popleft()
@@ -179,7 +181,8 @@ class _Pool:
 
     def _died(self, worker: _Worker) -> list[RunOutcome]:
         self._remove(worker)
-        if not worker.is_ready and not self._some_started:
+        self._failed_starts += not worker.is_ready
+        if self._failed_starts >= _FAILED_STARTS and not any(other.is_ready for other in self._workers):
             raise InputError("worker processes do not start", expected="executor serial", hint=worker.how_it_ended())
         if not worker.chunk:
             return []

@@ -132,7 +132,9 @@ def risk_reductions(reductions: pd.DataFrame) -> Figure:
     table = table[table["risk"] == "marketer"]
     if table.empty:
         raise InputError("no marketer risk", source="reductions table")
-    means = table.groupby(["knowledge", "records"], sort=False)[["q1", "median", "q3"]].mean().reset_index()
+    means = (
+        table.groupby(["knowledge", "records"], sort=False, observed=True)[["q1", "median", "q3"]].mean().reset_index()
+    )
     adversaries = list(means["knowledge"].unique())
     figure, grid = new_figure(1, len(adversaries), panel=(4.0, 3.2))
     for name, axes in zip(adversaries, grid[0], strict=True):
@@ -184,7 +186,9 @@ def capability_reductions(settings: pd.DataFrame) -> Figure:
     axes = grid[0][0]
     look = looks(adversaries)
     for name in adversaries:
-        means = table[table["knowledge"] == name].groupby(list(capabilities))[["q1", "median", "q3"]].mean()
+        means = (
+            table[table["knowledge"] == name].groupby(list(capabilities), observed=True)[["q1", "median", "q3"]].mean()
+        )
         draw_shares(axes, means["median"].to_numpy(), look[name], sentence(given_name(name)))
     label_axes(axes, x="Reduction of overall risk, median person", y="Share of settings")
     axes.xaxis.set_major_formatter(PercentFormatter(decimals=None, symbol=" %"))
@@ -214,9 +218,9 @@ def _checked(cohorts: pd.DataFrame) -> pd.DataFrame:
 
 def _means(table: pd.DataFrame) -> pd.DataFrame:
     """Return means over samples and draws, with the ends of the interval of the draws."""
-    risks = table.groupby(list(_KEYS), sort=False)["percentile_risk"]
+    risks = table.groupby(list(_KEYS), sort=False, observed=True)["percentile_risk"]
     low, high = (risks.quantile(end) for end in _DRAWS_WITHIN)
-    means = table.groupby(list(_KEYS), sort=False)[["percentile_risk", "threshold", "percentile"]].mean()
+    means = table.groupby(list(_KEYS), sort=False, observed=True)[["percentile_risk", "threshold", "percentile"]].mean()
     return means.assign(low=low, high=high).reset_index()
 
 
@@ -290,7 +294,7 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
     figure, grid = new_figure(1, len(names), panel=(3.6, 3.2), sharey=True)
     for name, axes in zip(names, grid[0], strict=True):
         rows = means[means["knowledge"] == name]
-        for (attribute, _), line in rows.groupby(["attribute", "value"], sort=False):
+        for (attribute, _), line in rows.groupby(["attribute", "value"], sort=False, observed=True):
             line = line.sort_values("records")
             whole = attribute == EVERYBODY
             axes.plot(

@@ -225,7 +225,7 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
         handles = []
         for policy in policies:
             own = masking_look(policy)
-            points = here[here["policy"] == policy].groupby("value", sort=False)[measure]
+            points = here[here["policy"] == policy].groupby("value", sort=False, observed=True)[measure]
             mean, spread = points.mean().reindex(values), points.std(ddof=0).reindex(values)
             dashes = own.dashes if positions is numbers else "none"
             handles += draw_line(axes, positions, mean, own, policy_name(policy), linestyle=dashes)
@@ -266,7 +266,7 @@ def lines_of_runs(runs: pd.DataFrame, sweep: SweepSection, content: Mapping[str,
     for group in longest:
         rows = rows_along(runs, longest, group, content)
         settings = ["".join(f", {key_words(key)} {_text(value)}" for key, value in zip(others, row, strict=True))
-                    for row in rows[others].itertuples(index=False)]  # fmt: skip
+                    for row in rows[others].to_numpy(dtype=object)]  # fmt: skip
         labels, what = value_labels(rows[group[0]])
         words = with_unit(sentence(key_words(group[0])), group[0])
         part = rows.assign(line=[f"{words}{what}{setting}" for setting in settings], value=labels)

@@ -191,7 +191,7 @@ def compare(records: pd.DataFrame, reference: str, policies: Sequence[str] | Non
             found=listed(present),
         )  # fmt: skip
     refuse_repeated(table, ("record", "policy"), "records")
-    by_policy = {name: rows.set_index("record") for name, rows in table.groupby("policy", sort=False)}
+    by_policy = {name: rows.set_index("record") for name, rows in table.groupby("policy", sort=False, observed=True)}
     order = by_policy[reference].index
     payoffs = {}
     for policy in (reference, *chosen):

@@ -65,7 +65,7 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
     for game, row in zip(games, grid, strict=True):
         for risk, axes in zip(risks, row, strict=True):
             here = table[(of_game == game) & (table["risk"] == risk) | of_rule]
-            for policy, points in here.groupby("policy", sort=False):
+            for policy, points in here.groupby("policy", sort=False, observed=True):
                 name = _METHODS.get(str(policy), str(policy))
                 (handles[name],) = style.draw_line(
                     axes, points["value"], points["relative_payout"], look[name], name, marks=8

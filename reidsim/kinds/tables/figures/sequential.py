@@ -191,7 +191,7 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
 
 def _write_totals(axes: Axes, setting: str, kind: str, rows: pd.DataFrame) -> None:
     """Put the setting above a panel, and under it how many records are at which risk."""
-    totals = rows.groupby("sign")["records"].sum().reindex([1, -1, 0], fill_value=0)
+    totals = rows.groupby("sign", observed=True)["records"].sum().reindex([1, -1, 0], fill_value=0)
     known, unknown, equal = (style.number_text(total) for total in totals)
     axes.annotate(
         f"{kind} if known: {known} records; if unknown: {unknown} records\nsame risk: {equal} records",
@@ -219,7 +219,10 @@ def _checked_attacks(attacks: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _by_group_size(table: pd.DataFrame, column: str, label: str) -> tuple[Figure, Axes, list[Line2D]]:
-    lines = {str(setting): rows for setting, rows in table[table["planner"] == "fmdp"].groupby("setting", sort=False)}
+    lines = {
+        str(setting): rows
+        for setting, rows in table[table["planner"] == "fmdp"].groupby("setting", sort=False, observed=True)
+    }
     lines |= _baselines(table[table["planner"] == "baseline"], column)
     figure, [[axes]] = style.new_figure(1, 1, panel=(6.4, 3.6))
     handles = draw_lines(axes, lines, "group_size", column, style.looks(list(lines)))
@@ -234,7 +237,10 @@ def _by_group_size(table: pd.DataFrame, column: str, label: str) -> tuple[Figure
 
 def _baselines(table: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
     """Return the rows of each line of the baseline by its label: one line if it is the same in all settings."""
-    lines = {str(setting): rows.sort_values("group_size") for setting, rows in table.groupby("setting", sort=False)}
+    lines = {
+        str(setting): rows.sort_values("group_size")
+        for setting, rows in table.groupby("setting", sort=False, observed=True)
+    }
     if not lines:
         return {}
     first = next(iter(lines.values()))[["group_size", column]].to_numpy()

@@ -173,7 +173,7 @@ def _runtimes(result: ShownSweep, swept: Swept) -> pd.DataFrame | None:
         return None
     points = result.design.points.iloc[table["point"].to_numpy()].reset_index(drop=True)
     found = table.assign(value=points[swept.along[0]], pruned=points["publisher.prune"])
-    return found.groupby(["value", "policy", "pruned"], sort=False)["seconds"].median().reset_index()
+    return found.groupby(["value", "policy", "pruned"], sort=False, observed=True)["seconds"].median().reset_index()
 
 
 __all__ = ["run_figures", "sweep_figures"]

@@ -1,0 +1,133 @@
+"""An adversary that plays the optimal policy of a factored Markov decision process against each record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from reidsim.adversaries.attempt import PlannedAttempt
+from reidsim.adversaries.factored_mdp import FactoredMDP, Method, Solution
+from reidsim.adversaries.response import Linkage, Response
+from reidsim.adversaries.sequential.adversary import whole_candidates
+from reidsim.errors import InputError
+from reidsim.releases.strategy_space import Rows
+
+__all__ = ["FactoredMDPAdversary"]
+
+
+class FactoredMDPAdversary:
+    """Plans an attack of one's own on each record as a `FactoredMDP`.
+
+    The adversary plans with the believed number of people who match the record. It attacks where the optimal policy
+    starts with another action than the first one, which stands for doing nothing. The outcome is that of this policy
+    among the true number of people: it keeps to its plan, and takes the first action where the plan names none that is
+    possible. A record that the adversary believes nobody to match is not attacked. Each group size is solved once.
+
+    Parameters
+    ----------
+    attack : function of int
+        Returns the process for a group of this many people; 0 where nobody matches in truth and somebody was believed
+        to. Its start must not depend on that number.
+    success : function
+        Whether the right person was found, by variables of the process.
+    gain : float
+        By how much a success pays more than a failure, in currency units per record.
+    exploit : str or iterable of str
+        The actions that act against one person each; their expected number is reported.
+    method : {"backward-induction", "linear-program", "two-level"}
+        See `FactoredMDP.solve`.
+    """
+
+    decides_on = frozenset({"believed_group_sizes"})
+
+    def __init__(
+        self,
+        attack: Callable[[int], FactoredMDP],
+        *,
+        success: Callable[..., Any],
+        gain: float,
+        exploit: str | Iterable[str] = "exploit",
+        method: Method = "backward-induction",
+    ) -> None:
+        if not isfinite(gain):
+            raise InputError("value out of range", where="gain", found=gain, expected="a finite amount")
+        self.attack = attack
+        self.success = success
+        self.gain = float(gain)
+        self.exploit = (exploit,) if isinstance(exploit, str) else tuple(exploit)
+        self.method: Method = method
+        self._solutions: dict[int, Solution] = {}
+        self._outcomes: dict[tuple[int, int], tuple[float, ...]] = {}
+
+    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
+        """Return the reply to each record; see `Adversary`."""
+        return self.weigh(linkage, rows).made()
+
+    def weigh(self, linkage: Linkage, rows: Rows | None = None) -> PlannedAttempt:
+        """Return what the attack on each record is worth, whether or not it is made; see `Weighing`."""
+        sizes = (whole_candidates(linkage.believed_group_sizes), whole_candidates(linkage.group_sizes))
+        pairs, position = np.unique(np.stack(sizes), axis=1, return_inverse=True)
+        outcomes = np.array([self._outcome(int(believed), int(true)) for believed, true in pairs.T]).reshape(-1, 6)
+        pays, worth, believed_success, success, payoff, exploits = outcomes[position.ravel()].T
+        return PlannedAttempt(
+            success=success,
+            believed_success=believed_success,
+            worth=worth,
+            payoff=payoff,
+            pays=pays > 0,
+            exploits=exploits,
+            gain=self.gain,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is copied and pickled: the attack without its solutions, whose functions may have no name."""
+        return {**vars(self), "_solutions": {}, "_outcomes": {}}
+
+    def plan(self, group_size: int) -> Solution:
+        """Return the optimal policy and values for a group of this many people."""
+        if group_size not in self._solutions:
+            self._solutions[group_size] = self._process(group_size).solve(self.method)
+        return self._solutions[group_size]
+
+    def _process(self, group_size: int) -> FactoredMDP:
+        try:
+            process = self.attack(group_size)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            problem = f"function failed: {type(error).__name__}: {error}"
+            raise InputError(problem, where="attack", found=group_size, expected="a FactoredMDP") from error
+        if not isinstance(process, FactoredMDP):
+            raise InputError("not a process", where="attack", found=process, expected="a FactoredMDP")
+        return process
+
+    def _outcome(self, believed: int, true: int) -> tuple[float, ...]:
+        """Return whether attacking pays, its worth and success as believed; success, payoff and exploits in truth."""
+        if believed == 0:
+            return (0.0,) * 6
+        if (believed, true) not in self._outcomes:
+            plan = self.plan(believed)
+            start, (nothing, *others) = plan.starts[0], plan.process.allowed(plan.starts[0])
+            if not others:
+                return (0.0,) * 6
+            best = max(others, key=plan.action_value)
+            # What the plan is if the attack is made, also where it does not pay.
+            policy = plan.policy | {start: best}
+            pays = plan.policy[start] != nothing
+            worth = plan.action_value(best) - plan.action_value(nothing)
+            process = plan.process
+            if true != believed:
+                process = self._process(true)
+                if process.start not in policy:
+                    raise InputError(
+                        "the start of the process depends on the group size", where="attack",
+                        found=process.named(process.start), expected="the size in functions, not in a variable",
+                    )  # fmt: skip
+            hoped, success = (each.probability(self.success, policy) for each in (plan.process, process))
+            followed = process.follow(policy)
+            exploits = sum(followed.uses.get(name, 0.0) for name in self.exploit)
+            self._outcomes[believed, true] = (float(pays), worth, hoped, success, followed.value, exploits)
+        return self._outcomes[believed, true]

@@ -1,0 +1,180 @@
+"""Attacks of one's own that are planned as factored Markov decision processes and played against records."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from contract_worlds import ATTACK, PLAYERS
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reidsim
+from reidsim.adversaries.erring import ErringAdversary
+from reidsim.adversaries.factored_mdp import METHODS
+from reidsim.adversaries.response import Linkage
+from reidsim.adversaries.sequential.adversary import SequentialAdversary
+from reidsim.adversaries.sequential.attack_process import attack_process
+
+GAIN = 100.0
+
+
+def asking(group, cost=10.0, most=3):
+    """Ask up to `most` people of a group, one after the other, until the right one is found."""
+    return reidsim.FactoredMDP(
+        {"asked": range(most + 1), "found": (False, True), "over": (False, True)},
+        {
+            "stop": reidsim.Action({"over": True}),
+            "ask": reidsim.Action(
+                {
+                    "asked": lambda asked: asked + 1,
+                    "found": lambda asked: {True: 1 / (group - asked), False: 1 - 1 / (group - asked)},
+                },
+                reward=[-cost, lambda asked: GAIN / (group - asked)],
+                allowed=lambda asked, found: asked < min(most, group) and not found,
+            ),
+        },
+        terminal=lambda over: over,
+        discount=1.0,
+    )
+
+
+def found(found):
+    return found
+
+
+def asker(method="backward-induction", **options):
+    return reidsim.FactoredMDPAdversary(
+        lambda group: asking(group, **options), success=found, gain=GAIN, exploit="ask", method=method
+    )
+
+
+def expected(group, cost=10.0, most=3):
+    """Success, payoff and number of people asked, in closed form; hits get more likely, so all are asked or nobody."""
+    asked = min(most, group)
+    made = sum(1 - j / group for j in range(asked))
+    return asked / group, GAIN * asked / group - cost * made, made
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_attack_of_one_s_own_is_played_as_in_closed_form(method):
+    sizes = np.array([[1, 2, 3], [7, 11, 12]])
+    for row in sizes:
+        reply = asker(method).respond(Linkage(row, row))
+        for at, size in enumerate(row.tolist()):
+            success, payoff, made = expected(size)
+            assert reply.attacks[at] == (payoff > 0)
+            if payoff > 0:
+                assert reply.success[at] == reply.believed_success[at] == pytest.approx(success)
+                assert reply.adversary_payoff[at] == pytest.approx(payoff)
+                assert reply.exploits[at] == pytest.approx(made)
+            else:
+                assert (reply.success[at], reply.adversary_payoff[at], reply.exploits[at]) == (0, 0, 0)
+    assert reply.attacks.tolist() == [True, False, False]  # 300 / g - 10 (3 - 3 / g) > 0 for g < 11
+
+
+def test_decisions_rest_on_belief_and_outcomes_on_the_truth():
+    reply = asker().respond(Linkage(np.array([20, 4, 2, 0]), np.array([4, 20, 4, 4])))
+    assert reply.attacks.tolist() == [True, False, True, True]
+    success, payoff, _ = expected(20)
+    assert (reply.success[0], reply.adversary_payoff[0]) == (pytest.approx(success), pytest.approx(payoff))
+    assert reply.believed_success[0] == pytest.approx(expected(4)[0])
+    # Two people are fewer than the plan would ask; where nobody matches, nothing can be done.
+    assert (reply.success[2], reply.exploits[2]) == (pytest.approx(1), pytest.approx(expected(2)[2]))
+    assert (reply.success[3], reply.adversary_payoff[3], reply.exploits[3]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("name", [name for name in PLAYERS if name.endswith("-fmdp")])
+def test_the_paper_s_attack_as_a_process_replies_like_the_sequential_adversary(name):
+    player = PLAYERS[name]
+    own = reidsim.FactoredMDPAdversary(
+        lambda group: attack_process(ATTACK, [{group: 1.0}]), success=lambda x_s: x_s, gain=ATTACK.gain
+    )
+    for strategy in range(player.space.size):
+        linkage = player.linker.link(strategy)
+        sizes = np.minimum(np.maximum(np.ceil(linkage.believed_group_sizes), 1), 30).astype(int)
+        mine, theirs = (each.respond(Linkage(sizes, sizes)) for each in (own, SequentialAdversary(ATTACK)))
+        np.testing.assert_array_equal(mine.attacks, theirs.attacks)
+        for field in ("success", "believed_success", "adversary_payoff", "exploits"):
+            np.testing.assert_allclose(getattr(mine, field), getattr(theirs, field), rtol=1e-9, err_msg=field)
+
+
+@given(
+    sizes=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=6),
+    cost=st.floats(0, 60),
+    most=st.integers(1, 4),
+)
+def test_each_record_gets_the_reply_that_it_gets_alone(sizes, cost, most):
+    adversary = asker(cost=cost, most=most)
+    true, believed = np.array([pair[0] for pair in sizes], int), np.array([pair[1] for pair in sizes], int)
+    together = adversary.respond(Linkage(true, believed))
+    assert together.attacks.shape == true.shape
+    for at in range(len(sizes)):
+        alone = adversary.respond(Linkage(true[at : at + 1], believed[at : at + 1]))
+        assert together.attacks[at] == alone.attacks[0]
+        assert together.adversary_payoff[at] == alone.adversary_payoff[0]
+        assert together.adversary_payoff[at] <= GAIN * together.success[at] + 1e-9
+
+
+def test_group_sizes_by_chance_count_as_whole_candidates():
+    sizes = np.array([3.2, np.inf, 4.0])
+    reply = asker().respond(Linkage(sizes, sizes, by_chance=True))
+    whole = asker().respond(Linkage(np.array([4, 0, 4]), np.array([4, 0, 4])))
+    np.testing.assert_array_equal(reply.adversary_payoff, whole.adversary_payoff)
+    assert reply.attacks.tolist() == [True, False, True]
+
+
+def test_it_can_err():
+    linkage = Linkage(np.array([2, 40]), np.array([2, 40]))
+    reply = ErringAdversary(asker(), precision=0.05).respond(linkage)
+    assert reply.attacks.all()
+    # All decisions after the first are optimal: among 40 people the adversary stops after asking one by mistake.
+    for at, (size, most) in enumerate([(2, 3), (40, 1)]):
+        _, payoff, made = expected(size, most=most)
+        chance = 1 / (1 + np.exp(-0.05 * payoff))
+        assert reply.frequency[at] == pytest.approx(chance)
+        assert reply.adversary_payoff[at] == pytest.approx(chance * payoff)
+        assert reply.exploits[at] == pytest.approx(chance * made)
+
+
+def test_it_survives_copy_and_pickle_after_use():
+    adversary = reidsim.FactoredMDPAdversary(asking, success=found, gain=GAIN, exploit="ask")
+    linkage = Linkage(np.array([2, 5]), np.array([2, 5]))
+    before = adversary.respond(linkage)
+    for duplicate in (copy.copy(adversary), pickle.loads(pickle.dumps(adversary))):  # noqa: S301
+        np.testing.assert_array_equal(duplicate.respond(linkage).adversary_payoff, before.adversary_payoff)
+
+
+def test_a_game_is_played_against_it():
+    people = pd.DataFrame({"age": np.repeat([30, 31, 40, 41], [2, 12, 1, 20])})
+    records = reidsim.Records(people, {"age": reidsim.intervals(10)})
+    own = reidsim.Own(asker(), gain=GAIN, cost=10, risk="prosecutor")
+    summary = reidsim.Game(records, adversary=own, benefit=50, loss=100).play(["no-protection"]).summary
+    payoffs = [expected(size)[1] if size < 11 else 0.0 for size in (2, 12, 1, 20)]
+    assert summary.loc["no-protection", "adversary_payoff"] == pytest.approx(
+        np.average(payoffs, weights=[2, 12, 1, 20])
+    )
+
+
+def with_group_as_start(group):
+    return reidsim.FactoredMDP(
+        {"group": range(1, 9), "over": (False, True)},
+        {"stop": reidsim.Action({"over": True}), "ask": reidsim.Action({"over": True}, reward=5)},
+        terminal=lambda over: over,
+        start={"group": group},
+    )
+
+
+@pytest.mark.parametrize(
+    ("attack", "gain", "problem"),
+    [
+        (with_group_as_start, GAIN, "start of the process depends on the group size"),
+        (lambda group: None, GAIN, "not a process"),
+        (lambda group: 1 / 0, GAIN, "ZeroDivisionError"),
+        (asking, float("nan"), "gain: value out of range"),
+    ],
+)
+def test_an_attack_that_cannot_be_planned_is_refused(attack, gain, problem):
+    with pytest.raises(reidsim.InputError, match=problem):
+        reidsim.FactoredMDPAdversary(attack, success=found, gain=gain).respond(Linkage(np.array([3]), np.array([4])))

@@ -1,0 +1,233 @@
+"""Whatever is registered, no command ends in a traceback: an added measure, and a planner, policy or kind of a package.
+
+The planner, the policy and the kind are the examples of docs/extending.md, installed as entry points.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from pages import blocks_of
+
+from reidsim.cli import main
+from reidsim.reports.reference.key_pages import _game_keys
+from reidsim.scenarios import parts, registry
+
+DRIVER = Path(__file__).with_name("every_command.py")
+EXAMPLES = {block.title: block.text for block in blocks_of("extending.md") if block.title}
+TABLE = """
+title = "Ward"
+{head}
+[release]
+path = "patients.csv"
+[attributes]
+age.hierarchy = {{ rule = "intervals", widths = [10, 20] }}
+sex.hierarchy = {{ rule = "suppress" }}
+[economics]
+benefit = 100
+loss = 60
+cost = 16
+[adversary]
+risk = "prosecutor"
+{planner}
+[publisher]
+policies = ["basic", "no-attack"{policy}]
+"""
+WITHHOLDING = """
+title = "Ward"
+{head}
+game = "withholding"
+sizes = [1, 4, 40]
+[economics]
+benefit = 10
+loss = 60
+cost = 2
+[publisher]
+policies = ["basic"]
+"""
+UNCERTAINTY = """
+[uncertainty]
+samples = 2
+parameters = { "economics.cost" = { distribution = "uniform", low = 5, high = 20 } }
+"""
+SECTIONS = {
+    "ward": "",
+    "rounds": "[agents]\nrounds = 2\n",
+    "sweep": '[sweep.values]\n"economics.loss" = [60, 100]\n',
+    "stress": f'{UNCERTAINTY}[stress]\noutputs = ["publisher_payoff", "risk"]\nrobustness = {{ samples = 2 }}\n',
+    "batch": UNCERTAINTY,
+}
+ENTRY_POINTS = {
+    "planner": "[reidsim.adversaries]\npersistent = persistent:Persistent\n",
+    "policy": "[reidsim.policies]\nappetite = appetite:Appetite\n",
+    "kind": "[reidsim.kinds]\nwithholding = withholding:Withholding\n",
+    "measure": "",
+}
+# A measure that is added to `reidsim.games.measures` and nowhere else.
+ADDED = """
+from reidsim.games import measures
+from reidsim.measures import Measure
+
+computed = measures.averages
+measures.MEASURES += (Measure("highest_risk", "Highest risk", "{:.4f}", "the highest risk of a record"),)
+measures.averages = lambda equilibrium, weights: {
+    **computed(equilibrium, weights), "highest_risk": equilibrium.risk.max()
+}
+"""
+# Commands that succeed whatever is registered, then those that a part may refuse.
+SURE = """\
+check ward.toml
+run ward.toml -o ward
+run batch.toml -o batch
+run sweep.toml -o sweep
+report ward -o ward.html
+report batch -o batch.html
+report sweep -o sweep.html
+rerun batch --run 0/0
+stress stress.toml -o stress
+report stress -o stress.html
+switch ward.toml -o switch
+explain ward.toml
+schema
+list
+show ward.toml
+describe patients.csv
+new patients.csv -o drafted
+reference -o docs
+"""
+OTHERS = """\
+run rounds.toml -o rounds
+report rounds -o rounds.html
+explain rounds.toml
+upgrade ward.toml -o upgraded.toml
+share ward --policy basic -o shared.csv --accept-risk --rulebook rules.csv
+apply rules.csv patients.csv -o applied.csv
+attributes ward.toml -o attributes
+score patients.csv --scenario ward.toml -o score
+cross-play ward.toml --equilibrium -o cross
+report cross -o cross.html
+cross-play batch.toml -o cross-batch
+"""
+
+
+def installed(part, folder):
+    """Write a package of one part and scenarios that use it."""
+    for name in ("patients.csv", "persistent.py", "appetite.py", "withholding.py"):
+        (folder / name).write_text(EXAMPLES[name])
+    about = folder / "ward_parts-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: ward-parts\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(ENTRY_POINTS[part])
+    (folder / "before.py").write_text(ADDED if part == "measure" else "")
+    planner = 'planner = "persistent"' if part == "planner" else ""
+    policy = ', "appetite"' if part == "policy" else ""
+    for name, sections in SECTIONS.items():
+        head = "replications = 2" if name == "batch" else ""
+        base = WITHHOLDING if part == "kind" else TABLE
+        (folder / f"{name}.toml").write_text(base.format(head=head, planner=planner, policy=policy) + sections)
+
+
+def assert_told_in_a_line(command, outcome, codes=(0, 2)):
+    assert outcome["code"] in codes, (command, outcome["err"], outcome["fault"][-2000:])
+    errors = [line for line in outcome["err"].splitlines() if line and not line.startswith("warning: ")]
+    assert len(errors) == (outcome["code"] == 2), (command, errors)
+    assert all(line.startswith("reidsim: ") for line in errors), (command, errors)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("part", ENTRY_POINTS)
+def test_every_command_works_or_says_in_a_line_why_not(part, tmp_path):
+    installed(part, tmp_path)
+    (tmp_path / "commands.txt").write_text(SURE + OTHERS)
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = subprocess.run(
+        [sys.executable, DRIVER, "before.py", "commands.txt"], cwd=tmp_path, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": path, "MPLBACKEND": "Agg"}, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    for command, outcome in found.items():
+        assert_told_in_a_line(command, outcome, (0,) if command in SURE.splitlines() else (0, 2))
+    if part == "kind":
+        assert "sizes" in (tmp_path / "docs" / "reference" / "withholding-keys.md").read_text()
+    if part == "measure":
+        assert "Highest risk" in found["run ward.toml -o ward"]["out"]
+        assert "Highest risk" in found["run rounds.toml -o rounds"]["out"]
+        rounds = pd.read_parquet(tmp_path / "rounds" / "rounds.parquet")
+        assert rounds["highest_risk"].between(0, 1).all()
+
+
+# Parts that fail.
+
+
+@pytest.fixture
+def called(tmp_path, monkeypatch, capsys):
+    """Call the command line in a folder where a part is installed, some text of which is replaced."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(parts, "_IN_USE", {})
+    made = dict(registry.MADE)
+    registry.MADE.clear()
+
+    def call(part, old, new, *arguments):
+        installed(part, tmp_path)
+        for path in (*tmp_path.glob("*.py"), *tmp_path.glob("*/entry_points.txt")):
+            path.write_text(path.read_text().replace(old, new))
+        monkeypatch.setattr(sys, "argv", ["reidsim", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return {"code": stop.value.code or 0, "err": capsys.readouterr().err}
+
+    yield call
+    for name in ("persistent", "appetite", "withholding"):
+        sys.modules.pop(name, None)
+    registry.MADE.clear()
+    registry.MADE.update(made)
+    registry._installed.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("part", "old", "new", "said"),
+    [
+        ("planner", "attacks = expected > 0", "raise KeyError('oops')", "persistent.py, line "),
+        ("planner", "attacks = expected > 0", "return None", "persistent"),
+        ("policy", "forms, kept = ", "raise KeyError('oops'); forms = ", "appetite.py, line "),
+        ("policy", "return forms", "return None", "appetite"),
+        ("kind", "        sizes = np", "        raise KeyError('oops'); sizes = np", "withholding.py, line "),
+        ("kind", "return kinds.World(", "return (", "withholding"),
+        ("kind", "import numpy", "import numpyy", "numpyy"),
+        ("kind", "withholding:Withholding", "withholding:Gone", "Gone"),
+    ],
+)
+def test_a_part_that_fails_is_named_in_a_line(called, part, old, new, said):
+    outcome = called(part, old, new, "run", "ward.toml", "-o", "out")
+    assert_told_in_a_line("run", outcome | {"fault": ""}, (2,))
+    assert said in outcome["err"]
+    assert not Path("out").exists()
+
+
+def test_a_kind_that_cannot_be_imported_leaves_the_others_alone(called):
+    outcome = called("kind", "import numpy", "import numpyy", "check", "ward.toml")
+    assert "game: cannot be imported" in outcome["err"]
+    usable = [kind.name for kind in registry.kinds_at_hand()]
+    assert set(registry.kind_names()) - set(usable) == {"withholding"}
+
+
+def test_a_fault_of_the_package_is_no_fault_of_parts(monkeypatch):
+    monkeypatch.setattr(parts, "_IN_USE", {})
+    assert parts.fault_of_parts(KeyError("oops")) is None
+
+
+# What is added, without a process of its own.
+
+
+def test_a_kind_without_a_guide_has_a_page_of_keys(monkeypatch):
+    monkeypatch.setitem(registry._OWN, "gap", registry._OWN["dynamic"])
+    page = _game_keys("gap")
+    assert 'game = "gap"' in page
+    assert "[guide]" not in page
+    assert "[guide](../dynamic-release.md)" in _game_keys("dynamic")

@@ -1,0 +1,162 @@
+"""Keys of people and households are found from the data, whatever the columns are called."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiers import examples
+
+import reidsim
+from reidsim.drafts.draft import UndecidedPersonError, draft_scenario
+from reidsim.drafts.people import people_keys
+from reidsim.drafts.profile import profile_table
+from reidsim.errors import InputError
+
+
+def claims(rows=2_000, people=400, seed=1, **names):
+    """Return claims of insured people: a number, a birth date and a sex of each, and the columns of a claim."""
+    rng = np.random.default_rng(seed)
+    of = np.concatenate([np.arange(people), rng.integers(0, people, rows - people)])
+    born = pd.Timestamp("1935-01-01") + pd.to_timedelta(rng.integers(0, 29_000, people), unit="D")
+    day = pd.Timestamp("2023-01-01") + pd.to_timedelta(rng.integers(0, 365, rows), unit="D")
+    table = pd.DataFrame(
+        {
+            "Versichertennummer": [f"{'ABCDEFGH'[n % 8]}{100_000_000 + 7 * n}" for n in of],
+            "Geburtsdatum": born[of].strftime("%d.%m.%Y"),
+            "Geschlecht": rng.choice(["m", "w"], people)[of],
+            "Arztnummer": rng.integers(70_000, 70_060, rows),
+            "Leistungsdatum": day.strftime("%d.%m.%Y"),
+            "Diagnose": rng.choice(["I10", "E11", "J45", "F32", "M54"], rows),
+            "Betrag": [f"{euros:.2f}".replace(".", ",") for euros in rng.lognormal(4, 1, rows)],
+        }
+    )
+    return table.astype("str").rename(columns=names)
+
+
+def found(frame, **options):
+    return people_keys(frame, profile_table(frame), **options)
+
+
+@pytest.mark.parametrize("name", ["Versichertennummer", "numero_assure", "X7", "KVNR", "ubezpieczony"])
+def test_a_number_whose_rows_agree_in_birth_date_and_sex_identifies_people(name):
+    keys = found(claims(Versichertennummer=name))
+    assert keys.keys == {"person": name}
+    assert keys.n_people == 400
+
+
+def test_people_are_found_with_many_rows_each():
+    assert found(claims(rows=6_000, people=100)).keys == {"person": "Versichertennummer"}
+
+
+def test_typing_errors_in_birth_dates_do_not_hide_people():
+    table = claims()
+    table.loc[::200, "Geburtsdatum"] = "01.01.1900"
+    assert found(table).keys == {"person": "Versichertennummer"}
+
+
+def test_the_person_is_coarser_than_the_case():
+    table = claims()
+    table.insert(0, "Fallnummer", np.arange(len(table)) // 2 + 5_000)
+    table = table.sort_values("Versichertennummer", kind="stable").reset_index(drop=True)
+    table["Fallnummer"] = (table.groupby("Versichertennummer").cumcount() // 3).astype(str) + table[
+        "Versichertennummer"
+    ]
+    assert found(table).keys == {"person": "Versichertennummer"}
+
+
+def test_a_physician_is_nobody_whose_rows_agree():
+    table = claims().drop(columns="Versichertennummer")
+    keys = found(table)
+    assert keys.keys == {}
+    assert keys.undecided == ()
+
+
+def test_a_pair_of_columns_identifies_people_if_neither_does_alone():
+    table = claims()
+    person = pd.factorize(table["Versichertennummer"])[0]
+    table = (
+        table.drop(columns="Versichertennummer").assign(haus_nr=person % 20 + 1, pat_nr=person // 20 + 1).astype("str")
+    )
+    assert set(found(table).person) == {"haus_nr", "pat_nr"}
+    assert found(table).n_people == 400
+
+
+def test_a_household_is_a_number_whose_people_differ_but_share_where_they_live():
+    rng = np.random.default_rng(3)
+    household = np.sort(rng.integers(0, 300, 900))
+    table = pd.DataFrame(
+        {
+            "identmen": 10_000 + household,
+            "annee_naissance": rng.integers(1930, 2015, 900),
+            "sexe": rng.choice(["F", "H"], 900),
+            "logement": rng.choice(["maison", "appartement", "autre"], 300)[household],
+            "taille_commune": rng.choice(list("abcdef"), 300)[household],
+        }
+    ).astype("str")
+    table = table.rename(columns={"identmen": "ident_id"})
+    assert found(table).keys == {"household": "ident_id"}
+
+
+def test_an_identifier_that_repeats_without_evidence_is_for_the_user_to_decide(tmp_path):
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame(
+        {"Vertragsnummer": rng.integers(0, 50, 200) + 900_000, "age": rng.integers(20, 80, 200), "plz": "10115"}
+    ).astype("str")
+    table = table.rename(columns={"Vertragsnummer": "policy number"})
+    table.to_csv(tmp_path / "contracts.csv", index=False)
+    with pytest.raises(UndecidedPersonError, match=r"--person 'policy number' .*--one-row-per-person") as error:
+        draft_scenario(tmp_path / "contracts.csv", tmp_path / "draft")
+    assert error.value.columns == ("policy number",)
+    by_person = draft_scenario(tmp_path / "contracts.csv", tmp_path / "draft", person=["policy number"])
+    assert 'person = "policy number"' in by_person.files["contracts.toml"]
+    by_row = draft_scenario(tmp_path / "contracts.csv", tmp_path / "draft", one_row_per_person=True)
+    assert "\nperson =" not in by_row.files["contracts.toml"]
+    with pytest.raises(InputError, match="person 'policy number'"):
+        reidsim.new(table)
+    assert "person" in reidsim.new(table, person="policy number").scenario().scenario.release.model_dump()
+
+
+def test_a_key_with_missing_values_is_never_dropped_silently(tmp_path):
+    table = claims()
+    table.loc[7, "Versichertennummer"] = ""
+    table.to_csv(tmp_path / "claims.csv", index=False)
+    with pytest.raises(UndecidedPersonError, match="Versichertennummer"):
+        draft_scenario(tmp_path / "claims.csv", tmp_path / "draft")
+    with pytest.raises(InputError, match="row 8, column 'Versichertennummer': value missing"):
+        draft_scenario(tmp_path / "claims.csv", tmp_path / "draft", person=["Versichertennummer"])
+
+
+def test_a_pair_of_columns_counts_people_in_the_run(tmp_path):
+    table = claims()
+    person = pd.factorize(table["Versichertennummer"])[0]
+    table = (
+        table.drop(columns="Versichertennummer").assign(haus_nr=person % 20 + 1, pat_nr=person // 20 + 1).astype("str")
+    )
+    by_pair = reidsim.new(table.astype("str"), quasi_identifiers=["Geschlecht", "Diagnose"])
+    by_one = reidsim.new(
+        table.assign(who=person).astype("str"), quasi_identifiers=["Geschlecht", "Diagnose"], person="who"
+    )
+    results = [drafted.run() for drafted in (by_pair, by_one)]
+    assert results[0].manifest["released_people"] == 400
+    pd.testing.assert_frame_equal(results[0].summary, results[1].summary)
+    with pytest.raises(InputError, match="never shared"):
+        results[0].share("no-attack", path=tmp_path / "shared.csv", keep=["pat_nr"])
+
+
+@examples(25)
+@given(
+    people=st.integers(60, 200), rows=st.integers(2, 6), seed=st.integers(0, 999),
+    missing=st.sampled_from([0.0, 0.02]), shuffled=st.booleans(),
+)  # fmt: skip
+def test_whatever_the_names_no_file_of_several_rows_per_person_is_counted_by_rows(
+    people, rows, seed, missing, shuffled
+):
+    table = claims(rows * people, people, seed, Versichertennummer="c1", Geburtsdatum="birthdate", Geschlecht="sex")
+    rng = np.random.default_rng(seed)
+    table.loc[rng.random(len(table)) < missing, "birthdate"] = ""
+    if shuffled:
+        table = table.sample(frac=1, random_state=seed).reset_index(drop=True)
+    keys = found(table)
+    assert keys.person == ("c1",)
+    assert keys.n_people == people

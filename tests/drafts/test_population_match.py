@@ -1,0 +1,133 @@
+"""Columns and values of a file are matched to a population that writes them in another way, or the command stops."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiers import examples
+
+from reidsim.drafts.draft import draft_scenario
+from reidsim.drafts.population_match import match_columns
+from reidsim.drafts.profile import profile_table
+from reidsim.errors import InputError
+from reidsim.kinds.tables.build import build_study
+from reidsim.populations.population import Population
+from reidsim.scenarios.load import load_scenario
+
+CODES = {"Male": "M", "Female": "F"}
+
+
+def register(people=400, seed=1, day="%Y-%m-%d"):
+    """Return a register of people: birth date, sex, marital status."""
+    rng = np.random.default_rng(seed)
+    born = pd.Timestamp("1940-01-01") + pd.to_timedelta(rng.integers(0, 600, people) * 30, unit="D")
+    return pd.DataFrame(
+        {
+            "birth_date": born.strftime(day),
+            "sex": rng.choice(["Male", "Female"], people),
+            "marital": rng.choice(["Single", "Married", "Widowed"], people, p=[0.45, 0.45, 0.1]),
+        }
+    )
+
+
+def written(folder, people, records):
+    people.to_csv(folder / "register.csv", index=False)
+    columns = "\n".join(f'{name} = "{name}"' for name in people.columns)
+    (folder / "register.toml").write_text(f'kind = "counts"\nfile = "register.csv"\n[columns]\n{columns}\n')
+    records.to_csv(folder / "patients.csv", index=False)
+
+
+def in_other_words(people):
+    """Return records as another office writes them: DD.MM.YYYY, M and F, capital letters."""
+    return people.assign(
+        birth_date=pd.to_datetime(people["birth_date"], format="mixed").dt.strftime("%d.%m.%Y"),
+        sex=people["sex"].map(CODES),
+        marital=people["marital"].str.upper(),
+    )
+
+
+@pytest.mark.parametrize("day", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y"])
+def test_records_in_other_words_have_the_risk_of_those_in_the_populations_words(tmp_path, day):
+    people = register()
+    written(tmp_path, people.assign(birth_date=pd.to_datetime(people["birth_date"]).dt.strftime(day)),
+            in_other_words(people.head(80)))  # fmt: skip
+    draft = draft_scenario(tmp_path / "patients.csv", tmp_path / "draft", population=str(tmp_path / "register.toml"))
+    (tmp_path / "draft").mkdir()
+    draft.write(tmp_path / "draft")
+    assert '"M" = "Male"' in draft.files["patients.toml"] or 'M = "Male"' in draft.files["patients.toml"]
+    study = build_study(load_scenario(tmp_path / "draft" / "patients.toml"))
+    assert set(study.lattice.domain.names) == {"birth_date", "sex", "marital"}
+    sizes = study.linker("journalist").group_sizes.at(0)[study.cell_of_record]
+    expected = people.groupby(list(people.columns))["sex"].transform("size").head(80)
+    assert sizes.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "column"),
+    [
+        ({"sex": {"M": "1", "F": "2"}}, "sex"),
+        ({"marital": {"SINGLE": "Partnered"}}, "marital"),
+        ({"marital": {"WIDOWED": "Partnered"}}, "marital"),
+    ],
+)
+def test_a_value_that_does_not_match_stops_the_command(folder, reidsim_, change, column):
+    people = register()
+    records = in_other_words(people.head(80)).replace(change)
+    written(folder, people, records)
+    code, out, err = reidsim_("new", "patients.csv", "--population", "register.toml")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"--drop {column}" in err
+    assert not (folder / "patients").exists()
+    assert reidsim_("new", "patients.csv", "--population", "register.toml", "--drop", column)[0] == 0
+
+
+def matched(values, categories):
+    frame = pd.DataFrame({"group": values})
+    population = Population.from_frame(pd.DataFrame({"group": categories}))
+    return match_columns(profile_table(frame), population)[0].get("group")
+
+
+@pytest.mark.parametrize(
+    ("value", "category"),
+    [
+        ("m", "Male"), ("w", "Female"), ("Femme", "Female"), ("männlich", "Male"), ("mal", "Male"), ("Femle", "Female"),
+    ],
+)  # fmt: skip
+def test_near_values_are_matched(value, category):
+    match = matched([value] * 4 + ["Male", "Female"], ["Male", "Female"])
+    assert match.values == {value: category}
+    assert match.strange == ()
+
+
+@pytest.mark.parametrize("value", ["M", "Ma", "Mar"])
+def test_a_value_that_two_categories_may_mean_is_not_matched(value):
+    match = matched([value, "Married", "Marked", "Single"], ["Married", "Marked", "Single"])
+    assert (match.strange, match.values) == ((value,), {})
+
+
+def test_numbers_are_never_near():
+    match = matched(["1", "12345", "10000", "20000"], ["10000", "20000", "12346"])
+    assert match.values == {}
+    assert match.strange == ("1", "12345")
+
+
+@examples(20)
+@given(
+    categories=st.lists(st.text("abcdefg", min_size=1, max_size=7), min_size=2, max_size=6, unique=True),
+    data=st.data(),
+)
+def test_a_match_is_the_only_category_that_a_value_may_mean(categories, data):
+    values = data.draw(st.lists(st.text("abcdefg", min_size=1, max_size=7), min_size=1, max_size=6))
+    match = matched(values + categories * 9, categories)
+    for value, category in match.values.items():
+        assert value not in categories
+        begin = [name for name in categories if name.startswith(value)]
+        assert begin == [category] or (not begin and abs(len(value) - len(category)) <= 1)
+    assert set(match.strange) == set(values) - set(categories) - set(match.values)
+
+
+def test_an_option_without_its_population_is_refused(tmp_path):
+    pd.DataFrame({"age": range(30, 40), "sex": ["F", "M"] * 5}).to_csv(tmp_path / "few.csv", index=False)
+    with pytest.raises(InputError, match="--unmatched-unique: no population"):
+        draft_scenario(tmp_path / "few.csv", tmp_path / "draft", unmatched_unique=["age"])

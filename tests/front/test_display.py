@@ -1,0 +1,108 @@
+"""Every kind of result has a one-line text and a table for notebooks."""
+
+from pathlib import Path
+
+import pytest
+
+import reidsim
+from reidsim.engine.attributes.run import attributes_loaded
+from reidsim.engine.results import Result
+from reidsim.engine.score import score_loaded
+from reidsim.engine.switch.run import switch_loaded
+from reidsim.scenarios.load import load_scenario
+
+PATIENTS = "age,sex\n31,F\n33,F\n34,F\n36,M\n38,M\n42,M\n43,M\n44,F\n47,F\n48,F\n49,M\n71,F\n"
+SCENARIO = """
+title = "Ward"
+{head}
+[release]
+path = "patients.csv"
+[attributes]
+age.hierarchy = {{ rule = "intervals", widths = [10, 20] }}
+sex.hierarchy = {{ rule = "suppress" }}
+[economics]
+benefit = 100
+loss = 60
+cost = 16
+[adversary]
+risk = "prosecutor"
+[publisher]
+policies = ["basic", "no-attack"]
+{sections}
+"""
+ROUNDS = "[agents]\nrounds = 2\n"
+UNCERTAINTY = """
+[uncertainty]
+samples = 2
+parameters = { "economics.loss" = { distribution = "uniform", low = 50, high = 300 } }
+"""
+SWEEP = '[sweep.values]\n"economics.loss" = [60, 100]\n'
+STRESS = f'{UNCERTAINTY}[stress]\noutputs = ["publisher_payoff"]\nrobustness = {{ samples = 2 }}\n'
+REPLICATIONS = "replications = 2"
+
+
+@pytest.fixture
+def ward(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("patients.csv").write_text(PATIENTS)
+
+    def write(sections="", head=""):
+        Path("ward.toml").write_text(SCENARIO.format(sections=sections, head=head))
+        return Path("ward.toml")
+
+    return write
+
+
+def assert_displayed(result, *texts):
+    assert isinstance(result, Result)
+    shown = result._repr_html_()
+    assert shown.count("<td") >= 2
+    assert all(text in shown for text in (result.name, *texts))
+    assert "nan" not in shown.lower()
+    assert len(repr(result).splitlines()) == 1
+    assert result.name in repr(result)
+
+
+@pytest.mark.parametrize(
+    ("sections", "head"),
+    [
+        ("", ""),
+        (ROUNDS, ""),
+        ("", REPLICATIONS),
+        (UNCERTAINTY, ""),
+        (UNCERTAINTY, REPLICATIONS),
+        (ROUNDS + UNCERTAINTY, ""),
+        (SWEEP, ""),
+        (SWEEP + ROUNDS, REPLICATIONS),
+    ],
+    ids=["once", "rounds", "replications", "uncertainty", "both", "uncertain rounds", "sweep", "swept rounds"],
+)
+def test_runs_and_batches_are_displayed(ward, sections, head):
+    result = reidsim.run_batch(ward(sections, head), executor="serial")
+    answers = () if SWEEP in sections else (" pays most, ",)
+    assert_displayed(result, "Publisher&#x27;s payoff" if answers else "payoff", *answers)
+    assert ("From the first of 2 rounds" in result._repr_html_()) == (sections.startswith(ROUNDS))
+
+
+def test_studies_of_a_scenario_are_displayed(ward):
+    loaded = load_scenario(ward())
+    assert_displayed(switch_loaded(loaded, "economics.loss"), "basic")
+    assert_displayed(attributes_loaded(loaded), "sex", "publisher_payoff")
+    assert_displayed(score_loaded(loaded, "patients.csv"), "patients.csv")
+    assert_displayed(reidsim.stress(ward(STRESS)), "points of uncertain values")
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("sections", "head"), [("", ""), (UNCERTAINTY, REPLICATIONS)], ids=["once", "batch"])
+def test_cross_play_is_displayed(ward, sections, head):
+    assert_displayed(reidsim.cross_play(ward(sections, head)), "Maximin: ")
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("name", "overrides"),
+    [("dynamic-release", {}), ("guo2023", {}), ("voter-vs-twitter", {}), ("wan2021", {"targets.size": 10})],
+)
+def test_every_kind_of_scenario_is_displayed(name, overrides):
+    assert_displayed(reidsim.run(name, overrides=overrides))
+    assert_displayed(reidsim.run_batch(name, overrides={**overrides, "replications": 2}, executor="serial"))

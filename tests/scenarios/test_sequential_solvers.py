@@ -1,0 +1,113 @@
+"""Key `sequential.solver`: studies come out the same by backward induction and by the paper's linear programs."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.adversaries.sequential.programs import attack_programs
+from reidsim.cli import main
+from reidsim.errors import InputError
+
+SCENARIO = """
+[population]
+path = "people.csv"
+
+[release]
+path = "patients.csv"
+
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [10, 20] }
+
+[attributes.sex]
+hierarchy = { rule = "suppress" }
+
+[economics]
+benefit = 50
+loss = 150
+cost = 8
+
+[adversary]
+planner = "fmdp"
+
+[adversary.sequential]
+access_cost = 2
+penalty = 100
+max_penalties = 1
+detection_slope = 0.2
+
+[publisher]
+policies = ["basic", "no-attack", "no-protection"]
+"""
+SETTINGS = {
+    "known": {},
+    "unknown": {"adversary.sequential.belief": "unknown"},
+    "persons": {"adversary.direction": "person", "adversary.risk": "prosecutor"},
+    "erring": {"adversary.rationality": "logit", "adversary.precision": 0.05},
+    "rounds": {"agents.rounds": 2},
+}
+
+
+@pytest.fixture
+def clinic(tmp_path, monkeypatch):
+    """Six patients among twelve people."""
+    patients = pd.DataFrame({"age": [31, 33, 34, 42, 43, 71], "sex": list("FFFMMF")})
+    patients.to_csv(tmp_path / "patients.csv", index=False)
+    patients.assign(count=2).to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "clinic.toml").write_text(SCENARIO, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "clinic.toml"
+
+
+def played(clinic, solver, sets):
+    result = reidsim.run(clinic, overrides={**sets, "adversary.sequential.solver": solver})
+    return [table for table in (result.summary, result.records) if table is not None]
+
+
+@pytest.mark.parametrize("solver", ["linear-program", "two-level"])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_every_solver_gives_the_same_study(clinic, setting, solver):
+    expected, found = (played(clinic, each, SETTINGS[setting]) for each in ("backward-induction", solver))
+    for mine, theirs in zip(found, expected, strict=True):
+        pd.testing.assert_frame_equal(mine, theirs, rtol=1e-9, atol=1e-9)
+    assert expected[0]["adversary_payoff"].max() > 0
+
+
+def test_the_solver_of_a_game_in_python_is_that_of_its_planner():
+    planners = [
+        reidsim.Sequential(gain=100, cost=5, penalty=50, solver=solver)
+        for solver in ("backward-induction", "linear-program", "two-level")
+    ]
+    plans = [planner.plan([1, 3, 9, 30]) for planner in planners]
+    for plan in plans[1:]:
+        np.testing.assert_allclose(plan.value, plans[0].value, rtol=1e-9)
+    assert [planner.section().get("solver") for planner in planners] == [None, "linear-program", "two-level"]
+
+
+UNCONFIRMED = {"sensitivity": 0.9, "specificity": 0.9}
+
+
+@pytest.mark.parametrize(
+    ("sets", "problem"),
+    [
+        ({"adversary.sequential.unconfirmed": UNCONFIRMED}, r"by backward induction only; found 'two-level'"),
+        ({"adversary.sequential.solver": "simplex"}, r"found 'simplex'"),
+    ],
+)
+def test_a_solver_that_cannot_plan_the_attack_is_refused(clinic, sets, problem):
+    with pytest.raises(InputError, match=r"adversary.sequential.solver: .*" + problem):
+        reidsim.load_scenario(clinic, {"adversary.sequential.solver": "two-level", **sets})
+
+
+@pytest.mark.parametrize("solver", ["linear-program", "two-level"])
+def test_groups_too_large_for_linear_programs_are_refused_in_one_line(clinic, solver, monkeypatch, capsys):
+    attack_programs.cache_clear()
+    monkeypatch.setattr("reidsim.adversaries.sequential.programs._MOST_STATES", 50)
+    monkeypatch.setattr("sys.argv", ["reidsim", "run", "clinic.toml", f"--set=adversary.sequential.solver={solver}"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    message = capsys.readouterr().err
+    assert "sequential.solver: linear programs of too many states" in message
+    assert "Traceback" not in message
+    assert not list(clinic.parent.glob("*/manifest.json"))

@@ -1,0 +1,173 @@
+"""Files that are unsafe are never called safe: three ways in which that happened, and a property over small files."""
+
+import json
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiers import examples
+
+import reidsim
+from reidsim.errors import InputError
+
+sys.path.insert(0, str(Path(__file__).parent / "drafts"))
+from test_people_keys import claims
+from test_population_match import in_other_words, register, written
+
+
+def one_error(result):
+    code, out, err = result
+    assert (code, err.count("\n")) == (2, 1), err
+    assert "Traceback" not in err
+    return out, err
+
+
+def test_claims_by_insurance_number_are_counted_by_people(folder, reidsim_):
+    """By rows, each claim hides among the claims of the same person."""
+    table = claims(3_000, 300)
+    table.to_csv("claims.csv", sep=";", index=False, encoding="latin-1")
+    assert reidsim_("new", "claims.csv", "--encoding", "latin-1")[0] == 0
+    out = reidsim_("run", "claims/claims.toml", "-o", "results")[1]
+    assert out.splitlines()[0].startswith("Unit: people, identified by Versichertennummer; 300 people in 3,000 rows")
+    runs = pd.read_parquet("results/runs.parquet").set_index("policy")
+    people = table.drop_duplicates("Versichertennummer")
+    sizes = people.groupby(["Geburtsdatum", "Geschlecht"])["Arztnummer"].transform("size")
+    assert runs.loc["no-protection", "risk"] == pytest.approx((1 / sizes).mean(), abs=1e-12)
+    _, err = one_error(reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-protection"))
+    assert "--max-risk" in err
+    assert not Path("shared.csv").exists()
+
+
+def test_a_register_with_other_dates_and_codes_loses_no_quasi_identifier(folder, reidsim_):
+    people = register()
+    written(folder, people, in_other_words(people.head(80)).replace({"sex": {"M": "1", "F": "2"}}))
+    _, err = one_error(reidsim_("new", "patients.csv", "--population", "register.toml"))
+    assert "column sex" in err
+    assert not Path("patients").exists()
+
+
+@pytest.mark.parametrize("keep", [["wgt"], ["physician", "date", "diagnosis"], ["note"]])
+def test_kept_columns_that_single_people_out_are_not_written(folder, reidsim_, keep):
+    rng = np.random.default_rng(4)
+    n = 400
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(20, 30, n),
+            "sex": rng.choice(["F", "M"], n),
+            "wgt": np.repeat(rng.uniform(1, 9, n // 2).round(4), 2),
+            "physician": rng.integers(100, 112, n),
+            "date": rng.choice(pd.date_range("2023-01-01", periods=12).strftime("%Y-%m-%d"), n),
+            "diagnosis": rng.choice(["I10", "E11", "J45", "F32"], n),
+            "note": [f"the patient of room {i % 90} came with her sister and went home on foot" for i in range(n)],
+        }
+    )
+    table.to_csv("visits.csv", index=False)
+    names = [option for name in ("age", "sex") for option in ("--quasi-identifier", name)]
+    assert reidsim_("new", "visits.csv", *names, "--one-row-per-person", "--cost", "100")[0] == 0
+    assert reidsim_("run", "visits/visits.toml", "-o", "results")[0] == 0
+    share = ["share", "results", "-o", "shared.csv", "--policy", "no-attack", "--accept-risk"]
+    options = [option for name in keep for option in ("--keep", name)]
+    out, err = one_error(reidsim_(*share, *options))
+    assert out == ""
+    assert any(repr(name) in err for name in keep)
+    assert not list(Path().glob("shared.csv*"))
+    declared = ["--unknown-to-outsiders", ",".join(keep), *(["--keep-free-text"] if keep == ["note"] else [])]
+    if len(keep) > 1:
+        one_error(reidsim_(*share, *options, "--unknown-to-outsiders", keep[0]))
+    assert reidsim_(*share, *options, *declared)[0] == 0
+    told = json.loads(Path("shared.csv.json").read_text())["audit"]["singled_out"]
+    assert [column["name"] for column in told["declared_unknown_to_outsiders"]] == sorted(keep, key=list(table).index)
+
+
+def test_a_declaration_stands_in_the_scenario_with_its_reason(folder, reidsim_):
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame({"age": rng.integers(20, 24, 200), "cost": rng.uniform(1, 99, 200).round(2)})
+    table.to_csv("stays.csv", index=False)
+    reidsim_("new", "stays.csv", "--quasi-identifier", "age")
+    toml = Path("stays/stays.toml")
+    assert reidsim_("run", str(toml), "-o", "a")[0] == 0
+    _, err = one_error(reidsim_("share", "a", "-o", "shared.csv", "--policy", "no-attack", "--keep", "cost"))
+    assert "cost" in err
+    toml.write_text(toml.read_text() + '\n[kept.cost]\nknown_to = "nobody"\nreason = "internal accounting"\n')
+    assert reidsim_("run", str(toml), "-o", "b")[0] == 0
+    code, out, err = reidsim_("share", "b", "-o", "shared.csv", "--policy", "no-attack", "--keep", "cost")
+    assert code == 0, err
+    assert "cost alone singles out" in out
+    assert "internal accounting" in Path("shared.csv.json").read_text()
+    toml.write_text(toml.read_text().replace('"nobody"', '"everybody"'))
+    one_error(reidsim_("run", str(toml), "-o", "c"))
+
+
+def fits(cell, value):
+    """Return whether a true value is among those of a released cell, in the notation of the drafts."""
+    if cell in ("*", value):
+        return True
+    if " or " in cell:
+        return value in cell.split(" or ")
+    low, _, high = cell.partition("-")
+    if high and low.isdigit() and high.isdigit() and value.isdigit():
+        return int(low) <= int(value) <= int(high)
+    return cell.rstrip("*") != cell and value.startswith(cell.rstrip("*")) and len(cell) == len(value)
+
+
+@examples(500)
+@given(data=st.data())
+def test_whatever_is_shared_nobody_is_above_the_limit(data):
+    """Every person is compared with every row of the file, by a count that shares no code with the package."""
+    seed, n = data.draw(st.integers(0, 10_000)), data.draw(st.integers(12, 60))
+    rows = data.draw(st.sampled_from([1, 1, 3]))
+    rng = np.random.default_rng(seed)
+    of = np.repeat(np.arange(n), rng.integers(1, rows + 1, n))
+    table = pd.DataFrame(
+        {
+            "pid": [f"P{number:05d}" for number in of],
+            "age": rng.integers(20, 20 + data.draw(st.integers(2, 40)), n)[of],
+            "sex": rng.choice(["F", "M"], n)[of],
+            "zip": rng.choice(["37201", "37202", "38101"], n)[of],
+            "ward": rng.choice(list("ab"), len(of)),
+            "cost": rng.integers(0, data.draw(st.sampled_from([2, 500])), len(of)),
+        }
+    ).astype("str")
+    if rows == 1:
+        table = table.drop(columns="pid")
+    keep = data.draw(st.sets(st.sampled_from(["ward", "cost"])))
+    declared = data.draw(st.sets(st.sampled_from(sorted(keep)))) if keep else set()
+    policy = data.draw(st.sampled_from(["no-attack", "no-attack", "no-attack", "basic", "no-protection"]))
+    loss, cost = data.draw(st.sampled_from([(300, 4), (300, 20), (60, 20), (300, 60)]))
+    result = reidsim.new(
+        table, quasi_identifiers=["age", "sex", "zip"], loss=loss, cost=cost, one_row_per_person=rows == 1,
+        person="pid" if rows > 1 else None,
+    ).run()  # fmt: skip
+    with TemporaryDirectory() as place:
+        path = Path(place) / "shared.csv"
+        try:
+            result.share(policy, path=path, keep=sorted(keep), unknown_to_outsiders=sorted(declared))
+        except InputError:
+            assert not list(Path(place).iterdir())
+            return
+        shared = pd.read_csv(path, dtype=str, keep_default_na=False)
+        sidecar = json.loads(Path(f"{path}.json").read_text())
+    known = ["age", "sex", "zip", *sorted(keep - declared)]
+    strategy = result.records[(result.records["policy"] == policy).to_numpy()]["strategy"]
+    assert len(strategy) == len(table)
+    person = table["pid"].to_numpy() if rows > 1 else np.arange(len(table)).astype(str)
+    own = _rows_of(shared, table, keep)
+    fit = np.array([[all(fits(row[name], true[name]) for name in known) for _, true in table.iterrows()]
+                    for _, row in shared.iterrows()]).reshape(len(shared), len(table))  # fmt: skip
+    for row in fit:
+        assert len(set(person[row])) >= 11
+    if own is not None:
+        for record in own:
+            assert len({person[other] for other, row in zip(own, fit[:, record], strict=True) if row}) >= 11
+    assert not sidecar["risk"]["above_limit"]
+    assert max(sidecar["risk"]["record"], sidecar["risk"]["person"]) <= 1 / 11 * (1 + 1e-9)
+
+
+def _rows_of(shared, table, keep):
+    """Return the record behind each row if all records are shared, as the rows are in the order of the records."""
+    return np.arange(len(table)) if len(shared) == len(table) else None
