@@ -39,6 +39,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fuzz_cases import RUN_BEFORE, SHARED_BEFORE, Case, make_case, prepare
+from fuzz_scenarios import broken_invariants
 
 _MEMORY = 6 * 1024**3
 _NAN = re.compile(r"\bnan\b", re.IGNORECASE)
@@ -128,9 +129,11 @@ def _attempt(
     shutil.copytree(base, folder)
     case = make_case(folder, results, random.Random(f"{seed}/{number}"))  # noqa: S311 - cases
     took, code, said = _run(folder, case.arguments, seconds)
+    problem = _problem(code, said, took, seconds)
+    if code == 0 and not problem and case.content is not None:
+        problem = "; ".join(broken_invariants(case.content, folder / "out"))
     if keep is None:
         shutil.rmtree(folder)
-    problem = _problem(code, said, took, seconds)
     return f"{case.kind}: {code}", Finding(seed, number, case, problem, said[-1500:]) if problem else None
 
 

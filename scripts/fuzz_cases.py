@@ -7,9 +7,11 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from fuzz_scenarios import make_scenario
 
 _BASES = {
     "record": """\
@@ -205,10 +207,13 @@ class Case:
     kind : str
     arguments : tuple of str
         Of the command line.
+    content : dict, optional
+        A valid scenario, the tables of whose results are checked.
     """
 
     kind: str
     arguments: tuple[str, ...]
+    content: dict[str, Any] | None = None
 
 
 def prepare(folder: Path) -> None:
@@ -245,10 +250,15 @@ def make_case(folder: Path, results: Path, chance: random.Random) -> Case:
     chance : Random
     """
     makers: tuple[Callable[[Path, Path, random.Random], Case], ...] = (
-        _of_scenario, _of_scenario, _of_scenario_text, _of_data, _of_data, _of_parquet, _of_options, _of_results,
-        _of_shared,
+        _valid, _valid, _valid, _valid, _of_scenario, _of_scenario_text, _of_data, _of_data, _of_parquet, _of_options,
+        _of_results, _of_shared,
     )  # fmt: skip
     return chance.choice(makers)(folder, results, chance)
+
+
+def _valid(folder: Path, results: Path, chance: random.Random) -> Case:
+    """Run a scenario that is as it should be, and check the tables of its results."""
+    return Case("valid scenario", ("run", "made.toml", "-o", "out"), make_scenario(folder, chance))
 
 
 def _of_scenario(folder: Path, results: Path, chance: random.Random) -> Case:

@@ -6,6 +6,8 @@ import pickle
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from tiers import cases
 
@@ -17,6 +19,67 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 def fuzz(monkeypatch):
     monkeypatch.syspath_prepend(SCRIPTS)
     return importlib.import_module("fuzz")
+
+
+@pytest.mark.deep
+def test_at_least_half_of_the_scenarios_made_to_be_valid_run(fuzz, monkeypatch, capsys):
+    from fuzz_cases import _valid
+
+    monkeypatch.setattr(fuzz, "make_case", _valid)
+    assert fuzz.fuzz(1, list(range(30)), 120) == []
+    counts = {line.split(": ")[-1]: int(line.split()[0]) for line in capsys.readouterr().out.splitlines()}
+    assert counts["0"] >= 15
+
+
+@pytest.fixture
+def made(fuzz, tmp_path):
+    """Return the content and the tables of a game of records, written to a folder, and a function that checks them."""
+    from fuzz_scenarios import broken_invariants
+
+    runs = pd.DataFrame(
+        {
+            "point": 0, "replication": 0, "policy": ["basic", "no-attack"], "publisher_payoff": [5.0, 4.0],
+            "share_attacked": [0.5, 0.0], "risk_if_attacked": [0.1, np.nan], "state": "complete",
+        }
+    )  # fmt: skip
+    people = pd.DataFrame({"policy": ["basic", "basic"], "people": [0, 1], "probability": 0.5, "at_most": [0.5, 1.0]})
+    records = pd.DataFrame({"policy": ["basic", "no-attack"], "publisher_payoff": [5.0, 4.0]})
+    tables = {"runs": runs, "reidentified": people, "records": records}
+
+    def broken(content=None):
+        for name, table in tables.items():
+            table.to_parquet(tmp_path / f"{name}.parquet")
+        return broken_invariants(content or {}, tmp_path)
+
+    return tables, broken
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "values", "says"),
+    [
+        ("runs", "publisher_payoff", [5.0, 5.5], "basic: no-attack pays 0.5 more"),
+        ("runs", "publisher_payoff", [5.0, np.inf], "not finite"),
+        ("runs", "share_attacked", [0.5, 0.1], "no-attack: records are attacked"),
+        ("runs", "share_attacked", [1.5, 0.0], "no probabilities"),
+        ("reidentified", "probability", [0.5, 0.4], "do not sum to 1"),
+        ("records", "policy", ["basic", "basic"], None),
+    ],
+)
+def test_tables_that_break_an_invariant_are_noticed(made, table, column, values, says):
+    tables, broken = made
+    assert broken() == []
+    tables[table][column] = values
+    if says is None:
+        tables[table] = pd.concat([tables[table], pd.DataFrame({"policy": ["no-attack"], "publisher_payoff": [4.0]})])
+        says = "records: 1 under one policy and 2"
+    assert says in "; ".join(broken())
+
+
+def test_a_mistaken_publisher_may_be_attacked_and_lose(made):
+    tables, broken = made
+    tables["runs"]["share_attacked"] = [0.5, 0.1]
+    tables["runs"]["publisher_payoff"] = [3.0, 4.0]
+    assert broken({"beliefs": {"cost": 1.0}}) == []
 
 
 @pytest.mark.parametrize("start", cases(range(0, 300, 30), [0]))
@@ -49,16 +112,15 @@ def test_what_a_command_imported_is_imported_for_the_next(fuzz, monkeypatch, tmp
     assert sys.modules.pop("imported_by_a_command")
 
 
-def test_a_case_is_the_same_each_time(fuzz, tmp_path):
+@pytest.mark.parametrize("maker", ["_valid", "_of_scenario", "_of_scenario_text", "_of_data", "_of_parquet"])
+def test_a_case_is_the_same_each_time(fuzz, tmp_path, maker):
+    make = getattr(importlib.import_module("fuzz_cases"), maker)
     made = []
     for name in ("one", "two"):
-        folder, results = tmp_path / name, tmp_path / "results"
+        folder = tmp_path / name
         folder.mkdir()
-        for run in ("record", "sweep"):
-            (results / run).mkdir(parents=True, exist_ok=True)
-            (results / run / "manifest.json").write_text("{}")
         fuzz.prepare(folder)
-        case = fuzz.make_case(folder, results, fuzz.random.Random("1/4"))
+        case = make(folder, tmp_path, fuzz.random.Random("1/4"))
         made.append((case, {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}))
     assert made[0] == made[1]
 
@@ -87,6 +149,7 @@ def test_what_is_wrong_is_noticed(fuzz, monkeypatch, tmp_path, body, problem):
 
 def test_a_finding_is_printed_before_the_next_case_with_what_repeats_it(fuzz, monkeypatch, capsys):
     printed = []
+    monkeypatch.setattr(fuzz, "make_case", lambda *given: fuzz.Case("scenario", ("run", "record.toml")))
 
     def run(folder, arguments, seconds, used=None):
         printed.append(capsys.readouterr().out)

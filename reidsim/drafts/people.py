@@ -148,7 +148,9 @@ class _Finder:
 
     def groups(self, key: Sequence[str]) -> NDArray[np.intp]:
         """Return the number of each row's combination of values of the key columns, shape (n_rows,)."""
-        return np.asarray(self.frame.groupby([self.frame[name].str.strip() for name in key], sort=False).ngroup())
+        return np.asarray(
+            self.frame.groupby([self.frame[name].str.strip() for name in key], sort=False, observed=True).ngroup()
+        )
 
     @cached_property
     def free(self) -> list[ColumnProfile]:

@@ -85,7 +85,7 @@ def keys_of_records(frame: pd.DataFrame, key: str | Sequence[str], source: str |
     for column, text in zip(columns, values, strict=True):
         missing = text.str.lower().isin(_MISSING)
         refuse_rows(missing, "value missing", source=source, column=column, expected="a value in every row")
-    return np.asarray(frame.groupby(values, sort=False).ngroup(), dtype=np.intp)
+    return np.asarray(frame.groupby(values, sort=False, observed=True).ngroup(), dtype=np.intp)
 
 
 def require_same(amounts: NDArray[np.generic], of_record: Keys, what: str, source: str | Path, column: str) -> None:

@@ -57,20 +57,18 @@ def test_types_say_how_they_err_or_err_as_the_adversary_does(tmp_path):
 def test_a_type_who_errs_alone_is_the_adversary_who_errs(tmp_path, world):
     path = write(tmp_path, world, "one-shot", "plain", "mistaken")
     run = reidsim.run(path, overrides=LOGIT).summary[MEASURES]
-    for adversary, section in (
-        ({}, {"rationality": "logit", "precision": 0.05}),
-        ({"adversary.rationality": "prospect"}, {"rationality": "logit", "precision": 0.05}),
-        (LOGIT, {}),
-    ):
+    for adversary, section in (({}, {"rationality": "logit", "precision": 0.05}), (LOGIT, {})):
         agents = {"agents": {"rounds": 1}, "adversaries": {"clerk": section}}
         found = reidsim.run(path, overrides={**adversary, **agents}).summary
         pd.testing.assert_frame_equal(found[MEASURES].astype(float), run.astype(float), rtol=0, atol=1e-9)
     perfect = {"agents": {"rounds": 1}, "adversaries": {"clerk": {"rationality": "perfect"}}}
-    found = reidsim.run(path, overrides={**LOGIT, **perfect}).summary[MEASURES]
+    with pytest.raises(InputError, match=r"adversary.rationality: nothing reads this key"):
+        reidsim.run(path, overrides={**LOGIT, **perfect})
+    found = reidsim.run(path, overrides=perfect).summary[MEASURES]
     without = reidsim.run(path).summary[MEASURES]
     pd.testing.assert_frame_equal(found.astype(float), without.astype(float), rtol=0, atol=1e-9)
     simple = {"agents": {"rounds": 1}, "adversaries": {"clerk": {"planner": "always"}}}
-    assert (reidsim.run(path, overrides={**LOGIT, **simple}).summary.loc["no-protection", "share_attacked"]) == 1
+    assert reidsim.run(path, overrides=simple).summary.loc["no-protection", "share_attacked"] == 1
 
 
 def test_attacks_by_mistake_are_drawn_as_often_as_expected(tmp_path):

@@ -145,7 +145,7 @@ class SourceRecords:
         require_columns(self.frame, key, self.path)
         values = [self.frame[column].str.strip() for column in key]
         missing = np.logical_or.reduce([(text == "").to_numpy() for text in values])
-        person = np.asarray(self.frame.groupby(values, sort=False).ngroup(), dtype=np.int64)
+        person = np.asarray(self.frame.groupby(values, sort=False, observed=True).ngroup(), dtype=np.int64)
         return np.where(missing, len(person) + np.arange(len(person)), person)
 
     @cached_property
