@@ -791,3 +791,18 @@ def test_the_largest_seed_can_be_run_and_replicated(town, reidsim):
     code, _, err = reidsim("run", SCENARIO, "-o", "out", "--seed", 2**63 - 1, "--set", "replications=2")
     assert code == 0, err
     assert pd.read_parquet(town / "out" / "runs.parquet")["seed"].max() == 2**63 - 1
+
+
+def test_a_registry_with_a_value_that_the_population_lacks_is_refused_in_one_line(town, reidsim):
+    header, first, *others = (town / PEOPLE).read_text().splitlines()
+    ages = header.split(",").index("years")
+    cells = first.split(",")
+    cells[ages] = "99"
+    (town / "people" / "registry.csv").write_text("\n".join([header, ",".join(cells), *others]) + "\n")
+    text = (town / RECIPE).read_text().replace("people.csv", "registry.csv")
+    (town / "people" / "registry.toml").write_text(text)
+    given = ["--set", 'adversary={planner="fmdp", sequential={registry="people/registry.toml"}}']
+    code, out, err = reidsim("run", SCENARIO, "-o", "out", *given)
+    assert (code, out) == (2, "")
+    assert "adversary.sequential.registry" in err
+    assert "99" in err

@@ -13,7 +13,7 @@ import typer
 
 from reidsim.commands.arguments import print_tables, print_warnings, waiting
 from reidsim.errors import InputError
-from reidsim.terminal import note
+from reidsim.terminal import echo, note
 
 
 def new(
@@ -140,9 +140,9 @@ def new(
 def _ask_person(columns: Sequence[str]) -> tuple[str, ...]:
     """Ask which of several repeating identifiers identifies a person; none if each row is a person."""
     shown = ", ".join(columns)
-    typer.echo(f"These identifiers repeat, so a person may have several rows: {shown}")
+    echo(f"These identifiers repeat, so a person may have several rows: {shown}")
     while True:
         answer = typer.prompt("Column that identifies a person (empty if each row is a person)", default="")
         if not answer or answer in columns:
             return (answer,) if answer else ()
-        typer.echo(f"not one of {shown}")
+        echo(f"not one of {shown}")

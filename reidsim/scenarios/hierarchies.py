@@ -83,16 +83,11 @@ def over_domain(domain: Domain, people: Population, attributes: Attributes) -> P
 def no_place(
     value: object, source: str | Path, where: str, section: GeneralizedSection, hint: str | None = None
 ) -> InputError:
-    """Return the error about a value that the file of its hierarchy lacks."""
-    # Other rules give every value a place.
-    assert isinstance(section.hierarchy, Table)  # noqa: S101 - said for the type checker
+    """Return the error about a value that its hierarchy lacks: the file, or the values of records and population."""
+    table = section.hierarchy if isinstance(section.hierarchy, Table) else None
+    expected = "a value of the records or the population" if table is None else f"a row for it in {table.file}"
     return InputError(
-        "value missing from its hierarchy",
-        source=source,
-        where=where,
-        found=value,
-        expected=f"a row for it in {section.hierarchy.file}",
-        hint=hint,
+        "value missing from its hierarchy", source=source, where=where, found=value, expected=expected, hint=hint
     )
 
 

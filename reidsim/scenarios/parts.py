@@ -91,8 +91,10 @@ def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: 
 
 
 def in_use(name: str, part: Any) -> Any:
-    """Return a part, and remember that errors may come from it."""
-    _IN_USE[name] = _module_of(part).partition(".")[0]
+    """Return a part, and remember that errors may come from it, unless the package defines it."""
+    module = _module_of(part).partition(".")[0]
+    if module != __name__.partition(".")[0]:
+        _IN_USE[name] = module
     return part
 
 
