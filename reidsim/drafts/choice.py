@@ -191,9 +191,10 @@ def _require_matched(profiles: Sequence[ColumnProfile], reasons: Mapping[str, st
         Names the columns that outsiders may know and that do not match, with the reason.
     """
     lost = [
-        profile.name for profile in profiles
+        profile.name
+        for profile in profiles
         if profile.name in reasons and profile.hint is not None and profile.hint.rank in _KNOWN_RANKS
-    ]  # fmt: skip
+    ]
     if lost:
         raise InputError(
             "outsiders may know these columns, and the population does not match them",

@@ -191,9 +191,10 @@ class _Finder:
     def _pair(self) -> tuple[str, ...]:
         """Return a pair of columns that identifies people together: a site and a number that starts anew there."""
         numbers = [
-            profile.name for profile in self.free
+            profile.name
+            for profile in self.free
             if not profile.missing and (profile.kind != "category" or is_numbered(profile.name))
-        ]  # fmt: skip
+        ]
         if not 2 <= len(numbers) <= _MOST_IN_PAIRS:
             return ()
         pairs = [(int(self.groups(pair).max()) + 1, pair) for pair in combinations(numbers, 2)]
@@ -205,8 +206,10 @@ class _Finder:
         found = []
         for profile in self.free:
             by_name = _words(profile) in _NAMES["person"] or profile.concept in (
-                "record number", "social security number", "account or licence number"
-            )  # fmt: skip
+                "record number",
+                "social security number",
+                "account or licence number",
+            )
             may_be = self._may_be_person(profile)
             named = by_name or profile.kind == "identifier" or (may_be and is_numbered(profile.name))
             of_household = _words(profile) in _NAMES["household"]

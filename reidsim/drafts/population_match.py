@@ -154,9 +154,10 @@ def _near(label: str, by_letters: Mapping[str, str]) -> str | None:
         return begin[0]
     # Short codes differ in one letter and mean something else.
     slips = [
-        category for plain, category in by_letters.items()
+        category
+        for plain, category in by_letters.items()
         if min(len(plain), len(letters)) >= _ONE_SLIP and OSA.distance(plain, letters, score_cutoff=1) == 1
-    ]  # fmt: skip
+    ]
     return slips[0] if len(slips) == 1 and not begin else None
 
 

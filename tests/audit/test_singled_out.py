@@ -46,18 +46,23 @@ def test_the_sets_are_the_smallest_that_are_not_declared(table, most, bits):
     released, kept = columns[:1], {f"k{i}": column for i, column in enumerate(columns[1:])}
     declared = {name for i, name in enumerate(kept) if bits >> i & 1}
     found = revealing_sets(
-        [np.array(column) for column in released], {name: np.array(column) for name, column in kept.items()},
-        np.array(person), most, declared,
-    )  # fmt: skip
+        [np.array(column) for column in released],
+        {name: np.array(column) for name, column in kept.items()},
+        np.array(person),
+        most,
+        declared,
+    )
     allowed = alone(released, person) + most * len(set(person))
 
     def reveals(names):
         return alone([*released, *(kept[name] for name in names)], person) > allowed
 
     smallest = [
-        names for size in range(1, len(kept) + 1) for names in combinations(kept, size)
+        names
+        for size in range(1, len(kept) + 1)
+        for names in combinations(kept, size)
         if reveals(names) and not any(reveals(names[:i] + names[i + 1 :]) for i in range(size))
-    ]  # fmt: skip
+    ]
     undeclared = [names for names in smallest if not set(names) <= declared]
     expected = [names for names in undeclared if len(names) == len(undeclared[0])]
     assert found == expected

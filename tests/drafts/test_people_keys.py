@@ -146,9 +146,12 @@ def test_a_pair_of_columns_counts_people_in_the_run(tmp_path):
 
 @examples(25)
 @given(
-    people=st.integers(60, 200), rows=st.integers(2, 6), seed=st.integers(0, 999),
-    missing=st.sampled_from([0.0, 0.02]), shuffled=st.booleans(),
-)  # fmt: skip
+    people=st.integers(60, 200),
+    rows=st.integers(2, 6),
+    seed=st.integers(0, 999),
+    missing=st.sampled_from([0.0, 0.02]),
+    shuffled=st.booleans(),
+)
 def test_whatever_the_names_no_file_of_several_rows_per_person_is_counted_by_rows(
     people, rows, seed, missing, shuffled
 ):

@@ -50,8 +50,11 @@ def in_other_words(people):
 @pytest.mark.parametrize("day", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y"])
 def test_records_in_other_words_have_the_risk_of_those_in_the_populations_words(tmp_path, day):
     people = register()
-    written(tmp_path, people.assign(birth_date=pd.to_datetime(people["birth_date"]).dt.strftime(day)),
-            in_other_words(people.head(80)))  # fmt: skip
+    written(
+        tmp_path,
+        people.assign(birth_date=pd.to_datetime(people["birth_date"]).dt.strftime(day)),
+        in_other_words(people.head(80)),
+    )
     draft = draft_scenario(tmp_path / "patients.csv", tmp_path / "draft", population=str(tmp_path / "register.toml"))
     (tmp_path / "draft").mkdir()
     draft.write(tmp_path / "draft")
@@ -91,9 +94,14 @@ def matched(values, categories):
 @pytest.mark.parametrize(
     ("value", "category"),
     [
-        ("m", "Male"), ("w", "Female"), ("Femme", "Female"), ("männlich", "Male"), ("mal", "Male"), ("Femle", "Female"),
+        ("m", "Male"),
+        ("w", "Female"),
+        ("Femme", "Female"),
+        ("männlich", "Male"),
+        ("mal", "Male"),
+        ("Femle", "Female"),
     ],
-)  # fmt: skip
+)
 def test_near_values_are_matched(value, category):
     match = matched([value] * 4 + ["Male", "Female"], ["Male", "Female"])
     assert match.values == {value: category}

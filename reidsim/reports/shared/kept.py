@@ -47,14 +47,12 @@ class Kept:
 
     def __post_init__(self) -> None:
         if not 0 <= self.max_singled_out <= 1:
-            raise InputError(
-                "not a share", where="--max-singled-out", found=self.max_singled_out, expected="0 to 1"
-            )  # fmt: skip
+            raise InputError("not a share", where="--max-singled-out", found=self.max_singled_out, expected="0 to 1")
         for name in self.unknown_to_outsiders:
             if name not in self.names:
                 raise InputError(
                     "the column is not kept", where=DECLARATION, found=name, expected=f"one of {listed(self.names)}"
-                )  # fmt: skip
+                )
 
     @property
     def names(self) -> list[str]:
@@ -153,11 +151,12 @@ class SingledOut:
         raise InputError(
             f"not written: kept columns single out people together with the quasi-identifiers: {shown}"
             + (f" or {counted(more, 'other set', 'other sets')}" if more > 0 else ""),
-            where="--keep", found=f"{self.by_set:,} of {counted(self.people, 'person', 'people')} singled out",
+            where="--keep",
+            found=f"{self.by_set:,} of {counted(self.people, 'person', 'people')} singled out",
             expected=f"at most {most:.0%} more than without them (--max-singled-out)",
             hint=f"if no outsider can know a column, declare it: {DECLARATION} {','.join(self.sets[0])}, "
             "or section [kept] of the scenario",
-        )  # fmt: skip
+        )
 
     def facts(self, declared: Mapping[str, str]) -> dict[str, Any]:
         """Return the counts as plain data, with the declarations."""

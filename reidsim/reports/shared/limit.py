@@ -76,9 +76,10 @@ class Limit:
             protects += "; --unknown-to-outsiders declares kept columns that no outsider knows"
         raise InputError(
             f"not written: under policy {policy!r} the risk of {unit} is {odds(risk.highest)}",
-            where="--max-risk", expected=f"{odds(self.value)} at most ({self.reason})",
+            where="--max-risk",
+            expected=f"{odds(self.value)} at most ({self.reason})",
             hint=f"raise --max-risk, or write the file anyway with --accept-risk{protects}",
-        )  # fmt: skip
+        )
 
 
 def limit_of(max_risk: float | None) -> Limit:
