@@ -31,7 +31,8 @@ _PROBABILITIES = (
     "generalization_intensity", "success_probability", "probability", "at_most", "reidentified_any", "participation",
     "household_risk", "risk_90", "risk_99", "prosecutor_risk", "journalist_risk", "marketer_risk", "overall_risk",
     "prosecutor", "journalist", "journalist_low", "journalist_high", "marketer", "overall", "presence", "belief",
-    "weight", "pk", "usefulness", "privacy_fairness", "periods_within", "risk_known", "risk_unknown",
+    "weight", "pk", "usefulness", "privacy_fairness", "periods_within", "risk_known", "risk_unknown", "inference",
+    "beyond_limits",
 )  # fmt: skip
 _QUASI_IDENTIFIERS = ("age", "sex", "zip")
 

@@ -49,7 +49,7 @@ class _Held:
         outcome = self._game.outcome(strategy)
         for best, chosen, constraint in zip(self._best, self.strategies, self._constraints, strict=True):
             better = outcome.publisher_payoff > best + self._tie
-            if constraint.no_attack or constraint.minimum is not None:
+            if constraint.no_attack or constraint.restricts_forms:
                 better &= constraint.allows(self._game.space, strategy, outcome.response.invited)
             best[better] = outcome.publisher_payoff[better]
             chosen[better] = strategy
@@ -107,8 +107,8 @@ class _HeldCompiled(_Held):
         return _within_room(*self._lost(strategy), self._room)
 
     def _within(self, strategy: int, rows: Rows) -> NDArray[np.bool_]:
-        """Return where the strategy is at the minimum or above, (n_constraints, n_rows); of no length if all may be."""
-        if all(each.minimum is None for each in self._constraints):
+        """Return where the strategy is allowed without attacks, (n_constraints, n_rows); of no length if everywhere."""
+        if not any(each.restricts_forms for each in self._constraints):
             return np.zeros((0, 0), dtype=np.bool_)
         anywhere = np.zeros(len(rows), dtype=np.bool_)
         return np.array([each.allows(self._lattice, strategy, anywhere, rows) for each in self._constraints])
@@ -172,7 +172,7 @@ def _take_better(
     amounts : ndarray of float64, shape (4, n_records)
         Benefit, loss, gain, and what an attack must be worth more than.
     within : ndarray of bool, shape (n_constraints, n_rows)
-        Where the strategy is at the minimum or above; of no length if there is none.
+        Where the strategy is allowed if nobody attacks; of no length if everywhere.
     no_attack : ndarray of bool, shape (n_constraints,)
         Constraints under which nobody may be attacked.
     best, chosen : ndarray, shape (n_constraints, n_records)

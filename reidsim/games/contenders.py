@@ -63,11 +63,11 @@ class Contenders:
     which depends on linkage alone, by what was released before as well if it remembers. So r(g) <= R(g), whether one of
     the types comes, any number or the worst. With that g, h pays b u(h) < b u(g) - L R(g) - tie <= U(g) - tie at most:
     it is neither the best nor equal to the best up to `RecordGame.tie`, and `backward_induction` keeps the first of
-    those that are. A strategy that the minimum forbids is never that g. Utility does not rise downwards: all below a
+    those that are. A strategy that the constraint forbids is never that g. Utility does not rise downwards: all below a
     strategy that is left out are left out.
 
-    Without a minimum those, too, that do not tell all that is known of a record by all types that may attack: what both
-    tell is one strategy, met before, and adversaries do the same about it, while its utility is as high or higher.
+    Without a constraint those, too, that do not tell all that is known of a record by all types that may attack: what
+    both tell is one strategy, met before, and adversaries do the same about it, while its utility is as high or higher.
 
     Parameters
     ----------
@@ -75,7 +75,8 @@ class Contenders:
     linkers : tuple of Linker
         Of each type that may attack.
     benefit, loss : ndarray of float64, shape (n_records,)
-    minimum : ndarray of int64, shape (n_records,), optional
+    constraint : Constraint
+        Without attacks that it forbids.
     pairs : tuple of Pairs or None
         Those that may win, of neighbouring records each; none if they are too many to be listed.
     """
@@ -84,7 +85,7 @@ class Contenders:
     linkers: tuple[Linker, ...]
     benefit: Floats
     loss: Floats
-    minimum: Strategies | None
+    constraint: Constraint
     pairs: tuple[Pairs, ...] | None
 
     @classmethod
@@ -94,7 +95,7 @@ class Contenders:
         if linkers is None or constraint.no_attack:
             return None
         found = _in_parts(game, constraint)
-        return cls(game.space, linkers, game.benefit, game.loss, constraint.minimum, found)
+        return cls(game.space, linkers, game.benefit, game.loss, constraint, found)
 
     def are_of(self, game: RecordGame, constraint: Constraint) -> bool:
         """Tell whether they are the contenders of another game, too."""
@@ -107,7 +108,8 @@ class Contenders:
             and _same(game.benefit, self.benefit)
             and _same(game.loss, self.loss)
             and not constraint.no_attack
-            and _same(constraint.minimum, self.minimum)
+            and _same(constraint.minimum, self.constraint.minimum)
+            and constraint.admissible == self.constraint.admissible
         )
 
     def best(self, game: RecordGame) -> Strategies:
@@ -218,7 +220,7 @@ def _contenders(game: RecordGame, constraint: Constraint, first: int) -> Pairs |
     sure = np.full(game.n_records, -np.inf)
     alive: dict[int, Rows] = {space.most_specific: np.arange(game.n_records)}
     found: list[tuple[int, Rows, Floats, list[Linkage]]] = []
-    kept, remembering = 0, _remembering(linkers) if constraint.minimum is None else None
+    kept, remembering = 0, None if constraint.restricts_forms else _remembering(linkers)
     for strategy in range(space.size):
         if strategy not in alive:
             continue

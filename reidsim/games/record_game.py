@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response
 from reidsim.errors import InputError
+from reidsim.games.attributes import AdmissibleGroups
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
@@ -257,10 +258,18 @@ class Constraint:
         game).
     minimum : ndarray of int64, shape (n_records,), optional
         Only forms at least as protective as this strategy (Safe-Harbor-friendly: that of Safe Harbor).
+    admissible : AdmissibleGroups, optional
+        Only forms that keep to the limits on sensitive attributes.
     """
 
     no_attack: bool = False
     minimum: Strategies | None = None
+    admissible: AdmissibleGroups | None = None
+
+    @property
+    def restricts_forms(self) -> bool:
+        """Whether some forms are forbidden whatever adversaries do."""
+        return self.minimum is not None or self.admissible is not None
 
     def allows(
         self, space: StrategySpace, strategy: int, invited: NDArray[np.bool_], rows: Rows | None = None
@@ -271,11 +280,14 @@ class Constraint:
             distinct, position = self._distinct_minima
             reached = space.at_least(strategy, distinct)
             allowed &= reached[position if rows is None else position[rows]]
+        if self.admissible is not None:
+            allowed &= self.admissible.at(strategy, rows)
         return allowed
 
     def of(self, rows: slice) -> Constraint:
         """Return the constraint of some of the records."""
-        return self if self.minimum is None else replace(self, minimum=self.minimum[rows])
+        minimum = None if self.minimum is None else self.minimum[rows]
+        return replace(self, minimum=minimum, admissible=self.admissible and self.admissible.of(rows))
 
     @cached_property
     def _distinct_minima(self) -> tuple[Strategies, Rows]:

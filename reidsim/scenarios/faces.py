@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute
 from reidsim.measures import Measure
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.agents_schema import AgentsSection
@@ -282,6 +283,8 @@ class SharedColumns:
     counts_release : bool
         Whether success probabilities are those of an adversary who knows who is in the file, and every
         quasi-identifier of everybody in it, so that counts in the file must not exceed them.
+    identifies : bool
+        Whether success is naming the person of a record, rather than also or only inferring a sensitive value.
     """
 
     column_of: Mapping[str, str]
@@ -291,6 +294,21 @@ class SharedColumns:
     stars: frozenset[str] = frozenset()
     person: str | tuple[str, ...] | None = None
     counts_release: bool = True
+    identifies: bool = True
+
+
+class LimitedColumns(NamedTuple):
+    """Sensitive columns of records, and the limits on what a shared file may reveal of them.
+
+    Attributes
+    ----------
+    attributes : tuple of SensitiveAttribute
+        Values of all records of the release.
+    limits : AttributeLimits
+    """
+
+    attributes: tuple[SensitiveAttribute, ...]
+    limits: AttributeLimits
 
 
 class SensitiveColumn(NamedTuple):
@@ -331,6 +349,27 @@ class RecordSharing:
 
     def sensitive_column(self, scenario: Any, policy: str) -> SensitiveColumn | None:
         """Return the column that a policy protects from inference; None if it protects none."""
+        return None
+
+    def limited_columns(
+        self,
+        scenario: Any,
+        frame: pd.DataFrame,
+        path: Path,
+        hierarchies: Callable[[], Mapping[str, list[list[str]]]],
+    ) -> LimitedColumns | None:
+        """Return the columns of the records for which a scenario sets limits; None without limits.
+
+        Parameters
+        ----------
+        scenario : ScenarioHead
+        frame : DataFrame
+            All columns of the records.
+        path : Path
+            Their file.
+        hierarchies : callable
+            Returns the rows of the hierarchy files that `shared_columns` names.
+        """
         return None
 
     def read_records(self, scenario: Any, path: Path) -> pd.DataFrame:

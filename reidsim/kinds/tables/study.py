@@ -14,6 +14,7 @@ from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import locating
 from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.attributes import AttributeLinker
 from reidsim.games.contenders import Contenders
 from reidsim.games.directions.linker import DirectedLinker
 from reidsim.games.full_domain.game import FullDomainGame
@@ -114,6 +115,12 @@ class TablesStudy(TableData):
                     )
                 )
             return self.linkers[key]
+        gains_from = self.scenario.adversary.gains_from
+        if gains_from != "identity":
+            inferred = (None, risk, gains_from)
+            if inferred not in self.linkers:
+                self.linkers[inferred] = AttributeLinker(self.sensitive_groups, gains_from)
+            return self.linkers[inferred]
         if self.own.links_with_everybody:
             return self.linker(risk)
         own = (self.own, risk, guessed)
@@ -332,6 +339,7 @@ class TablesStudy(TableData):
         parts += [getattr(self.prices, price) for price in PRICES]
         parts += [self.persons and self.persons.of_record, self.household_of]
         parts += [] if self.waves is None else [self.waves.enters, self.waves.leaves, self.waves.sensitive]
+        parts += [] if self.sensitive is None else [each.codes for each in self.sensitive.columns]
         parts += [self.population, self.sampled, *(study.own.registry for study in self.each.values())]
         if self.drawn is not None:
             parts.append(self.drawn.person)
@@ -349,4 +357,5 @@ def _links(section: AdversarySection) -> tuple[object, ...]:
         plan and (plan.registry, plan.belief),
         section.risk,
         section.direction,
+        section.gains_from,
     )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from reidsim.audit.diversity import diversity
 from reidsim.audit.release import ReleaseAudit, audit_release
 from reidsim.errors import InputError
+from reidsim.reports.shared.inference import inference_line
 from reidsim.reports.shared.kept import SingledOut
 from reidsim.reports.shared.limit import FileRisk
 from reidsim.reports.shared.records import SharedRecords
@@ -100,7 +101,8 @@ def file_risk(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit)
     known = [name for name in shared.kept_columns if name not in shared.declared]
     if known:
         audit = audit_of(shared, written, known)
-    return FileRisk(max(audit.risk_of_row, shared.forms.highest_risk), audit.risk_of_person, RISK_OF_FILE, tuple(known))
+    promised = shared.forms.highest_risk if shared.source.columns.identifies else 0.0
+    return FileRisk(max(audit.risk_of_row, promised), audit.risk_of_person, RISK_OF_FILE, tuple(known))
 
 
 def singled_out(shared: SharedRecords, written: pd.DataFrame) -> SingledOut:
@@ -154,7 +156,7 @@ def more_exposed(shared: SharedRecords, audit: ReleaseAudit) -> int | None:
     A game in which the adversary does not know who is in the file, or not all quasi-identifiers, promises less than the
     file can be held to.
     """
-    if not shared.source.columns.counts_release:
+    if not (shared.source.columns.counts_release and shared.source.columns.identifies):
         return None
     promised = np.zeros(audit.people)
     np.maximum.at(promised, shared.person_of_record, shared.forms.success)
@@ -198,7 +200,7 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
 
 
 def audit_lines(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say what an audit found, in at most four lines."""
+    """Say what an audit found, in at most five lines."""
     people = counted(facts["people"], "person", "people")
     if facts["people_shared"] == 0:
         return (f"read back: nobody of {people} is in the file",)
@@ -213,11 +215,13 @@ def audit_lines(facts: Mapping[str, Any]) -> tuple[str, ...]:
         f"every class has {sensitive['fewest_values_of_a_class']:,} or more values of {sensitive['column']!r}, none in "
         f"more than {sensitive['largest_share_of_a_value']:.0%} of its rows"
     )
+    inferred = inference_line(facts.get("inference", ()))
     return (
         f"read back: every row fits {facts['fewest_people_of_a_row']:,} or more of {people}; every person shared fits "
         f"the rows of {facts['fewest_rows_of_a_person']:,} or more",
         f"people by the number of people whose rows fit them: {by_fitting_rows(facts)}",
         *((protected,) if protected else ()),
+        *((inferred,) if inferred else ()),
         *((f"most revealing class: {'; '.join(kept)}{f'; and {more} more' if more > 0 else ''}",) if kept else ()),
     )
 

@@ -30,6 +30,7 @@ from reidsim.reports.shared.audited import (
     sensitive_facts,
     singled_out,
 )
+from reidsim.reports.shared.inference import inference_of, require_limits
 from reidsim.reports.shared.limit import FileRisk, Limit
 from reidsim.reports.shared.records import SharedRecords, class_sizes
 from reidsim.scenarios.people import unit_sentence
@@ -98,7 +99,7 @@ def write_shared(
     ------
     InputError
         If one of the files is there or cannot be written, its risk is above the limit, kept columns single out too many
-        people, or the file would not protect the column that its policy promises to protect.
+        people, or the file would not protect a column that its policy or scenario promises to protect.
     """
     require_new_files(path)
     content = csv_bytes(shared.table, shared.delimiter)
@@ -115,6 +116,10 @@ def write_shared(
         audit = audit_facts(shared, audited)
         if sensitive := sensitive_facts(shared, table):
             audit["sensitive"] = sensitive
+        if inferred := inference_of(shared, table):
+            if not accept_risk:
+                require_limits(inferred, shared)
+            audit["inference"] = [each.facts() for each in inferred]
         audit["singled_out"] = people.facts(shared.declared)
         sidecars.append(sealed({**facts, "risk": _risk(risk, limit), "audit": audit}))
         return (json.dumps(sidecars[0], indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()

@@ -24,7 +24,7 @@ from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.forms import ChosenForms, chosen_forms, chosen_policy, policies_of
 from reidsim.reports.shared.kept import Kept
 from reidsim.reports.shared.memory import sharing_memory
-from reidsim.scenarios.faces import SensitiveColumn, SharedColumns
+from reidsim.scenarios.faces import LimitedColumns, SensitiveColumn, SharedColumns
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import scenario_kind
 from reidsim.scenarios.people import key_columns, refuse_keys
@@ -154,6 +154,11 @@ class SourceRecords:
         return self.kind.true_values(self.scenario, self.frame, self.path)
 
     @cached_property
+    def limited(self) -> LimitedColumns | None:
+        """Sensitive columns with limits on what the file may reveal of them; None without limits."""
+        return self.kind.limited_columns(self.scenario, self.frame, self.path, lambda: self.hierarchies)
+
+    @cached_property
     def hierarchies(self) -> dict[str, list[list[str]]]:
         """Hierarchies as the text of their files, by attribute.
 
@@ -274,6 +279,9 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     declared = kept.declared(run.content)
     if sensitive is not None and sensitive.name in kept.names:
         declared.setdefault(sensitive.name, f"policy {policy} protects it from inference")
+    for each in () if source.limited is None else source.limited.attributes:
+        if each.name in kept.names:
+            declared.setdefault(each.name, "publisher.sensitive protects it from inference")
     identifying = identifying_columns(frame, source.path, kept, source.persons, declared)
     refuse_free_text(frame, source.path, kept)
     chosen = [str(name) for name in frame.columns if name in attribute_of or name in kept.names]
