@@ -198,6 +198,20 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -
         raise (model.as_written(first, data) if issubclass(model, Section) else first) from None
 
 
+def revalidated(model: type[Model], values: Mapping[str, Any], source: str | Path) -> Model:
+    """Build a validated object from values that were validated one by one, such as those of a changed copy.
+
+    Raises
+    ------
+    InputError
+        If the values do not fit together; see `validated`.
+    """
+    try:
+        return model(**values)
+    except ValidationError as error:
+        raise _first_error(error, model, source) from None
+
+
 def json_of(data: object) -> str:
     """Return plain data as the JSON that is validated."""
     return json.dumps(data, default=plain)

@@ -69,7 +69,7 @@ SCENARIOS = {
     "sensitive column, records": _PROSECUTOR.replace("cost = 40", "cost = 20") + 'gains_from = "either"\n[publisher]\n'
     'policies = ["no-protection", "basic"]\nsensitive = ["disease"]\nt_closeness = 0.4\nl_diversity = 2\n',
     "sensitive column, table": _PROSECUTOR + '[publisher]\nunit = "table"\nsensitive = "disease"\n'
-    "max_inference = 0.6\nt_closeness = 0.35\n"
+    "max_inference = 0.6\nt_closeness = 0.12\n"
     'sensitive_hierarchies = { disease = { rule = "groups", groups = [[["a", "c"]]] } }\n',
     "table, anytime": _PROSECUTOR + '[publisher]\nunit = "table"\nsearch = "anytime"\nnodes = 25\n',
     "sample": _TABLE.replace('"people.csv"', '"people.csv"\nweight = "weight"') + '[adversary]\nrisk = "sample"\n',

@@ -47,10 +47,15 @@ def test_each_record_gets_its_best_admissible_generalization(solver, folder, hos
 @given(
     st.one_of(hospitals(), hospitals(limits=False, gains=True), hospitals(gains=True)),
     st.sampled_from([0.0, 0.3, 1.0]),
+    st.sampled_from(["record", "both"]),
 )
-def test_the_table_gets_the_node_of_highest_payout_with_inadmissible_groups_suppressed(folder, hospital, limit):
+def test_the_table_gets_the_node_of_highest_payout_with_inadmissible_groups_suppressed(
+    folder, hospital, limit, direction
+):
     publisher = f'unit = "table"\npolicies = ["basic", "no-attack"]\nsuppression_limit = {limit}'
-    optima = reidsim.run(hospital.write(folder, publisher)).analysis.optima.set_index("policy")
+    # The rows that fit a person are those of the record's group where all records have one generalization.
+    looks_up = f'direction = "{direction}"' if hospital.gains_from == "identity" else ""
+    optima = reidsim.run(hospital.write(folder, publisher, looks_up)).analysis.optima.set_index("policy")
     for policy, no_attack in (("basic", False), ("no-attack", True)):
         expected = hospital.payout_of_table(no_attack=no_attack, suppression_limit=limit)
         assert optima["payout"][policy] == pytest.approx(expected, abs=1e-6)
@@ -219,6 +224,23 @@ def test_a_limit_or_gain_without_a_sensitive_column_is_refused(tmp_path):
         reidsim.run(path, overrides={"adversary.gains_from": "attribute"})
     with pytest.raises(InputError, match=r"publisher\.sensitive: nothing reads this key"):
         reidsim.run(path, overrides={"publisher.sensitive": "disease"})
+
+
+def test_adversaries_of_one_scenario_may_gain_from_different_successes(tmp_path):
+    path = WARD.write(tmp_path, 'policies = ["no-protection"]\nsensitive = "disease"').read_text()
+    text = path.replace('sensitive = ["disease"]\nmax_inference = 0.5\n', "")
+    (tmp_path / "ward.toml").write_text(text)
+    own = {"broker": {"weight": 0.25}, "insurer": {"weight": 0.75, "gains_from": "attribute"}}
+    changes = {"economics.cost": 1}
+    risk = {
+        gains: reidsim.run(tmp_path / "ward.toml", overrides={**changes, "adversary.gains_from": gains}).summary["risk"]
+        for gains in ("attribute", "either")
+    }
+    identity = 8 / 28
+    assert risk["attribute"].iloc[0] == pytest.approx((12 * 2 / 3 + 16 / 4) / 28)
+    assert risk["either"].iloc[0] == pytest.approx((12 * (2 / 3 + 1 / 9) + 16 * (1 / 4 + 3 / 16)) / 28)
+    summary = reidsim.run(tmp_path / "ward.toml", overrides={**changes, "adversaries": own}).summary
+    assert summary["risk"].iloc[0] == pytest.approx(0.25 * identity + 0.75 * risk["attribute"].iloc[0])
 
 
 def test_limits_can_be_swept(tmp_path):

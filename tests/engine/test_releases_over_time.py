@@ -141,7 +141,10 @@ def test_a_sweep_and_types_of_adversary(clinic):
         ({"releases.enters": "until"}, r"row \d+, column 'until': no wave; found ''"),
         ({"releases.enters": "age"}, "releases.enters: a quasi-identifier"),
         ({"publisher.sensitive": "sex"}, "publisher.sensitive: column of attributes.sex"),
-        ({"publisher.sensitive": ["diagnosis", "home"]}, "publisher.sensitive: m-invariance is about one sensitive value"),
+        (
+            {"publisher.sensitive": ["diagnosis", "home"]},
+            "publisher.sensitive: m-invariance is about one sensitive value",
+        ),
         ({"releases.m": 1}, "releases.m: value not allowed"),
         ({"releases.m": 6}, "no m-invariant release 1: too many of its new records"),
         ({"agents.rounds": 3}, "agents.rounds: the waves of the releases say it"),

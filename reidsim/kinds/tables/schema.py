@@ -60,6 +60,9 @@ class TablesBeliefsSection(ListBeliefsSection):
     )
 
 
+_WITH_T_CLOSENESS = ReadIf(lambda section, scenario: section.t_closeness is not None, "with t_closeness")
+
+
 class PublisherSection(PoliciesSection):
     """How the publisher decides."""
 
@@ -107,7 +110,7 @@ class PublisherSection(PoliciesSection):
         description="column whose values nobody shall infer, or a list of columns, each protected on its own; the one "
         "column that policy `m-invariance` protects",
     )
-    sensitive_hierarchies: Annotated[dict[str, HierarchySection], with_key("t_closeness")] = Field(
+    sensitive_hierarchies: Annotated[dict[str, HierarchySection], _WITH_T_CLOSENESS] = Field(
         default={},
         description="hierarchies of sensitive columns, whose values are then as far apart as the lowest group of both "
         "is high (hierarchical distance); values of other columns are equally far apart",
@@ -215,6 +218,10 @@ class TablesScenario(ScenarioHead):
             lambda section, scenario: scenario.infers or section.has_way("m-invariance"),
             "with l_diversity, t_closeness, max_inference, policy m-invariance, or adversaries who gain from an "
             "inference",
+        ),
+        **dict.fromkeys(
+            ("publisher.sensitive_hierarchies.*.suppress", "publisher.sensitive_hierarchies.*.costless_levels"),
+            ReadIf(lambda section, scenario: False, "of hierarchies of attributes, whose values are released"),
         ),
         "releases.m": _with_way("policy m-invariance", "m-invariance"),
         "publisher.rounds": _with_way("a policy of local recoding", "rounds"),

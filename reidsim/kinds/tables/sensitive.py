@@ -133,7 +133,7 @@ def check_sensitive(scenario: TablesScenario) -> None:
         (
             "adversary.direction",
             scenario.looks_up and (record_unit or publisher.has_way("record-level", "opt-in")),
-            '"record", as the rows that fit a person depend on all records; or policies for the whole table',
+            '"record", or publisher.unit = "table", as the rows that fit a person depend on all records',
         ),
         ("beliefs.risk", bool(gains) and scenario.beliefs.risk not in (None, "prosecutor"), '"prosecutor"'),
         ("release.household", bool(gains) and release.household is not None, "no household"),

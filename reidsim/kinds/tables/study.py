@@ -36,6 +36,7 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import World, digest_of
+from reidsim.validation import revalidated
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +258,8 @@ class TablesStudy(TableData):
         checked = {name: getattr(section, name) for name in AdversarySection.model_fields}
         if section.planner in self.loaded.given:
             checked["planner"] = "one-shot"
-        section = AdversarySection(**checked).model_copy(update={"planner": section.planner})
+        whole = revalidated(AdversarySection, checked, self.loaded.path)
+        section = whole.model_copy(update={"planner": section.planner})
         study = self.with_sections(adversary=section, adversaries={})
         study = study.by_subject() if section.looks_up else study
         if _links(section) == _links(before) and not self.owns:
