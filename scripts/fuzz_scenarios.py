@@ -151,7 +151,9 @@ def _tables(folder: Path, chance: random.Random, rows: int) -> Content:
     risks: tuple[str, ...] = ("prosecutor", "journalist")
     release: Content = {"path": "made.csv"}
     content: Content = {"release": release, "attributes": _attributes(chance), "economics": _economics(chance)}
-    special = chance.choice(["", "", "person", "household", "weight", "columns", "releases", "direction", "level"])
+    special = chance.choice(
+        ["", "", "person", "household", "weight", "columns", "releases", "direction", "level", "sensitive"]
+    )
     if special in ("person", "household"):
         release |= {"person": "pid"} if special == "person" else {"household": "home"}
     if special == "weight":
@@ -178,7 +180,10 @@ def _tables(folder: Path, chance: random.Random, rows: int) -> Content:
     else:
         publisher |= _some(chance, {"solver": "branch-and-bound"}, 0.2)
     if special == "releases" and unit == "record":
-        content["releases"] = {"enters": "wave", **_some(chance, {"sensitive": "illness"})}
+        content["releases"] = {"enters": "wave"}
+    if special == "sensitive":
+        publisher |= {"sensitive": "illness", "max_inference": round(chance.uniform(0.2, 1.0), 2)}
+        publisher |= _some(chance, {"l_diversity": 2, "t_closeness": 0.3})
     content["publisher"] = publisher
     if chance.random() < 0.25 and special in ("", "level"):
         ways = {"common": _adversary(chance, risks), "patient": _adversary(chance, risks)}
