@@ -25,22 +25,22 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("hospital")
 
 
-def node_of(text):
-    """Return the node of a strategy as described."""
-    return None if text == "withheld" else tuple(int(part.split("=")[-1]) for part in text.split(", "))
-
-
-@pytest.mark.parametrize("solver", ["backward-induction", "branch-and-bound"])
-@examples(60)
-@given(st.one_of(hospitals(), hospitals(limits=False, gains=True), hospitals(gains=True)))
-def test_each_record_gets_its_best_admissible_generalization(solver, folder, hospital):
-    path = hospital.write(folder, f'solver = "{solver}"\npolicies = ["basic", "no-attack"]')
+@examples(120)
+@given(
+    st.one_of(hospitals(), hospitals(limits=False, gains=True), hospitals(gains=True)),
+    st.sampled_from(["backward-induction", "branch-and-bound"]),
+)
+def test_each_record_gets_its_best_admissible_generalization(folder, hospital, solver):
+    path = hospital.write(folder, f'solver = "{solver}"\npolicies = ["basic", "no-attack", "record-level"]')
     records = reidsim.run(path).records
-    for policy, no_attack in (("basic", False), ("no-attack", True)):
+    for policy in ("basic", "no-attack", "record-level"):
         found = records[records["policy"] == policy]
-        expected = [hospital.best_of_record(record, no_attack=no_attack) for record in range(len(hospital.records))]
-        assert found["publisher_payoff"].to_numpy() == pytest.approx([payoff for payoff, _ in expected], abs=1e-7)
-        assert (found["strategy"] == "withheld").tolist() == [node is None for _, node in expected]
+        expected = [hospital.best_of_record(n, no_attack=policy == "no-attack") for n in range(len(hospital.records))]
+        least = 0.0 if policy == "record-level" else -np.inf
+        payoffs = [max(payoff, least) for payoff, _ in expected]
+        assert found["publisher_payoff"].to_numpy() == pytest.approx(payoffs, abs=1e-7)
+        if policy != "record-level":
+            assert (found["strategy"] == "withheld").tolist() == [node is None for _, node in expected]
 
 
 @examples(60)
@@ -241,6 +241,14 @@ def test_adversaries_of_one_scenario_may_gain_from_different_successes(tmp_path)
     assert risk["either"].iloc[0] == pytest.approx((12 * (2 / 3 + 1 / 9) + 16 * (1 / 4 + 3 / 16)) / 28)
     summary = reidsim.run(tmp_path / "ward.toml", overrides={**changes, "adversaries": own}).summary
     assert summary["risk"].iloc[0] == pytest.approx(0.25 * identity + 0.75 * risk["attribute"].iloc[0])
+
+
+def test_threads_of_neighbouring_records_keep_to_the_limits(tmp_path, monkeypatch):
+    path = WARD.write(tmp_path, 'policies = ["basic", "no-attack"]')
+    alone = reidsim.run(path).records
+    monkeypatch.setattr("reidsim.games.record_game.WORTH_THREADS", 1)
+    monkeypatch.setattr("reidsim.games.record_game.available_threads", lambda: 3)
+    pd.testing.assert_frame_equal(reidsim.run(path).records, alone)
 
 
 def test_limits_can_be_swept(tmp_path):
