@@ -53,7 +53,7 @@ def test_every_file_is_described(everything):
     described = set(re.findall(r"`([\w-]+\.(?:parquet|png))`", parts(TEXT)["Results"]))
     # What docs/results.md describes of any run.
     common = {"manifest.json", "reidentified.parquet"}
-    common |= {f"{name}.png" for name in ("payoffs", "risks", "switch", "reidentified")}
+    common |= {f"{name}.png" for name in ("payoffs", "risks", "reidentified")}
     assert described == files - common
 
 

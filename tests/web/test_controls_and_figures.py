@@ -36,7 +36,8 @@ def small(tmp_path_factory):
 
 def test_prices_and_planner_can_be_changed(small):
     controls = {control.key: control for control in controls_of(small)}
-    assert list(controls) == ["economics.benefit", "economics.loss", "economics.cost", "adversary.planner"]
+    amounts = [f"economics.{name}" for name in ("benefit", "loss", "gain", "cost")]
+    assert list(controls) == [*amounts, "adversary.planner"]
     assert isinstance(controls["adversary.planner"], Choice)
     for control in controls.values():
         if isinstance(control, Slider):

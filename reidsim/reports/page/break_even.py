@@ -10,6 +10,7 @@ from reidsim.engine.switch.break_even import TIMES_OWN, BestAt, BreakEven, break
 from reidsim.errors import InputError
 from reidsim.reports.page.blocks import Block, Cell, Table, paragraph
 from reidsim.reports.page.stored_run import StoredRun
+from reidsim.scenarios.asked import loss_text
 from reidsim.scenarios.load import LoadedScenario, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
@@ -45,11 +46,6 @@ def break_even_of(run: StoredRun, progress: Progress | None = None) -> BreakEven
                 expected=f"{before[policy]:g}", hint="run the scenario again",
             )  # fmt: skip
     return found
-
-
-def loss_text(loss: float) -> str:
-    """Return a loss: whole where it is large, else with three digits."""
-    return f"{loss:,.0f}" if loss >= 100 else f"{loss:.3g}"
 
 
 def best_losses(even: BreakEven, policy: str) -> str:

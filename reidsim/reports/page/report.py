@@ -60,8 +60,6 @@ _CELLS = "Cells at the highest risk"
 _SCREEN_ONLY = "Appendix: further figures"
 # Tables told elsewhere on the page.
 _TOLD = ("runs", "records", "reidentified")
-# The payoffs of the releases of the run at other losses; the report has those of releases chosen anew.
-_FIXED_RELEASES = "switch"
 
 
 @formerly(file_format="format")
@@ -212,7 +210,6 @@ def report_page(
         prepared,
         f"Scenario {run.name}, seed {run.manifest.get('seed', 0)}, run with reidsim {made}",
     )
-    figures = [name for name in run.figures if name != _FIXED_RELEASES]
     shown = None if extras.releases is None else [extras.releases.to_sign(mean_payoffs(run))]
     stated, defaults = assumption_blocks(run, scenario_file)
     told: list[tuple[str, Iterator[Block]]] = [
@@ -220,7 +217,7 @@ def report_page(
         ("Warnings", _warnings(run, problems)),
         ("What was asked", question_blocks(run)),
         ("Break-even losses", break_even_blocks(extras.break_even, run.units[0])),
-        ("Figures", _figures(run, [name for name in figures if name in DECISION_FIGURES])),
+        ("Figures", _figures(run, [name for name in run.figures if name in DECISION_FIGURES])),
         ("Risk of single records", risk_blocks(run)),
         (_CELLS, cell_blocks(run, shown) if cells else iter(())),
         ("The release, read back", audit_blocks(extras.releases)),
@@ -228,7 +225,7 @@ def report_page(
         ("Limits", iter([Bullets(tuple((limit,) for limit in LIMITS))])),
         ("Appendix: measures", _measures(run)),
         ("Appendix: repeat the run", _repeat(run)),
-        (_SCREEN_ONLY, _figures(run, [name for name in figures if name not in DECISION_FIGURES])),
+        (_SCREEN_ONLY, _figures(run, [name for name in run.figures if name not in DECISION_FIGURES])),
         ("Appendix: further tables", _tables(run)),
         ("Appendix: defaults", defaults),
         ("Appendix: the scenario as run", iter([Listing(toml_text(run.content), "toml")])),
