@@ -61,7 +61,7 @@ def test_every_file_is_described(everything):
 def test_what_the_manifest_has_that_others_do_not_is_described(everything):
     result, _ = everything
     common = {"scenario", "scenario_hash", "data_hash", "seed", "content", "versions", "timings_seconds", "records"}
-    common |= {"release_file", "origins", "expected_losses"}
+    common |= {"scenario_file", "release_file", "origins", "expected_losses"}
     for key in set(result.manifest) - common - {"policies"}:
         assert f"`{key}`" in parts(TEXT)["Results"], key
     assert set(result.manifest["policies"]["masking"]) == {
