@@ -343,6 +343,7 @@ def test_the_release_is_audited_where_its_file_is_at_hand(town, tmp_path):
     other = Parsed(write_report(moved, tmp_path / "other.html").read_text(encoding="utf-8"))
     assert "The records as released were not read back: elsewhere.csv: no such file" in other.text
     assert "Fewest people who fit a row" not in other.text
+    assert "exposes nobody" not in other.text
 
 
 def test_the_lead_is_told_with_its_error_from_paired_replications(tmp_path):

@@ -187,7 +187,9 @@ def _exposes(
 ) -> str:
     """Return the people whom a policy exposes, after its name."""
     if attacked == 0:
-        if releases is not None and policy in releases.by_policy and not releases.is_safe(policy):
+        if releases is None and "release_file" in run.manifest:
+            return "leaves no attack that pays this adversary, but its rows were not read back,"
+        if releases is not None and not releases.is_safe(policy):
             return f"leaves no attack that pays this adversary, but {disagreement(releases, policy)},"
         return "exposes nobody, because no attack pays this adversary,"
     each = " in a round" if run.rounds > 1 else ""
