@@ -168,7 +168,7 @@ def test_the_bundled_scenario_runs_to_the_end_and_draws_every_figure(tmp_path):
     assert tables == {"runs", "records", "reidentified", "strategies"}
     assert sorted(manifest["figures"]) == [
         "payoff-differences.png", "payoff-scatter.png", "payoffs.png", "reidentified.png", "risks.png",
-        "strategies.png", "switch.png",
+        "strategies.png",
     ]  # fmt: skip
     drawn = {path.name: path for path in (tmp_path / "out" / "figures").iterdir()}
     assert sorted(drawn) == sorted(manifest["figures"])

@@ -37,7 +37,19 @@ def report(
         Path | None, typer.Option("--scenario", help="Scenario file with comments written after the run.")
     ] = None,
     no_cells: Annotated[
-        bool, typer.Option("--no-cells", help="Leave out the cells at the highest risk, which show values.")
+        bool, typer.Option("--no-cells", help="Leave out sample rows and the cells at the highest risk.")
+    ] = False,
+    shared: Annotated[
+        Path | None,
+        typer.Option(
+            "--shared",
+            help="File that `reidsim share` wrote (default: the newest one in or beside DIR).",
+            metavar="FILE",
+        ),
+    ] = None,
+    no_break_even: Annotated[
+        bool,
+        typer.Option("--no-break-even", help="Do not solve the game at other losses, which takes longest."),
     ] = False,
     author: Annotated[str, typer.Option("--author", help="Author, named in the head.", metavar="NAME")] = "",
     institution: Annotated[str, typer.Option("--institution", help="Institution of the author.", metavar="NAME")] = "",
@@ -53,15 +65,17 @@ def report(
         "cells": not no_cells,
         "author": author,
         "institution": institution,
+        "shared_file": shared,
+        "break_even": not no_break_even,
     }
-    with waiting(f"reading {folder}"):
+    with waiting(f"reading {folder}") as progress:
         from reidsim.reports.page.report import report_text, write_report
 
         stop_if_interrupted()
         if output == STANDARD_OUTPUT:
-            text = report_text(folder, file_format=file_format or "html", **named)
+            text = report_text(folder, file_format=file_format or "html", progress=progress, **named)
         else:
-            written = write_report(folder, output, file_format=file_format, **named)
+            written = write_report(folder, output, file_format=file_format, progress=progress, **named)
     if output == STANDARD_OUTPUT:
         # Reports are in UTF-8, whatever the terminal is in.
         typer.echo((printable(text) if sys.stdout.isatty() else text).encode(), nl=False)

@@ -17,11 +17,12 @@ from reidsim.errors import locating
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
-from reidsim.scenarios.releases_by_loss import FACT as EXPECTED_LOSSES
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Played, Progress, Study, equilibria_of
 
 _LOGGER = logging.getLogger(__name__)
+# The expected loss of each policy in manifests of runs.
+EXPECTED_LOSSES = "expected_losses"
 
 
 def run_once(

@@ -89,7 +89,9 @@ def report(
         if isinstance(result, Result):
             result.save(folder, illustrate=illustrate)
         if path is not None:
-            write_report(folder, path, author=author, institution=institution)
+            written = write_report(folder, path, author=author, institution=institution)
+            if written.suffix != ".md":
+                return Report(written.read_text(encoding="utf-8"))
         return Report(report_text(folder, author=author, institution=institution))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # Figures by name, as they are drawn.
 Figures = Iterator[tuple[str, "Figure"]]
-Value = float | str
+Value = float | str | None
 # Sliders reach this many times the scenario's own amount, or the amount below if that is more.
 _REACH = 3.0
 _LEAST_REACH = 10.0
@@ -79,6 +79,10 @@ class Slider:
     high : float
         Upper bound; the lower one is 0.
     step : float
+    follows : str
+        Key whose value this one takes while it has none of its own; empty if it always has one.
+    linked : bool
+        Whether the scenario gives it no value of its own.
     """
 
     key: str
@@ -86,6 +90,8 @@ class Slider:
     value: float
     high: float
     step: float
+    follows: str = ""
+    linked: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,8 +159,9 @@ class Faces:
         if economics is not None:
             yield amount_slider("economics.benefit", "Benefit of sharing, per record", economics.benefit)
             yield amount_slider("economics.loss", "Loss if re-identified, per record", economics.loss)
-            if economics.gain is not None:
-                yield amount_slider("economics.gain", "Adversary's gain, per record", economics.gain)
+            if getattr(getattr(economics, "columns", None), "gain", None) is None:
+                gain = amount_slider("economics.gain", "Adversary's gain, per record", economics.adversary_gain)
+                yield replace(gain, follows="economics.loss", linked=economics.gain is None)
             yield amount_slider("economics.cost", "Cost of an attack, per record", economics.cost)
         for key, field in type(scenario).model_fields.items():
             value = getattr(scenario, key)

@@ -326,7 +326,7 @@ def test_two_runs_are_the_same(folder):
 def test_a_results_folder_with_figures(result, tmp_path):
     folder = result.save(tmp_path / "out", illustrate=illustrate)
     manifest = json.loads((folder / "manifest.json").read_text())
-    names = ["payoffs.png", "payout-front.png", "reidentified.png", "risks.png", "switch.png"]
+    names = ["payoffs.png", "payout-front.png", "reidentified.png", "risks.png"]
     assert sorted(manifest["figures"]) == sorted(names)
     assert sorted(path.name for path in (folder / "figures").iterdir()) == sorted(names)
     optima = pd.read_parquet(folder / "optima.parquet")

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from reidsim.engine.results import measures_told, require_no_links, require_sound
+from reidsim.engine.run_result import RunResult
 from reidsim.errors import InputError, locating, reading
 from reidsim.measures import Measure, measures_among
 from reidsim.parquet_sizes import require_parquet_fits
@@ -194,6 +195,29 @@ class StoredRun:
         with reading(path):
             data = path.read_bytes()
         return data if data.startswith(_PNG) else None
+
+
+@dataclass(frozen=True)
+class RunInMemory(StoredRun):
+    """A run that was not written.
+
+    Parameters
+    ----------
+    frames : mapping of str to DataFrame
+        Its tables.
+    """
+
+    frames: Mapping[str, pd.DataFrame]
+
+    @classmethod
+    def of(cls, result: RunResult) -> RunInMemory:
+        """Return a result as if it had been written."""
+        frames = result.stored_tables()
+        return cls(Path(result.name), result.manifest, {name: Path(name) for name in frames}, {}, frames)
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return a table."""
+        return self.frames[name]
 
 
 def open_results(folder: Path) -> StoredRun:

@@ -15,7 +15,7 @@ from reidsim.audit.release import ReleaseAudit, audit_release
 from reidsim.errors import InputError
 from reidsim.reports.shared.inference import inference_line
 from reidsim.reports.shared.kept import SingledOut
-from reidsim.reports.shared.limit import FileRisk
+from reidsim.reports.shared.limit import FileRisk, odds
 from reidsim.reports.shared.records import SharedRecords
 from reidsim.wording import counted
 
@@ -190,8 +190,8 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
         alone = facts["people_who_fit_one_alone"]
         warnings.append(
             f"{policy}: {exposed:,} of {counted(people, 'person', 'people')} are easier to find than the record risk "
-            f"suggests (at most {highest:.4f}): who knows their true values can rule out more rows; "
-            f"{counted(alone, 'person matches', 'people match')} one person's rows only"
+            f"suggests (at most {odds(highest)}): someone who knows their true values can rule out more rows. "
+            f"{counted(alone, 'person matches', 'people match')} the rows of one person only"
         )
     if facts["rows_that_do_not_fit_their_record"]:
         misfits = counted(facts["rows_that_do_not_fit_their_record"], "shared row")
