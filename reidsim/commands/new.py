@@ -27,9 +27,14 @@ def new(
     quasi_identifier: Annotated[
         list[str] | None,
         typer.Option(
-            "--quasi-identifier", help="Column that others may know, at most 12 (default: inferred).", metavar="COLUMN"
+            "--quasi-identifier",
+            help="Column that others may know, besides those that are inferred; at most 12.",
+            metavar="COLUMN",
         ),
     ] = None,
+    only_named: Annotated[
+        bool, typer.Option("--only-named", help="Take the columns of --quasi-identifier and no others.")
+    ] = False,
     drop: Annotated[
         list[str] | None, typer.Option("--drop", help="Column that is not a quasi-identifier.", metavar="COLUMN")
     ] = None,
@@ -72,6 +77,10 @@ def new(
             "--unmatched-unique", help="Column whose values outside the population count as unique.", metavar="COLUMN"
         ),
     ] = None,
+    names: Annotated[
+        Path | None,
+        typer.Option(help="TOML file of words to recognize columns by, besides those of the package.", metavar="FILE"),
+    ] = None,
     benefit: Annotated[
         float | None,
         typer.Option(help="Publisher's benefit of an unchanged record (default 1200, as in Wan et al. 2015)."),
@@ -108,6 +117,7 @@ def new(
                 data,
                 folder,
                 named=quasi_identifier or (),
+                only_named=only_named,
                 dropped=drop or (),
                 delimiter=delimiter,
                 population=population,
@@ -118,6 +128,7 @@ def new(
                 person=person,
                 one_row_per_person=one_row_per_person,
                 unmatched_unique=unmatched_unique or (),
+                names=names,
             )
 
     try:
