@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from reidsim.commands.arguments import print_tables, print_warnings, waiting
+from reidsim.commands.arguments import EncodingOption, print_tables, print_warnings, waiting
 from reidsim.errors import InputError
 from reidsim.terminal import echo, note
 
@@ -49,9 +49,7 @@ def new(
         str | None,
         typer.Option(help="Delimiter of a CSV file (default: detected)."),
     ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="Encoding of a CSV file, such as latin-1 (default: UTF-8).", metavar="NAME")
-    ] = None,
+    encoding: EncodingOption = None,
     merge: Annotated[
         list[str] | None,
         typer.Option("--merge", help="Column whose near spellings are merged.", metavar="COLUMN"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from reidsim.audit.identifier_names import is_numbered
@@ -20,7 +20,8 @@ SEPARATORS = ("|", ";", ",")
 _FEWEST_SEVERAL, _MOSTLY_PARTS = 0.05, 0.75
 # The share of the rows, and of the different values, that must have the meaning.
 _MOST_ROWS, _MOST_WORDS = 0.8, 0.6
-# Values of yes and no may have so many others beside them, which are not numbers.
+# Meanings that programs and people spell in several ways, with so many other values beside them, which are not numbers.
+_OPPOSITES = (("yes", "no"), ("male", "female"))
 _MOST_OTHERS = 2
 # Sexes have few categories.
 _MOST_SEXES = 8
@@ -66,7 +67,7 @@ def hint_by_values(
         Whether another column holds ages or dates of birth.
     """
     concept = _concept(name, rows, names, is_date=is_date, is_quantity=is_quantity, has_age=has_age)
-    return None if concept is None else Hint(concept, "known", names.rank_of(concept), by_values=True)
+    return None if concept is None else Hint(concept, "known", names.rank_of(concept), source="values")
 
 
 def _concept(
@@ -123,33 +124,38 @@ def separator_of(rows: Mapping[str, int]) -> str | None:
     return None
 
 
-def merged_truths(rows: Mapping[str, int], names: Names) -> dict[str, str]:
-    """Return the usual spelling of each other spelling of yes and no in a column of them; empty if it is none.
+def merged_spellings(rows: Mapping[str, int], names: Names) -> dict[str, str]:
+    """Return ``yes``, ``no``, ``male`` or ``female`` for each value of a column that spells these in several ways.
 
     Parameters
     ----------
     rows : mapping of str to int
         Rows with each value, missing ones left out.
     names : Names
-        Spellings of yes and no.
+        Spellings in several languages.
+
+    Returns
+    -------
+    dict of str to str
+        Empty if each is spelled in one way, or the column holds other values.
     """
-    truth = {value: names.truth(value) for value in rows}
-    spelled = {of: [value for value in rows if truth[value] is of] for of in (True, False)}
-    others = [value for value in rows if truth[value] is None]
-    if not all(spelled.values()) or len(others) > _MOST_OTHERS or any(map(NUMBER.fullmatch, others)):
-        return {}
-    if sum(rows[value] for value in others) > (1 - _MOST_ROWS) * sum(rows.values()):
-        return {}
-    merged = {}
-    for values in spelled.values():
-        usual = max(values, key=lambda value: (rows[value], value))
-        merged |= {value: usual for value in values if value != usual}
-    return merged
+    for pair in _OPPOSITES:
+        spelled = {meaning: [value for value in rows if names.means(value, meaning)] for meaning in pair}
+        several = len(rows) > len(pair) and max(map(len, spelled.values())) > 1
+        others = rows.keys() - {value for values in spelled.values() for value in values}
+        few = len(others) <= _MOST_OTHERS and not any(map(NUMBER.fullmatch, others))
+        if several and few and all(spelled.values()) and _rows(rows, others) <= (1 - _MOST_ROWS) * _rows(rows, rows):
+            return {value: meaning for meaning, values in spelled.items() for value in values if value != meaning}
+    return {}
+
+
+def _rows(rows: Mapping[str, int], values: Iterable[str]) -> int:
+    return sum(rows[value] for value in values)
 
 
 def _mostly(rows: Mapping[str, int], found: set[str]) -> bool:
     enough = len(found) >= max(2, _MOST_WORDS * len(rows))
-    return enough and sum(rows[value] for value in found) >= _MOST_ROWS * sum(rows.values())
+    return enough and _rows(rows, found) >= _MOST_ROWS * _rows(rows, rows)
 
 
 def _is_among(value: str, words: frozenset[str]) -> bool:

@@ -24,7 +24,7 @@ from reidsim.errors import InputError, listed, require_distinct
 from reidsim.file_names import plain_name
 from reidsim.populations.catalogue import load_population
 from reidsim.scenarios.people import keys_of_records
-from reidsim.tables import delimited_line, read_table, require_columns, sniff_delimiter
+from reidsim.tables import delimited_line, read_table, refuse_encoding_of_types, require_columns, sniff_delimiter
 from reidsim.toml_text import inline_toml
 from reidsim.typed_files import ENDINGS, column_labels
 from reidsim.wording import counted
@@ -158,8 +158,7 @@ def draft_scenario(
     if delimiter is not None and (has_types or len(delimiter) != 1 or delimiter in '"\r\n'):
         expected = "no delimiter for a file with types" if has_types else "one character"
         raise InputError("not a delimiter", source="--delimiter", found=delimiter, expected=expected)
-    if encoding is not None and has_types:
-        raise InputError("not a file in an encoding", source="--encoding", found=encoding, expected="a CSV file")
+    refuse_encoding_of_types(data, encoding)
     given, delimiter = delimiter, delimiter or sniff_delimiter(data, encoding)
     frame = read_table(data, delimiter=delimiter, encoding=encoding or "utf-8")
     if given is not None and len(frame.columns) == 1:
@@ -345,7 +344,8 @@ def _columns_table(profiles: Sequence[ColumnProfile], choice: Choice) -> str:
 def _why_taken(profile: ColumnProfile) -> str:
     if profile.hint is None:
         return "named, or few values"
-    return f"its {'values suggest' if profile.hint.by_values else 'name suggests'} {profile.concept}"
+    verb = "suggest" if profile.hint.source == "values" else "suggests"
+    return f"its {profile.hint.source} {verb} {profile.concept}"
 
 
 def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, dropped: Sequence[str]) -> tuple[str, ...]:

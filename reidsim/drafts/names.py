@@ -29,14 +29,14 @@ class Hint:
         ``"direct"`` if it names or reaches a person, ``"known"`` if others may know it of a person.
     rank : int
         Which columns are taken first as quasi-identifiers: 1 for what voter lists and the like hold, up to 3.
-    by_values : bool
-        Whether its values say it, and not its name.
+    source : str
+        What says so: the column's ``"name"``, its ``"label"`` in the file, or its ``"values"``.
     """
 
     concept: str
     role: Role
     rank: int = 0
-    by_values: bool = False
+    source: Literal["name", "label", "values"] = "name"
 
 
 def _with_letters(word: str) -> str:
@@ -105,9 +105,9 @@ class Names:
         """Return the category that a value means, such as ``"female"`` for ``w``; empty if none."""
         return self._categories.get(letters_of(value), "")
 
-    def truth(self, value: str) -> bool | None:
-        """Return whether a value means yes or no; None if neither."""
-        return self._truths.get(letters_of(value.removesuffix(".0")))
+    def means(self, value: str, category: str) -> bool:
+        """Return whether a value means a category, such as ``"yes"``, whatever else it may mean."""
+        return letters_of(value.removesuffix(".0")) in self._words_of[category]
 
     def rank_of(self, concept: str) -> int:
         """Return the rank of something that others may know."""
@@ -130,11 +130,10 @@ class Names:
         return {letters_of(word): key for key in order for word in (key, *self.words.categories[key])}
 
     @cached_property
-    def _truths(self) -> dict[str, bool]:
+    def _words_of(self) -> dict[str, frozenset[str]]:
         return {
-            letters_of(word): key == "yes"
-            for key in ("yes", "no")
-            for word in (key, *self.words.categories.get(key, ()))
+            category: frozenset(map(letters_of, (category, *words)))
+            for category, words in self.words.categories.items()
         }
 
     @cached_property

@@ -164,7 +164,7 @@ class _Finder:
             and 1 < profile.distinct < len(self.frame) - profile.missing
             and profile.kind in ("identifier", "code", "whole number", "category")
             and profile.concept not in _SHARED_IDENTIFIERS
-            and (profile.hint is None or profile.hint.role == "direct" or profile.hint.by_values)
+            and (profile.hint is None or profile.hint.role == "direct" or profile.hint.source == "values")
         ]
 
     @cached_property

@@ -86,8 +86,8 @@ def match_columns(
                 shown = listed([value or "missing values" for value in strange], 3)
                 theirs = listed([category for category in people if category], 3)
                 reasons[profile.name] = (
-                    f"its values {shown} are not among those of {population.name} ({theirs}); map them under "
-                    f"[attributes.{attribute}.values]"
+                    f"its values {shown} are not among those of {population.name} ({theirs}); in a scenario, "
+                    f"[attributes.{attribute}.values] maps them"
                 )
                 continue
             everybody = _in_population(read, _as_read(read, people), strange)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
@@ -14,7 +14,7 @@ from pyarrow import compute
 
 from reidsim.audit.identifier_formats import format_of
 from reidsim.drafts.bands import bands_of
-from reidsim.drafts.content import hint_by_values, merged_truths, separator_of
+from reidsim.drafts.content import hint_by_values, merged_spellings, separator_of
 from reidsim.drafts.names import NAMES, Hint, Names
 from reidsim.drafts.readings import AS_IT_IS, FoundReading, find_reading
 from reidsim.drafts.values import (
@@ -135,7 +135,10 @@ def profile_table(
         In the order of the table.
     """
     labels = labels or {}
-    hints = {str(name): names.hint_of(str(name)) or names.hint_of(labels.get(str(name), "")) for name in frame.columns}
+    hints: dict[str, Hint | None] = {}
+    for name in map(str, frame.columns):
+        by_label = names.hint_of(labels.get(name, ""))
+        hints[name] = names.hint_of(name) or (by_label and replace(by_label, source="label"))
     has_age = any(hint is not None and hint.concept in _AGES for hint in hints.values())
     return tuple(
         _profile(
@@ -179,10 +182,10 @@ def _profile(
         hint, is_date = Hint("age", "known", 1), False
     present = {value: number for value, number in read.items() if value not in MISSING_MARKS}
     missing = sum(read.values()) - sum(present.values())
-    merged = {} if is_date else merged_truths(present, names)
+    merged = {} if is_date else merged_spellings(present, names)
     for spelling, usual in merged.items():
         read[usual] += read.pop(spelling)
-    values = [value for value in present if value not in merged]
+    values = [value for value in read if value not in MISSING_MARKS]
     kind, reason = kind_of(values, len(column) - missing, hint, is_date=is_date, is_quantity=is_quantity)
     may_be_sets = kind in ("code", "category", "free text") or (kind == "identifier" and hint is None)
     separator = separator_of(present) if may_be_sets and bands_of(values) is None else None
@@ -223,7 +226,7 @@ def kind_of(
     if not values:
         return "empty", ""
     if hint is not None and hint.role == "direct":
-        return "identifier", f"by its name ({hint.concept})"
+        return "identifier", f"by its {hint.source} ({hint.concept})"
     if len(values) == 1:
         return "constant", ""
     if is_date:

@@ -188,8 +188,8 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
         alone = facts["people_who_fit_one_alone"]
         warnings.append(
             f"{policy}: {exposed:,} of {counted(people, 'person', 'people')} are easier to find than the record risk "
-            f"suggests (at most {highest:.4f}): who knows their true values can rule out more rows; "
-            f"{counted(alone, 'person matches', 'people match')} one person's rows only"
+            f"suggests (at most {highest:.4f}): someone who knows their true values can rule out more rows. "
+            f"{counted(alone, 'person matches', 'people match')} the rows of one person only"
         )
     if facts["rows_that_do_not_fit_their_record"]:
         misfits = counted(facts["rows_that_do_not_fit_their_record"], "shared row")
@@ -202,11 +202,7 @@ def audit_lines(facts: Mapping[str, Any]) -> tuple[str, ...]:
     people = counted(facts["people"], "person", "people")
     if facts["people_shared"] == 0:
         return (f"read back: nobody of {people} is in the file",)
-    kept = [
-        f"{column['name']} {counted(column['distinct'], 'value')} (entropy {column['entropy']:.2f}), t-closeness "
-        f"{column['closeness']:.2f} ({column['distance']} distance)"
-        for column in facts["kept"][:_MOST_KEPT]
-    ]
+    kept = [_disclosed(column) for column in facts["kept"][:_MOST_KEPT]]
     more = len(facts["kept"]) - _MOST_KEPT
     sensitive = facts.get("sensitive")
     protected = sensitive and (
@@ -218,8 +214,19 @@ def audit_lines(facts: Mapping[str, Any]) -> tuple[str, ...]:
         f"the rows of {facts['fewest_rows_of_a_person']:,} or more",
         f"people by the number of people whose rows fit them: {by_fitting_rows(facts)}",
         *((protected,) if protected else ()),
-        *((f"most revealing class: {'; '.join(kept)}{f'; and {more} more' if more > 0 else ''}",) if kept else ()),
+        *((f"attribute disclosure: {'; '.join(kept)}{f'; and {more} more' if more > 0 else ''}",) if kept else ()),
     )
+
+
+def _disclosed(column: Mapping[str, Any]) -> str:
+    """Say how far classes disclose a kept column: l-diversity and t-closeness of the worst class."""
+    if column["distinct"] == 1:
+        least = f"in at least one class everybody has the same {column['name']} (l = 1"
+    else:
+        least = (
+            f"every class has {column['distinct']:,} or more values of {column['name']} (l = {column['entropy']:.2f}"
+        )
+    return f"{least}; t-closeness {column['closeness']:.2f})"
 
 
 def by_fitting_rows(facts: Mapping[str, Any]) -> str:
