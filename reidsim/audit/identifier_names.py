@@ -20,9 +20,8 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": 
 
 def words_of(name: str) -> tuple[str, ...]:
     """Return the words of a column's name in lower case and plain letters: those of ``camelCase``, too."""
-    # In capitals, the two letters for an umlaut are no new word.
-    name = name.lower() if name.isupper() else name
-    plain = unicodedata.normalize("NFKD", name.translate(_UMLAUTS))
+    spelled = name.translate(_UMLAUTS)
+    plain = unicodedata.normalize("NFKD", spelled.upper() if name.isupper() else spelled)
     plain = "".join(character for character in plain if not unicodedata.combining(character))
     parted = re.sub(r"([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3 \2\4", plain)
     return tuple(re.findall(r"[^\W_]+", parted.lower()))
