@@ -304,7 +304,7 @@ _RUNS = (
     }),
     Case("dynamic-release", "run", "dynamic-release", {"epidemic.cases": 600, "publisher.simulations": 40}),
     Case("dynamic-agents", "run", "dynamic-release", {
-        "epidemic.cases": 200, "epidemic.periods": 20, "agents.rounds": 2, "publisher.simulations": 20,
+        "epidemic.cases": 200, "epidemic.periods": 20, "agents.rounds": 2,
         "publisher.policies": ["no-protection", "basic"],
     }),
     Case("dynamic-cumulative", "run", "dynamic-release", {

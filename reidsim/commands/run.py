@@ -68,14 +68,13 @@ def run(
         progress("writing", 0, 1)
         result.save(folder)
     interrupts.tell_kept(f"the results without figures are kept in {folder}")
-    unit = unit_sentence(result.manifest)
-    if unit and not json:
-        arguments.tell(unit)
     title, units = f"{loaded.name}: {loaded.scenario.title}", counted_units(loaded.content)
     try:
         if json:
             arguments.print_json(result, folder)
         else:
+            if unit := unit_sentence(result.manifest):
+                arguments.tell(unit)
             arguments.print_tables(summary_tables(result.summary, title, result.measures, units=units))
             arguments.print_verdict(result)
         arguments.print_warnings(result.warnings)

@@ -273,6 +273,19 @@ class Result(ABC):
         return {**self.manifest, "figures": figures, "warnings": list(self.warnings)}
 
 
+def require_sound(manifest: Mapping[str, Any], path: Path) -> None:
+    """Check that the scenario in a manifest is the one of which the manifest holds the hash.
+
+    Raises
+    ------
+    InputError
+        If it was changed after the run.
+    """
+    if scenario_hash(manifest["content"]) != manifest.get("scenario_hash"):
+        expected = "the scenario as it was run, whose hash is scenario_hash"
+        raise InputError("not the manifest of a run", source=path, where="content", expected=expected)
+
+
 def scenario_hash(content: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a scenario as plain data, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=plain).encode()).hexdigest()

@@ -23,7 +23,7 @@ from pyarrow import parquet
 import reidsim
 from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.cli import main
-from reidsim.engine.results import make_manifest
+from reidsim.engine.results import make_manifest, scenario_hash
 from reidsim.errors import InputError
 from reidsim.measures import measures_among
 from reidsim.overrides import parse_override
@@ -717,6 +717,14 @@ def spoil_content(folder):
     return folder
 
 
+def spoil_changed_content(folder):
+    return tell(folder, content={"title": "another scenario"})
+
+
+def spoil_number_of_people(folder):
+    return tell(folder, released_people="many")
+
+
 def spoil_binary(folder):
     (folder / "manifest.json").write_bytes(b"\xff\xfe\x00")
     return folder
@@ -783,6 +791,8 @@ def spoil_file(folder):
         (spoil_file, "manifest.json: is a file; expected a results folder"),
         (spoil_manifest, "manifest.json: not valid JSON"),
         (spoil_content, "manifest.json: content: not the manifest of a run"),
+        (spoil_changed_content, "manifest.json: content: not the manifest of a run"),
+        (spoil_number_of_people, "manifest.json: released_people: not the manifest of a run"),
         (spoil_binary, "manifest.json: not a text file in UTF-8"),
         (spoil_runs, "runs.parquet: not a Parquet file that can be read"),
         (spoil_records, "records.parquet: not a Parquet file that can be read"),
@@ -839,7 +849,8 @@ def test_a_stress_test_names_the_policies_that_stand_uncertainty(tmp_path):
     (folder / "runs.parquet").unlink()
     uncertain = {"uncertainty": {"parameters": {"economics.loss": {"distribution": "uniform", "low": 1, "high": 9}}}}
     manifest = json.loads((folder / "manifest.json").read_text())
-    tell(folder, content=manifest["content"] | uncertain, failed_points={})
+    content = manifest["content"] | uncertain
+    tell(folder, content=content, scenario_hash=scenario_hash(content), failed_points={})
     text = answer_of(folder)
     assert "Over 12 points of uncertain values basic pays most on average, 9.00 per record. robust-maximin has" in text
     assert "has the best worst case, 3.00; no-attack is never more than 0.50 below the best." in text

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.engine.results import measures_told, require_no_links
+from reidsim.engine.results import measures_told, require_no_links, require_sound
 from reidsim.errors import InputError, locating, reading
 from reidsim.measures import Measure, measures_among
 from reidsim.parquet_sizes import require_parquet_fits
@@ -241,6 +241,10 @@ def _manifest(path: Path) -> dict[str, Any]:
     for key, kind in kinds.items():
         if not isinstance(manifest, dict) or not isinstance(manifest.get(key), kind):
             raise InputError("not the manifest of a run", source=path, where=key, expected="what reidsim run writes")
+    require_sound(manifest, path)
+    for key in ("records", "released_people"):
+        if not isinstance(manifest.get(key, 0), int):
+            raise InputError("not the manifest of a run", source=path, where=key, expected="a whole number")
     for key in ("figures", "warnings"):
         if not isinstance(manifest.get(key, []), list):
             raise InputError("not the manifest of a run", source=path, where=key, expected="a list")
