@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 
 from reidsim.audit.identifier_names import is_numbered
 from reidsim.drafts.names import Hint, Names, letters_of
 from reidsim.drafts.regions import regions_of
-from reidsim.drafts.values import NUMBER, WHOLE_NUMBER, as_number
+from reidsim.drafts.values import NUMBER, SAMPLE, WHOLE_NUMBER, as_number
 from reidsim.validation import read_toml
 
 # Signs between several values in a cell.
@@ -23,6 +24,8 @@ _MOST_ROWS, _MOST_WORDS = 0.8, 0.6
 # Meanings that programs and people spell in several ways, with so many other values beside them, which are not numbers.
 _OPPOSITES = (("yes", "no"), ("male", "female"))
 _MOST_OTHERS = 2
+# Columns of more different values hold no words that are compared: there are 249 countries in several spellings.
+_MOST_CATEGORIES = 1_000
 # Sexes have few categories.
 _MOST_SEXES = 8
 # Two-letter codes are countries if there are so many; fewer may be codes of anything.
@@ -77,14 +80,17 @@ def _concept(
         return None
     if is_date:
         return "birth date" if not has_age and _are_births(rows) else None
-    if _are_sexes(rows, names):
-        return "sex"
-    for concept, words in names.values.items():
-        if _mostly(rows, {value for value in rows if _is_among(value, words)}):
-            return concept
-    place = _place(rows)
-    if place or is_numbered(name):
-        return place
+    if len(rows) <= _MOST_CATEGORIES:
+        if _are_sexes(rows, names):
+            return "sex"
+        for concept, words in names.values.items():
+            if _mostly(rows, {value for value in rows if _is_among(value, words)}):
+                return concept
+        place = _place(rows)
+        if place:
+            return place
+    if is_numbered(name):
+        return None
     if _are_postal_codes(rows):
         return "postal code"
     return "age" if not (has_age or is_quantity) and _are_ages(rows) else None
@@ -139,7 +145,7 @@ def merged_spellings(rows: Mapping[str, int], names: Names) -> dict[str, str]:
     dict of str to str
         Empty if each is spelled in one way, or the column holds other values.
     """
-    for pair in _OPPOSITES:
+    for pair in _OPPOSITES if len(rows) <= _MOST_CATEGORIES else ():
         spelled = {meaning: [value for value in rows if names.means(value, meaning)] for meaning in pair}
         several = len(rows) > len(pair) and max(map(len, spelled.values())) > 1
         others = rows.keys() - {value for values in spelled.values() for value in values}
@@ -181,13 +187,14 @@ def _place(rows: Mapping[str, int]) -> str | None:
 def _are_postal_codes(rows: Mapping[str, int]) -> bool:
     if len(rows) < _FEWEST_POSTAL_CODES:
         return False
+    rows = dict(islice(rows.items(), SAMPLE))
     padded = any(re.fullmatch(r"0\d{4}", value) for value in rows)
     patterns = _POSTAL_CODES if padded else _POSTAL_CODES[:-1]
     return any(_mostly(rows, set(filter(pattern.fullmatch, rows))) for pattern in patterns)
 
 
 def _are_ages(rows: Mapping[str, int]) -> bool:
-    if len(rows) < _FEWEST_AGES or not all(map(WHOLE_NUMBER.fullmatch, rows)):
+    if not _FEWEST_AGES <= len(rows) <= _LAST_AGE + 1 or not all(map(WHOLE_NUMBER.fullmatch, rows)):
         return False
     ages = list(map(as_number, rows))
     youngest, oldest = min(ages), max(ages)
