@@ -91,6 +91,8 @@ def match_columns(
                 )
                 continue
             everybody = _in_population(read, _as_read(read, people), strange)
+            written = {value: values.get(usual, usual) for value, usual in profile.merged.items()}
+            values |= {value: category for value, category in written.items() if value != category}
             matches[profile.name] = ColumnMatch(attribute, everybody, values, tuple(strange))
             reasons.pop(profile.name)
             break
