@@ -45,6 +45,7 @@ from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.people import HOUSEHOLD
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, solver_facts
+from reidsim.wording import counted
 
 
 class TablesResults(Kind):
@@ -315,8 +316,9 @@ def direction_warnings(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]
             exposed = round(exposed_to_weighted(study, outcome.equilibrium.strategies) * study.n_subjects)
             if exposed:
                 yield (
-                    f"{name}: nobody is at risk if all rows that fit a person are taken for equally likely; "
-                    f"{exposed:,} of {study.n_subjects:,} are if rows that fit fewer people are taken for likelier"
+                    f"{name}: nobody is at risk if the adversary treats all matching rows as equally likely; "
+                    f"{exposed:,} of {counted(study.n_subjects, 'person is', 'people are')} at risk if the adversary "
+                    "favours the rows that match the fewest people"
                 )
 
 

@@ -204,11 +204,7 @@ def audit_lines(facts: Mapping[str, Any]) -> tuple[str, ...]:
     people = counted(facts["people"], "person", "people")
     if facts["people_shared"] == 0:
         return (f"read back: nobody of {people} is in the file",)
-    kept = [
-        f"{column['name']} {counted(column['distinct'], 'value')} (entropy {column['entropy']:.2f}), t-closeness "
-        f"{column['closeness']:.2f} ({column['distance']} distance)"
-        for column in facts["kept"][:_MOST_KEPT]
-    ]
+    kept = [_disclosed(column) for column in facts["kept"][:_MOST_KEPT]]
     more = len(facts["kept"]) - _MOST_KEPT
     sensitive = facts.get("sensitive")
     protected = sensitive and (
@@ -222,8 +218,19 @@ def audit_lines(facts: Mapping[str, Any]) -> tuple[str, ...]:
         f"people by the number of people whose rows fit them: {by_fitting_rows(facts)}",
         *((protected,) if protected else ()),
         *((inferred,) if inferred else ()),
-        *((f"most revealing class: {'; '.join(kept)}{f'; and {more} more' if more > 0 else ''}",) if kept else ()),
+        *((f"attribute disclosure: {'; '.join(kept)}{f'; and {more} more' if more > 0 else ''}",) if kept else ()),
     )
+
+
+def _disclosed(column: Mapping[str, Any]) -> str:
+    """Say how far classes disclose a kept column: l-diversity and t-closeness of the worst class."""
+    if column["distinct"] == 1:
+        least = f"in at least one class everybody has the same {column['name']} (l = 1"
+    else:
+        least = (
+            f"every class has {column['distinct']:,} or more values of {column['name']} (l = {column['entropy']:.2f}"
+        )
+    return f"{least}; t-closeness {column['closeness']:.2f})"
 
 
 def by_fitting_rows(facts: Mapping[str, Any]) -> str:

@@ -36,6 +36,8 @@ from reidsim.wording import counted
 # How spreadsheets know a formula; a number with a sign is none.
 _FORMULA = r"[=+\-@](?![\d.,]+$)."
 NOTHING_KEPT = Kept()
+# Why a column cannot be kept as it is.
+GENERALIZED = "a quasi-identifier, which the shared file already has, generalized"
 
 
 @dataclass(frozen=True, eq=False)
@@ -425,8 +427,9 @@ def class_sizes(table: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64
 def _check_kept(keep: Sequence[str], where: str, attribute_of: Mapping[str, str], columns: SharedColumns) -> None:
     for name in keep:
         if name in attribute_of or keep.count(name) > 1:
-            problem = "column named twice" if keep.count(name) > 1 else "a quasi-identifier is shared as released only"
-            raise InputError(problem, source=where, found=name)
+            if keep.count(name) > 1:
+                raise InputError("column named twice", source=where, found=name)
+            raise InputError(GENERALIZED, source=where, found=name, hint=f"remove it from {where}")
         if not columns.header and name in columns.column_of:
             raise InputError("a quasi-identifier has this name", source=where, found=name)
 
