@@ -100,6 +100,7 @@ def draft_scenario(
     person: Sequence[str] = (),
     one_row_per_person: bool = False,
     unmatched_unique: Sequence[str] = (),
+    hierarchies: Mapping[str, Path] | None = None,
 ) -> Draft:
     """Look at a file of records and draft a scenario of the record-level game.
 
@@ -131,6 +132,8 @@ def draft_scenario(
         Whether each row is a person, although an identifier repeats.
     unmatched_unique : sequence of str
         Columns whose values outside the population count as unique.
+    hierarchies : mapping of str to Path, optional
+        Hierarchy files of quasi-identifiers, as ARX writes them; hierarchies are drafted if not given.
 
     Returns
     -------
@@ -176,6 +179,8 @@ def draft_scenario(
         dropped=(*dropped, *weights, *keys.reasons),
         population=people,
         unmatched_unique=unmatched_unique,
+        hierarchies=hierarchies,
+        searched=weight is None and not keys.person,
     )
     choice.left_out.update(dict.fromkeys(weights, "sampling weight: how many people the record stands for"))
     _require_use(choice, data, merged, age_on)
@@ -195,6 +200,7 @@ def draft_scenario(
         keys.keys,
         keys.reasons,
         looks_up=weight is None and len(frame) * choice.strategies <= _MOST_LOOKED_UP,
+        may_look_up=weight is None and not keys.person,
     )
     if weight is not None:
         text = with_weight(text, inline_toml(weight), frame[weight].astype(float).sum())

@@ -155,6 +155,7 @@ def new(
     person: str | Sequence[str] | None = None,
     one_row_per_person: bool = False,
     unmatched_unique: Sequence[str] = (),
+    hierarchies: Mapping[str, str | Path] | None = None,
     name: str = "records",
 ) -> DraftedScenario:
     """Draft a scenario from records: guess the quasi-identifiers, and write hierarchies for them.
@@ -183,6 +184,8 @@ def new(
         Whether each row is a person, although an identifier repeats.
     unmatched_unique : sequence of str
         Columns whose values outside the population count as unique.
+    hierarchies : mapping of str to str or Path, optional
+        Hierarchy files by column, one row per value and one column per level; drafted if not given.
     name : str
         What the scenario is called, where `data` is in memory.
 
@@ -228,6 +231,7 @@ def new(
         person=key_columns(person),
         one_row_per_person=one_row_per_person,
         unmatched_unique=unmatched_unique,
+        hierarchies={column: Path(path) for column, path in (hierarchies or {}).items()},
     )
     draft.write(folder)
     keep_private(folder)

@@ -50,10 +50,10 @@ def iceberg(
 
     A vertex of the search tree fixes the levels of some attributes and leaves the others out (`Rollup`). Of a group at
     a vertex two things bound every node beneath it: no record in it loses less information than by the levels fixed,
-    with the others at level 0; and no group is larger than this one. So with n its size and v the benefit at the least
-    loss, no strategy beneath it pays a record more than v - L / n if an attack on n people pays, and more than v if not;
-    under the No-Attack constraint nothing beneath it is allowed in the first case, as an attack on fewer people pays,
-    too. A group is split no further when this is less than what each of its records has already, or equal to it with
+    with the others at level 0; and no group is larger than this one. So with n its size, L the loss and v the benefit
+    at the least information loss, no strategy beneath it pays a record more than v - L / n if an attack on n people
+    pays, and more than v if not; under the No-Attack constraint nothing beneath it is allowed in the first case, as an
+    attack on fewer people pays, too. A group is split no further when this is less than what each of its records has already, or equal to it with
     a higher strategy number. Every strategy is evaluated or beneath such a group; hence payoff and strategy are those
     of `backward_induction`.
 

@@ -34,7 +34,8 @@ def test_iceberg_picks_the_strategies_of_backward_induction(small, holds_records
     expected = backward_induction(game, constraints)
     found = iceberg(game, constraints)
     for name in constraints:
-        assert found[name].solver == "iceberg" and found[name].exact
+        assert found[name].solver == "iceberg"
+        assert found[name].exact
         np.testing.assert_array_equal(found[name].strategies, expected[name].strategies)
         # One constraint alone is seeded by no other.
         alone = iceberg(game, {name: constraints[name]})[name]
