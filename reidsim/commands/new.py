@@ -79,6 +79,14 @@ def new(
         Path | None,
         typer.Option(help="TOML file of words to recognize columns by, besides those of the package.", metavar="FILE"),
     ] = None,
+    hierarchy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--hierarchy",
+            help="Hierarchy file of a column, one row per value (default: drafted).",
+            metavar="COLUMN=FILE",
+        ),
+    ] = None,
     benefit: Annotated[
         float | None,
         typer.Option(help="Publisher's benefit of an unchanged record (default 1200, as in Wan et al. 2015)."),
@@ -109,6 +117,14 @@ def new(
         folder = output or Path(f"{name}-draft" if name == data.name else name)
         require_free(folder)
 
+    files = {}
+    for text in hierarchy or ():
+        column, equals, path = text.rpartition("=")
+        if not equals or not column or column in files:
+            problem = "column named twice" if column in files else "not a column and a file"
+            raise InputError(problem, source="--hierarchy", found=text, expected="COLUMN=FILE, once per column")
+        files[column] = Path(path)
+
     def drafted(person: Sequence[str], one_row_per_person: bool) -> Draft:
         with waiting(f"reading {data}"):
             return draft_scenario(
@@ -127,6 +143,7 @@ def new(
                 one_row_per_person=one_row_per_person,
                 unmatched_unique=unmatched_unique or (),
                 names=names,
+                hierarchies=files,
             )
 
     try:
@@ -141,6 +158,11 @@ def new(
     print_warnings(draft.warnings)
     scenario = folder / draft.scenario_file
     note(f"Draft in {folder}: {draft.choice.strategies:,} strategies per record")
+    if draft.choice.left_out_levels:
+        note(
+            f"Levels left out of {draft.choice.left_out_levels}: all levels would make "
+            f"{draft.choice.all_strategies:,} strategies"
+        )
     if benefit is None and loss is None and cost is None:
         note("Payoff parameters are defaults: set your own (--benefit, --loss, --cost)")
     note(f"Next: review it, then reidsim run {shlex.quote(str(scenario))}")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from reidsim.audit.identifiers import why_values_identify
-from reidsim.drafts.hierarchies import DraftHierarchy, draft_hierarchy, levels_wanted
+from reidsim.drafts.hierarchies import DraftHierarchy, draft_hierarchy, given_hierarchy, levels_wanted
 from reidsim.drafts.names import NAMES, Names
 from reidsim.drafts.population_match import ColumnMatch, match_columns
 from reidsim.drafts.profile import ColumnProfile
@@ -27,7 +27,10 @@ _ENOUGH, _ENOUGH_NAMED = 4, 2
 # Strategies of a draft, and strategies times distinct cells: a second of work. Large tables may take a minute, so
 # that they have strategies enough.
 _MOST_STRATEGIES, _MOST_WORK = 10_000, 12_000_000
-_MOST_OF_LARGE, _MOST_WORK_OF_LARGE = 600, 600_000_000
+_MOST_OF_LARGE, MOST_EVALUATED = 600, 600_000_000
+# The same where columns would otherwise keep no level between a value and its suppression, and the solver need not
+# evaluate all: 300,000 records with 62,208 strategies took a minute of one core.
+_MOST_SEARCHED, _MOST_WORK_OF_SEARCH = 100_000, 30_000_000_000
 # Ranks of columns that voter lists and acquaintances know (see names.toml).
 _KNOWN_RANKS = (1, 2)
 # Different values of a column that is taken by itself; of codes that others know, whose beginnings are few.
@@ -73,17 +76,31 @@ class Choice:
         Those among them that an adversary may know all the same.
     cells : int
         Different combinations of values of the quasi-identifiers.
+    all_strategies : int
+        Ways to share a record if no level were left out.
     """
 
     chosen: tuple[ChosenColumn, ...]
     left_out: dict[str, str]
     possible: tuple[str, ...]
     cells: int
+    all_strategies: int = 0
 
     @property
     def strategies(self) -> int:
         """Ways to share a record."""
         return math.prod(column.hierarchy.n_levels for column in self.chosen)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether evaluating every strategy of every record would take more than about a minute."""
+        return self.strategies * self.cells > MOST_EVALUATED
+
+    @property
+    def left_out_levels(self) -> str:
+        """Which columns do without how many levels, in a phrase; empty if none does."""
+        short = [column for column in self.chosen if column.hierarchy.left_out]
+        return ", ".join(f"{column.profile.name} ({column.hierarchy.left_out})" for column in short)
 
 
 def choose(
@@ -97,6 +114,8 @@ def choose(
     population: Population | None = None,
     unmatched_unique: Sequence[str] = (),
     names: Names = NAMES,
+    hierarchies: Mapping[str, Path] | None = None,
+    searched: bool = True,
 ) -> Choice:
     """Choose the quasi-identifiers of a table and their hierarchies.
 
@@ -124,6 +143,10 @@ def choose(
         Columns whose values outside the population count as unique.
     names : Names
         Words that values are compared with.
+    hierarchies : mapping of str to Path, optional
+        Hierarchy files by column.
+    searched : bool
+        Whether the solver can leave out most strategies: one record per person, and people counted.
 
     Raises
     ------
@@ -176,7 +199,20 @@ def choose(
     ]
     # Hierarchies are over everybody's values, where there is a population.
     everybody = [matches[profile.name].profile if matches else profile for profile in taken]
-    levels = dict(zip((profile.name for profile in taken), _levels(everybody, cells), strict=True))
+    files = dict(hierarchies or {})
+    for name in files:
+        if name not in [profile.name for profile in taken]:
+            expected = f"one of {listed(profile.name for profile in taken)}"
+            raise InputError(
+                "not a quasi-identifier", source=source, where="--hierarchy", found=name, expected=expected
+            )
+    given = [
+        given_hierarchy(of, files[profile.name]) if profile.name in files else None
+        for profile, of in zip(taken, everybody, strict=True)
+    ]
+    people = 0 if population is None else len(population.cells)
+    drafts, all_strategies = _levels(everybody, given, cells, people, searched=searched)
+    levels = dict(zip((profile.name for profile in taken), drafts, strict=True))
     with_spellings = {profile.name: profile for profile in taken}
     chosen = tuple(
         ChosenColumn(with_spellings[profile.name], levels[profile.name], matches.get(profile.name))
@@ -191,7 +227,13 @@ def choose(
         if not left_out[profile.name]
         and (profile.hint is not None or not why_values_identify(profile.name, profile.labels, profile.counts))
     )
-    return Choice(chosen, {p.name: left_out[p.name] or _why_not_taken(p, possible) for p in others}, possible, cells)
+    return Choice(
+        chosen,
+        {p.name: left_out[p.name] or _why_not_taken(p, possible) for p in others},
+        possible,
+        cells,
+        all_strategies,
+    )
 
 
 def _require_matched(profiles: Sequence[ColumnProfile], reasons: Mapping[str, str], source: Path) -> None:
@@ -333,14 +375,38 @@ def _likely(candidates: Sequence[ColumnProfile], named: int = 0) -> list[ColumnP
     return taken[: min(MOST_TAKEN, MOST_NAMED - named)]
 
 
-def _levels(taken: Sequence[ColumnProfile], cells: int) -> list[DraftHierarchy]:
-    """Draft the hierarchies, with so many levels that the game can be solved."""
+def _levels(
+    taken: Sequence[ColumnProfile], given: Sequence[DraftHierarchy | None], cells: int, people: int, *, searched: bool
+) -> tuple[list[DraftHierarchy], int]:
+    """Draft the hierarchies, with so many levels that the game can be solved; return the strategies of all levels, too.
+
+    Every column keeps a level between a value and its suppression if it has one, unless even the search of a large
+    lattice would take too long, or cannot be used.
+
+    Parameters
+    ----------
+    taken : sequence of ColumnProfile
+        The most likely quasi-identifiers first.
+    given : sequence of DraftHierarchy or None
+        Hierarchies from files, which keep all their levels.
+    cells, people : int
+        Different records, and cells of the population.
+    searched : bool
+        See `choose`.
+    """
     most = max(
-        min(_MOST_STRATEGIES, _MOST_WORK // cells), min(_MOST_OF_LARGE, _MOST_WORK_OF_LARGE // cells), 2 ** len(taken)
+        min(_MOST_STRATEGIES, _MOST_WORK // cells), min(_MOST_OF_LARGE, MOST_EVALUATED // cells), 2 ** len(taken)
     )
-    drafts = [draft_hierarchy(profile, levels_wanted(profile)) for profile in taken]
-    while math.prod(levels := [draft.n_levels for draft in drafts]) > most and max(levels) > 2:
-        # The least likely of those with the most levels gives one up.
-        widest = max(range(len(levels)), key=lambda at: (levels[at], at))
-        drafts[widest] = draft_hierarchy(taken[widest], levels[widest] - 3)
-    return drafts
+    most_searched = max(most, min(_MOST_SEARCHED, _MOST_WORK_OF_SEARCH // (cells + people))) if searched else most
+    full = [of or draft_hierarchy(profile, levels_wanted(profile)) for profile, of in zip(taken, given, strict=True)]
+    drafts = list(full)
+    for fewest, limit in ((3, most), (2, most_searched)):
+        while math.prod(levels := [draft.n_levels for draft in drafts]) > limit:
+            # The least likely of those with the most levels gives one up.
+            free = [at for at, of in enumerate(given) if of is None and levels[at] > fewest]
+            if not free:
+                break
+            widest = max(free, key=lambda at: (levels[at], at))
+            drafts[widest] = draft_hierarchy(taken[widest], levels[widest] - 3)
+    drafts = [replace(one, left_out=all_.n_levels - one.n_levels) for one, all_ in zip(drafts, full, strict=True)]
+    return drafts, math.prod(draft.n_levels for draft in full)

@@ -103,6 +103,7 @@ def draft_scenario(
     one_row_per_person: bool = False,
     unmatched_unique: Sequence[str] = (),
     names: Path | None = None,
+    hierarchies: Mapping[str, Path] | None = None,
 ) -> Draft:
     """Look at a file of records and draft a scenario of the record-level game.
 
@@ -138,6 +139,8 @@ def draft_scenario(
         Columns whose values outside the population count as unique.
     names : Path, optional
         File of words to recognize columns by, besides those of the package.
+    hierarchies : mapping of str to Path, optional
+        Hierarchy files of quasi-identifiers, as ARX writes them; hierarchies are drafted if not given.
 
     Returns
     -------
@@ -185,6 +188,8 @@ def draft_scenario(
         population=people,
         unmatched_unique=unmatched_unique,
         names=words,
+        hierarchies=hierarchies,
+        searched=weight is None and not keys.person,
     )
     choice.left_out.update(dict.fromkeys(weights, "sampling weight: how many people the record stands for"))
     _require_use(choice, data, merged, age_on)
@@ -204,6 +209,7 @@ def draft_scenario(
         keys.keys,
         keys.reasons,
         looks_up=weight is None and len(frame) * choice.strategies <= _MOST_LOOKED_UP,
+        may_look_up=weight is None and not keys.person,
     )
     if weight is not None:
         text = with_weight(text, inline_toml(weight), frame[weight].astype(float).sum())

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -14,11 +15,14 @@ from reidsim.drafts.bands import bands_of, wider_bands
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.regions import regions_of
 from reidsim.drafts.values import MISSING_MARKS, NUMBER, WHOLE_NUMBER, as_number
+from reidsim.errors import locating
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute
 from reidsim.releases.calendar import NOT_A_DATE, date_levels
-from reidsim.releases.hierarchy import SUPPRESSED
+from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows
+from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.releases.hierarchy_rules import interval_levels
+from reidsim.tables import sniff_delimiter
 
 # Levels between a value and its suppression, the most useful first; as many are taken as there is room for.
 _WIDTHS = {"age": (10, 5, 20, 40), "birth year": (10, 5, 20)}
@@ -55,6 +59,8 @@ class DraftHierarchy:
         What goes to a file as ARX writes it, one row per value; empty if a rule makes the hierarchy.
     unlike : tuple of str
         Values that are not of the column's type, in one group at every level above the ungeneralized one.
+    left_out : int
+        Levels that the draft does without, so that the records have fewer strategies.
     """
 
     rule: dict[str, Any]
@@ -62,6 +68,7 @@ class DraftHierarchy:
     comment: str
     rows: tuple[tuple[str, ...], ...] = ()
     unlike: tuple[str, ...] = ()
+    left_out: int = 0
 
 
 def draft_hierarchy(column: ColumnProfile, most_between: int) -> DraftHierarchy:
@@ -78,6 +85,21 @@ def draft_hierarchy(column: ColumnProfile, most_between: int) -> DraftHierarchy:
     make = _DRAFTS.get(column.kind)
     draft = None if make is None or most_between < 1 else make(column, most_between)
     return draft or DraftHierarchy({"rule": "suppress"}, 2, "suppressed")
+
+
+def given_hierarchy(column: ColumnProfile, path: Path) -> DraftHierarchy:
+    """Return the hierarchy of a column in a file: one row per value, one column per level, as ARX writes them.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, a value has no row, or groups are not nested.
+    """
+    rows = read_hierarchy_rows(path, delimiter=sniff_delimiter(path))
+    with locating(path):
+        hierarchy = hierarchy_from_rows(Attribute(column.name, natural_categories(pd.Series(column.labels))), rows)
+    written = tuple(tuple(row) for row in rows)
+    return DraftHierarchy({"rule": "table"}, hierarchy.n_levels, f"those of {path.name}", written)
 
 
 def levels_wanted(column: ColumnProfile) -> int:
@@ -212,6 +234,11 @@ def _of_categories(column: ColumnProfile, most: int) -> DraftHierarchy | None:
         members = sorted(label for label, count in counts.items() if count < max(_RARE_ROWS, share * rows))
         if 1 < len(members) < column.distinct - 1 and members not in joined:
             joined.append(members)
+    if not joined and column.distinct > _MANY_CATEGORIES:
+        # All are rare or none is: the rarest, as long as they are in less than half of the rows.
+        rarest = sorted(counts, key=lambda label: (counts[label], label))
+        below = [sum(counts[label] for label in rarest[: at + 1]) < rows / 2 for at in range(len(rarest))]
+        joined = [sorted(rarest[: sum(below)])] if 1 < sum(below) < column.distinct - 1 else []
     if not joined:
         return None
     told = _joined(f"{len(members)} values of few rows in one group" for members in joined)

@@ -10,6 +10,7 @@ from reidsim.drafts.choice import Choice, ChosenColumn
 from reidsim.scenarios.schema import RECORD_COLUMNS
 from reidsim.toml_text import inline_toml, toml_key
 from reidsim.validation import read_toml
+from reidsim.wording import counted
 
 # Dollars per record, those of Wan et al. 2015.
 OF_PAPER = {"benefit": 1200.0, "loss": 300.0, "cost": 4.0}
@@ -62,6 +63,7 @@ def scenario_text(
     keys: Mapping[str, str | list[str]] | None = None,
     key_columns: Collection[str] = (),
     looks_up: bool = False,
+    may_look_up: bool = False,
 ) -> str:
     """Return the scenario.
 
@@ -86,6 +88,8 @@ def scenario_text(
         The columns in them.
     looks_up : bool
         Whether the adversary of prosecutor risk also looks people up.
+    may_look_up : bool
+        Whether it could, if there were fewer strategies.
     """
     release = [f"path = {inline_toml(data)}"]
     if delimiter not in (None, ","):
@@ -102,7 +106,9 @@ def scenario_text(
         _WORDS["journalist"].format(population=inline_toml(population))
         if population is not None
         else _WORDS["prosecutor"] + (_WORDS["both"] if looks_up else ""),
-        _WORDS["publisher"].format(policies=inline_toml(list(POLICIES))) + _safe_harbor(choice),
+        _WORDS["publisher"].format(policies=inline_toml(list(POLICIES)))
+        + _solver(choice, looks_up=looks_up and population is None, may_look_up=may_look_up and population is None)
+        + _safe_harbor(choice),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -120,6 +126,8 @@ def _attributes(choice: Choice, files: Mapping[str, str]) -> list[str]:
         profile, draft = column.profile, column.hierarchy
         missing = f", {profile.missing:,} missing" if profile.missing else ""
         described = f"# {profile.kind}, {profile.distinct:,} values{missing}. Levels: unchanged, {draft.comment}."
+        if draft.left_out:
+            described += f"\n# {counted(draft.left_out, 'more level')} left out to have fewer strategies."
         if profile.is_direct:
             described += f"\n# WARNING: {profile.reason}. Direct identifiers should not be shared."
         lines = [described, f"[attributes.{toml_key(names[profile.name])}]"]
@@ -172,6 +180,20 @@ def _economics(prices: Prices) -> str:
     amounts = OF_PAPER | given
     lines = [f"{key} = {_amount(amounts[key])} # {what}" for key, what in _WORDS["amounts"].items() if key in amounts]
     return "\n".join([_WORDS["prices" if given else "prices_of_wan2015"], "[economics]", *lines])
+
+
+def _solver(choice: Choice, *, looks_up: bool, may_look_up: bool) -> str:
+    """Return the comment on how the strategies are searched, and the solver where it is not the default."""
+    words, iceberg = _WORDS["solvers"], choice.is_large and not looks_up
+    lines = [f"# {choice.strategies:,} strategies per record, {choice.cells:,} different records."]
+    lines.append(words["both" if looks_up else "iceberg" if iceberg else "backward-induction"])
+    if may_look_up and not looks_up:
+        lines.append(words["not_both"])
+    if choice.left_out_levels:
+        lines.append(f"# With the levels left out, there would be {choice.all_strategies:,} strategies.")
+    if iceberg:
+        lines.append('solver = "iceberg"')
+    return "\n" + "\n".join(lines)
 
 
 def _safe_harbor(choice: Choice) -> str:

@@ -157,6 +157,7 @@ def new(
     one_row_per_person: bool = False,
     unmatched_unique: Sequence[str] = (),
     names: str | Path | None = None,
+    hierarchies: Mapping[str, str | Path] | None = None,
     name: str = "records",
 ) -> DraftedScenario:
     """Draft a scenario from records: guess the quasi-identifiers, and write hierarchies for them.
@@ -189,6 +190,8 @@ def new(
         Columns whose values outside the population count as unique.
     names : str or Path, optional
         TOML file of words to recognize columns by, besides those of the package.
+    hierarchies : mapping of str to str or Path, optional
+        Hierarchy files by column, one row per value and one column per level; drafted if not given.
     name : str
         What the scenario is called, where `data` is in memory.
 
@@ -236,6 +239,7 @@ def new(
         one_row_per_person=one_row_per_person,
         unmatched_unique=unmatched_unique,
         names=None if names is None else Path(names),
+        hierarchies={column: Path(path) for column, path in (hierarchies or {}).items()},
     )
     draft.write(folder)
     keep_private(folder)

@@ -22,6 +22,8 @@ from reidsim.threads import available_threads
 WITHHELD = -1
 # Payoffs, of a record shared as a strategy, that take a tenth of a second or more.
 WORTH_THREADS = 10_000_000
+# Different strategies of a choice, times records, from which group sizes are counted for all of them at once.
+_MANY_LINKED = 50_000_000
 # Strategies that threads which do not wait for each other may be apart.
 _APART = 16
 
@@ -94,6 +96,24 @@ class PopulationLinker:
         everybody = true if self.population is self.group_sizes else self.population.at(strategy, rows)
         return Linkage(true, believed, np.asarray(everybody / self.population.total))
 
+    def with_strategies(self, strategies: Strategies) -> Linker:
+        """Return a linker that knows what comes of these strategies (n_records,), if they are many; else this one."""
+        rows = np.flatnonzero(strategies != WITHHELD)
+        if len(np.unique(strategies[rows])) * len(strategies) < _MANY_LINKED:
+            return self
+        chosen, found = strategies[rows], {}
+        for name in ("group_sizes", "believed_group_sizes", "population"):
+            groups = getattr(self, name)
+            same = next((other for other in found if getattr(self, other) is groups), None)
+            sizes = None if groups is None else found[same] if same is not None else groups.each(chosen, rows)
+            if sizes is None and groups is not None:
+                return self
+            found[name] = sizes
+        true, believed, everybody = found.values()
+        share = None if self.population is None or everybody is None else everybody / self.population.total
+        by_chance = self.group_sizes.by_chance
+        return _LinkedOnce(rows, Linkage(true, true if believed is None else believed, share, by_chance=by_chance))
+
     def link_each(self, strategies: Strategies, rows: Rows) -> Linkage:
         """Return the same of some records, each shared as a strategy of its own, (n_rows,) both."""
         parts = [(places, self.link(strategy, rows[places])) for strategy, places in shared_rows(strategies)]
@@ -124,6 +144,31 @@ class _NeighboursLinker:
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return group sizes; see `Linker`."""
         return self.linker.link(strategy, self.records if rows is None else rows + self.records.start)
+
+
+@dataclass(frozen=True)
+class _LinkedOnce:
+    """Links the records of one choice of strategies, for which all is known (a `Linker`).
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (n_released,)
+        The records that are released, ascending.
+    linkage : Linkage
+        Of each of them, under its strategy.
+    """
+
+    rows: Rows
+    linkage: Linkage
+
+    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
+        """Return what linkage yields for records that are released as `strategy`; see `Linker`."""
+        at = slice(None) if rows is None else np.searchsorted(self.rows, rows)
+        linked = self.linkage
+        true = linked.group_sizes[at]
+        believed = true if linked.believed_group_sizes is linked.group_sizes else linked.believed_group_sizes[at]
+        share = None if linked.match_probability is None else linked.match_probability[at]
+        return Linkage(true, believed, share, by_chance=linked.by_chance)
 
 
 @dataclass(frozen=True)

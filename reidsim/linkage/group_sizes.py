@@ -12,6 +12,7 @@ import math
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from threading import Event, RLock
 from typing import Any, ClassVar
 
@@ -20,11 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
+from reidsim.linkage.partition import Rollup, group_sizes_of, rollup_of
 from reidsim.linkage.people import ClassedPeople, distinct_people
 from reidsim.populations.domain import MOST_KEYS, Codes, added_up, distinct_rows
 from reidsim.populations.population import Counts, Population
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.strategy_space import Rows
+from reidsim.releases.strategy_space import Rows, Strategies
 
 # Bytes of tables that are kept: never more than the most, and no fewer than the least or a thousand of the population.
 _MOST_KEPT, _LEAST_KEPT, _MANY_TABLES = 256 * 2**20, 32 * 2**20, 1_000
@@ -104,6 +106,11 @@ class GroupSizes:
         self.total = population.total
 
     @property
+    def holds_records(self) -> bool:
+        """Whether every record's person is in the population."""
+        return self._smallest > 0
+
+    @property
     def outside(self) -> NDArray[np.bool_]:
         """Records whose cell holds nobody in the population, shape (n_records,)."""
         return np.asarray(self._base.counts[self._base.group_of] <= 0)
@@ -118,6 +125,31 @@ class GroupSizes:
         table = self.table(strategy)
         group_of = table.group_of if rows is None else table.group_of[rows]
         return _looked_up_from(self._smallest, table.counts, group_of)
+
+    @cached_property
+    def rollup(self) -> Rollup | None:
+        """The people by value, to be split; None if they are not whole numbers or a person has several rows."""
+        base, lattice = self._base, self._lattice
+        if type(self) is not GroupSizes or base.counts.dtype.kind not in "iu" or base.people is not None:
+            return None
+        group, first = np.unique(base.group_of, return_index=True)
+        other = np.delete(np.arange(len(base.keys)), group)
+        people = np.zeros(lattice.n_records + len(other), dtype=np.int64)
+        people[first], people[lattice.n_records :] = base.counts[group], base.counts[other]
+        if self._cells is not None:
+            return rollup_of(lattice, self._cells[other], people)
+        others = np.column_stack(np.unravel_index(base.keys[other], lattice.domain.shape)).astype(np.int32)
+        return rollup_of(lattice, others, people)
+
+    def each(self, strategies: Strategies, rows: Rows) -> Counts | None:
+        """Return the group sizes of some different records, each released as a strategy of its own.
+
+        Nothing where no `rollup` is made. The table of no strategy is made: with 8,000 strategies on 300,000 records
+        this takes seconds instead of minutes.
+        """
+        if self.rollup is None:
+            return None
+        return np.maximum(group_sizes_of(self.rollup, strategies, rows), self._smallest)
 
     def among(self, people: Counts) -> GroupSizes:
         """Return the sizes of groups among other people on the same records, so many on each (n_records,).

@@ -78,7 +78,7 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
         if study.n_nodes > _MANY_NODES and walks_whole_lattice(study.scenario):
             size += '; walking them all may take long, publisher.search = "anytime" has a budget'
         elif study.lattice.size > _MANY_NODES and lists_every_form(study.scenario):
-            size += '; computing them all may take long, publisher.solver = "branch-and-bound" skips many'
+            size += '; computing them all may take long, publisher.solver = "iceberg" skips most'
         return size
 
     def needed_memory(self, study: TablesStudy, use: Use = "run") -> int:

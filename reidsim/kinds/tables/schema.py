@@ -79,9 +79,9 @@ class PublisherSection(PoliciesSection):
         default="at-least",
         description="safe classes have at least gain/cost people, or more, as in ARX",
     )
-    solver: Literal["backward-induction", "branch-and-bound", "lattice-search"] = Field(
+    solver: Literal["backward-induction", "branch-and-bound", "iceberg", "lattice-search"] = Field(
         default="backward-induction",
-        description="of the best generalization of each record",
+        description="of the best generalization of each record; `iceberg` for many strategies on many records",
     )
     suppression_limit: Share = Field(
         default=1.0,
@@ -144,7 +144,7 @@ class PublisherSection(PoliciesSection):
                 raise InputError(
                     "lattice-search cannot meet the constraint of a policy", where="solver",
                     found=constrained[0] if constrained else self.attribute_limits.describe(),
-                    expected="backward-induction or branch-and-bound",
+                    expected="backward-induction, branch-and-bound or iceberg",
                 )  # fmt: skip
         return self
 

@@ -31,6 +31,7 @@ from reidsim.games.full_domain.multi_dimensional import multi_dimensional
 from reidsim.games.full_domain.nodes import NodeOutcomes
 from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.risk import GivenSizes
+from reidsim.games.iceberg import iceberg
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
@@ -136,7 +137,9 @@ def choose_all(
     per_record = [name for name in policies if by_record and study.policy(name).way == "unit"]
     together: dict[str, Choice] = {}
     if len(per_record) > 0 and study.scenario.publisher.solver == "backward-induction":
-        together = _by_backward_induction(study, per_record, game, progress)
+        together = _in_one_pass(study, per_record, game, _by_backward_induction, progress)
+    elif len(per_record) > 0 and study.scenario.publisher.solver == "iceberg":
+        together = _in_one_pass(study, per_record, game, _by_iceberg, progress)
     choices: dict[str, Choice] = {}
     for number, name in enumerate(policies):
         report = partial(progress or (lambda done, total: None), number, len(policies))
@@ -247,24 +250,49 @@ def _planned(study: TablesStudy, policy: str, game: RecordGame) -> RecordGame:
     return eager(game) if strict and study.policy(policy).forbids_attacks else game
 
 
-def _by_backward_induction(
-    study: TablesStudy, policies: Sequence[str], game: RecordGame, progress: Callable[[int, int], None] | None
+def _in_one_pass(
+    study: TablesStudy,
+    policies: Sequence[str],
+    game: RecordGame,
+    solve: Callable[..., dict[str, Choice]],
+    progress: Callable[[int, int], None] | None,
 ) -> dict[str, Choice]:
+    """Solve each game that policies plan on, for all of these policies at once."""
     choices: dict[str, Choice] = {}
     games: dict[int, tuple[RecordGame, dict[str, Constraint]]] = {}
     for name in policies:
         planned = _planned(study, name, game)
         games.setdefault(id(game) if planned is game else -1, (planned, {}))[1][name] = constraint_of(study, name)
     for played, constraints in games.values():
-        # Where one policy has all strategies worked out, the others are compared on the way.
-        all_are = any(each.no_attack for each in constraints.values())
-        for name, constraint in list(constraints.items()):
-            contenders = _contenders(study, name, played, constraint, only_kept=all_are)
-            if contenders is not None and contenders.pairs is not None:
-                choices |= backward_induction(played, {name: constraint}, contenders=contenders)
-                del constraints[name]
-        if constraints:
-            choices |= backward_induction(played, constraints, progress=progress)
+        choices |= solve(study, played, constraints, progress)
+    return choices
+
+
+def _by_iceberg(
+    study: TablesStudy,
+    game: RecordGame,
+    constraints: dict[str, Constraint],
+    progress: Callable[[int, int], None] | None,
+) -> dict[str, Choice]:
+    return iceberg(game, constraints, progress or (lambda done, total: None))
+
+
+def _by_backward_induction(
+    study: TablesStudy,
+    game: RecordGame,
+    constraints: dict[str, Constraint],
+    progress: Callable[[int, int], None] | None,
+) -> dict[str, Choice]:
+    choices: dict[str, Choice] = {}
+    # Where one policy has all strategies worked out, the others are compared on the way.
+    all_are = any(each.no_attack for each in constraints.values())
+    for name, constraint in list(constraints.items()):
+        contenders = _contenders(study, name, game, constraint, only_kept=all_are)
+        if contenders is not None and contenders.pairs is not None:
+            choices |= backward_induction(game, {name: constraint}, contenders=contenders)
+            del constraints[name]
+    if constraints:
+        choices |= backward_induction(game, constraints, progress=progress)
     return choices
 
 

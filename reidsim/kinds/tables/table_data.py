@@ -230,7 +230,7 @@ class TableData(Study[TablesScenario]):
                 where="publisher.solver",
                 found=size,
                 expected=f"at most {MOST_NODES:,}",
-                hint='"branch-and-bound" leaves out those that cannot be best',
+                hint='"iceberg" and "branch-and-bound" leave out those that cannot be best',
             )
         walking = sorted(walks_whole_lattice(self.scenario))
         if walking and self.n_nodes > MOST_NODES:

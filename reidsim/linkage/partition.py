@@ -1,0 +1,246 @@
+"""Records split by generalized values, attribute after attribute, with as few passes as the question allows.
+
+The nodes of a lattice form a tree: the children of a vertex fix the level of one more attribute, and attributes that
+are not fixed yet are left out. The records of a group at a vertex are a contiguous part of an array; a child splits
+them by counting. A group that cannot matter is left with all nodes beneath it, as in iceberg cubes (Beyer and
+Ramakrishnan 1999), so no table of records by nodes is ever made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.populations.population import Counts
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.strategy_space import Floats, Rows, Strategies
+
+Integers = NDArray[np.int64]
+Positions = NDArray[np.int32]
+
+
+class Rollup(NamedTuple):
+    """Rows, and the levels of each attribute, in the order in which attributes split the rows.
+
+    Attributes
+    ----------
+    codes : ndarray of int32, shape (n_attributes, n_rows)
+        The records of a lattice first, then people whose values no record has.
+    people : ndarray of int64, shape (n_rows,)
+        People that a row stands for; 0 for a record whose people an earlier record stands for.
+    groups : ndarray of int32, shape (n_attributes, n_levels, n_values)
+        Group of each value.
+    losses : ndarray of float64, shape (n_attributes, n_levels, n_values)
+        Information loss of each value.
+    least_losses : ndarray of float64, same shape
+        Least information loss of a value of the same group.
+    n_groups : ndarray of int64, shape (n_attributes, n_levels)
+    shape, strides : ndarray of int64, shape (n_attributes,)
+        Levels of each attribute, and how far the number of a strategy moves by a level.
+    """
+
+    codes: Positions
+    people: Integers
+    groups: Positions
+    losses: Floats
+    least_losses: Floats
+    n_groups: Integers
+    shape: Integers
+    strides: Integers
+
+
+def rollup_of(lattice: GeneralizationLattice, others: NDArray[np.int32], people: Integers) -> Rollup:
+    """Put together the rows of a lattice, and of people whose values no record has.
+
+    Attributes that lose most come first: information loss bounds the nodes beneath a vertex early, and groups become
+    small early. On 300,000 records and 12 attributes this order takes a sixth of the time of its reverse.
+
+    Parameters
+    ----------
+    lattice : GeneralizationLattice
+    others : ndarray of int32, shape (n_others, n_attributes)
+    people : ndarray of int64, shape (n_records + n_others,)
+        See `Rollup`.
+    """
+    hierarchies, losses = lattice.hierarchies, lattice.losses
+    order = sorted(range(len(hierarchies)), key=lambda at: -float(losses[at][-1].max()))
+    wide = (len(order), max(lattice.shape), max(each.attribute.size for each in hierarchies))
+    groups, lost, least = np.zeros(wide, dtype=np.int32), np.zeros(wide), np.zeros(wide)
+    n_groups = np.zeros(wide[:2], dtype=np.int64)
+    for place, at in enumerate(order):
+        levels, values = hierarchies[at].groups.shape
+        groups[place, :levels, :values] = hierarchies[at].groups
+        lost[place, :levels, :values] = losses[at]
+        n_groups[place, :levels] = hierarchies[at].n_groups
+        for level in range(levels):
+            of_group = np.full(hierarchies[at].n_groups[level], np.inf)
+            np.minimum.at(of_group, hierarchies[at].groups[level], losses[at][level])
+            least[place, level, :values] = of_group[hierarchies[at].groups[level]]
+    codes = np.concatenate([lattice.codes, others]).T[order]
+    shape, strides = (np.array(each, dtype=np.int64)[order] for each in (lattice.shape, lattice.strides))
+    return Rollup(
+        np.ascontiguousarray(codes, dtype=np.int32), people, groups, lost, least, n_groups, shape, strides
+    )  # fmt: skip
+
+
+def group_sizes_of(rollup: Rollup, strategies: Strategies, rows: Rows) -> Counts:
+    """Count the people who share the released values of some records, each released as a strategy of its own.
+
+    A group is split further only for the levels that a record in it is released at.
+
+    Parameters
+    ----------
+    rollup : Rollup
+    strategies : ndarray of int64, shape (n,)
+    rows : ndarray of int, shape (n,)
+        The records, each once.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+    """
+    shape, n_rows = rollup.shape, rollup.codes.shape[1]
+    # Strategies numbered anew, by the order of the attributes here.
+    path = np.zeros(n_rows, dtype=np.int64)
+    path[:] = -1
+    number = np.zeros(len(rows), dtype=np.int64)
+    for stride, levels in zip(rollup.strides.tolist(), shape.tolist(), strict=True):
+        number = number * levels + strategies // stride % levels
+    path[rows] = number
+    strides = np.array([np.prod(shape[at + 1 :], dtype=np.int64) for at in range(len(shape))])
+    sizes = np.zeros(n_rows, dtype=np.int64)
+    buffers = np.empty((len(shape) + 1, n_rows), dtype=np.int32)
+    buffers[0] = np.arange(n_rows)
+    _count_on_paths(0, 0, n_rows, 0, rollup, strides, path, buffers, _counts(rollup), sizes)
+    return sizes[rows]
+
+
+def _counts(rollup: Rollup) -> Integers:
+    """Return zeros to count with: rows, people and wanted rows of each group."""
+    return np.zeros((int(rollup.n_groups.max(initial=1)), 3), dtype=np.int64)
+
+
+@numba.njit(cache=True, nogil=True)
+def split(
+    order: Positions,
+    begin: int,
+    end: int,
+    target: Positions,
+    column: Positions,
+    groups: Positions,
+    people: Integers,
+    path: Integers,
+    low: int,
+    high: int,
+    least: int,
+    counts: Integers,
+) -> tuple[Integers, Integers]:
+    """Split some rows into groups, and leave out those that do not matter.
+
+    Parameters
+    ----------
+    order, target : ndarray of int32, shape (n_rows,)
+        Rows before, from `begin` to `end`, and in groups.
+    column, groups : ndarray of int32
+        The value of each row, and the group of each value.
+    people : ndarray of int64, shape (n_rows,)
+    path : ndarray of int64, shape (n_rows,)
+        Groups matter if they hold a row for which this is at least `low` and below `high`.
+    least : int
+        Fewest people of a group that matters.
+    counts : ndarray of int64, shape (n_groups, 3)
+        Zeros to count with; zeros again afterwards.
+
+    Returns
+    -------
+    starts : ndarray of int64, shape (n_kept + 1,)
+        Where each group begins in `target`.
+    sizes : ndarray of int64, shape (n_kept,)
+        People in each.
+    """
+    seen, n_seen = np.empty(min(len(counts), end - begin), dtype=np.int64), 0
+    for place in range(begin, end):
+        row = order[place]
+        group = groups[column[row]]
+        if counts[group, 0] == 0:
+            seen[n_seen] = group
+            n_seen += 1
+        counts[group, 0] += 1
+        counts[group, 1] += people[row]
+        counts[group, 2] += low <= path[row] < high
+    starts, sizes = np.empty(n_seen + 1, dtype=np.int64), np.empty(n_seen, dtype=np.int64)
+    kept, at = 0, begin
+    for number in range(n_seen):
+        group = seen[number]
+        rows = counts[group, 0]
+        if counts[group, 1] >= least and counts[group, 2] > 0:
+            starts[kept], sizes[kept], counts[group, 0] = at, counts[group, 1], at
+            kept += 1
+            at += rows
+        else:
+            counts[group, 0] = -1
+    starts[kept] = at
+    if kept > 0:
+        for place in range(begin, end):
+            row = order[place]
+            group = groups[column[row]]
+            if counts[group, 0] >= 0:
+                target[counts[group, 0]] = row
+                counts[group, 0] += 1
+    for number in range(n_seen):
+        counts[seen[number]] = 0
+    return starts[: kept + 1], sizes[:kept]
+
+
+@numba.njit(cache=True, nogil=True)
+def _count_on_paths(
+    depth: int,
+    begin: int,
+    end: int,
+    first: int,
+    rollup: Rollup,
+    strides: Integers,
+    path: Integers,
+    buffers: Positions,
+    counts: Integers,
+    sizes: Integers,
+) -> None:
+    """Count people in the groups of a vertex, for the rows whose path begins with it; `first` is its number."""
+    wanted = np.zeros(rollup.shape[depth], dtype=np.bool_)
+    beyond, width = first + strides[depth] * rollup.shape[depth], strides[depth]
+    for place in range(begin, end):
+        at = path[buffers[depth, place]]
+        if first <= at < beyond:
+            wanted[(at - first) // width] = True
+    for level in range(rollup.shape[depth]):
+        if not wanted[level]:
+            continue
+        low = first + level * width
+        starts, people = split(
+            buffers[depth], begin, end, buffers[depth + 1], rollup.codes[depth], rollup.groups[depth, level],
+            rollup.people, path, low, low + width, 0, counts,
+        )  # fmt: skip
+        for number in range(len(people)):
+            if depth + 1 < len(rollup.shape):
+                _count_on_paths(
+                    depth + 1, starts[number], starts[number + 1], low, rollup, strides, path, buffers, counts, sizes
+                )
+                continue
+            for place in range(starts[number], starts[number + 1]):
+                row = buffers[depth + 1, place]
+                if path[row] == low:
+                    sizes[row] = people[number]
+
+
+def vertices(shape: Sequence[int], fewest: int) -> list[tuple[int, ...]]:
+    """Return the levels of the first attributes in all combinations, of as many attributes as make so many of them."""
+    found: list[tuple[int, ...]] = [()]
+    for levels in shape:
+        if len(found) >= fewest:
+            break
+        found = [(*each, level) for each in found for level in range(levels)]
+    return found
