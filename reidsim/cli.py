@@ -21,7 +21,7 @@ from reidsim.commands.cross_play import cross_play
 from reidsim.commands.new import new
 from reidsim.commands.populations import describe, populate
 from reidsim.commands.report import gallery, reference, report
-from reidsim.commands.run import check, explain, run, serve, upgrade
+from reidsim.commands.run import check, explain, run, serve
 from reidsim.commands.share import apply, share
 from reidsim.commands.studies import attributes, score, stress, switch
 from reidsim.errors import InputError
@@ -103,7 +103,6 @@ _GROUPS: dict[str, dict[Callable[..., None], str]] = {
         describe: "Print how unique the records of a file are",
         explain: "Print the agents of a scenario and the phases of a round",
         schema: "Print the JSON Schema of scenario files",
-        upgrade: "Rewrite a scenario of an earlier version",
     },
 }
 

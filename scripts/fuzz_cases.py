@@ -297,7 +297,7 @@ def _of_scenario_text(folder: Path, results: Path, chance: random.Random) -> Cas
         elif "=" in lines[place]:
             lines[place] = f"{lines[place].partition('=')[0]}= {chance.choice(_HOSTILE_VALUES)}"
     (folder / name).write_text("\n".join(lines), encoding="utf-8")
-    return Case("scenario text", (chance.choice(["check", "upgrade"]), name))
+    return Case("scenario text", ("check", name))
 
 
 def _of_data(folder: Path, results: Path, chance: random.Random) -> Case:
@@ -354,7 +354,7 @@ def _of_options(folder: Path, results: Path, chance: random.Random) -> Case:
     values = [*words, "-1", "0", "1e400", "nan", "2", "9" * 30, "serial", "economics.loss=5", "age", "basic", "\x00x"]
     command = chance.choice(
         ["run", "check", "describe", "show", "schema", "report", "new", "share", "explain", "cross-play", "stress",
-         "rerun", "upgrade", "list", "switch", "attributes", "score", "apply", "populate", "nothing"]
+         "rerun", "list", "switch", "attributes", "score", "apply", "populate", "nothing"]
     )  # fmt: skip
     given: list[str] = [command, chance.choice(words)]
     for _ in range(chance.randrange(4)):

@@ -66,14 +66,6 @@ def test_lines_may_be_left_out_of_an_output_but_not_changed() -> None:
     assert lines_of(as_shown("other\n...\nverdict", printed))[0] == "title"
 
 
-def test_an_expected_time_is_that_of_the_machine_but_it_is_there() -> None:
-    said = "ready\nExpected time: about 3 minutes\n"
-    assert as_shown(said, "ready\nExpected time: 2 to 5 hours\n") == said
-    assert as_shown("ready\n", said) == said
-    for printed in ("ready\n", "ready: 2 points\nExpected time: about 3 minutes\n"):
-        assert as_shown(said, printed) == printed
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_no_block_is_passed_over(page: str) -> None:
     """Blocks inside lists are not played, so none of them may look as if it were."""

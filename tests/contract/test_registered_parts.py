@@ -103,7 +103,6 @@ OTHERS = """\
 run rounds.toml -o rounds
 report rounds -o rounds.html
 explain rounds.toml
-upgrade ward.toml -o upgraded.toml
 share ward --policy basic -o shared.csv --accept-risk --rulebook rules.csv
 apply rules.csv patients.csv -o applied.csv
 attributes ward.toml -o attributes

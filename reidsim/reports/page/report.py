@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from reidsim.deprecation import formerly
 from reidsim.errors import InputError
 from reidsim.populations.files import require_new_file, write_new_file
 from reidsim.reports.page.answer import answer_blocks
@@ -57,7 +56,6 @@ _CELLS = "Cells at the highest risk"
 _TOLD = ("runs", "records")
 
 
-@formerly(file_format="format")
 def write_report(
     folder: str | Path,
     output: str | Path | None = None,
@@ -109,7 +107,6 @@ def write_report(
     return path
 
 
-@formerly(file_format="format")
 def report_text(
     folder: str | Path,
     *,
