@@ -185,8 +185,8 @@ def test_every_page_is_in_the_navigation() -> None:
 
 
 def site_packages() -> set[str]:
-    """Return the packages of which scripts/site_hooks.py makes a page of the API."""
-    tree = ast.parse((REPOSITORY / "scripts" / "site_hooks.py").read_text(encoding="utf-8"))
+    """Return the packages of which tools/site_hooks.py makes a page of the API."""
+    tree = ast.parse((REPOSITORY / "tools" / "site_hooks.py").read_text(encoding="utf-8"))
     (pages,) = (
         node.value for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "API"
     )
@@ -214,7 +214,7 @@ def test_every_name_of_the_package_leads_to_its_documentation(monkeypatch: pytes
     # The site's tools are not among the tests' dependencies, and these pages need none of them.
     for module in ("latex2mathml.converter", "mkdocs.structure.files"):
         monkeypatch.setitem(sys.modules, module, MagicMock())
-    made = dict(runpy.run_path(str(REPOSITORY / "scripts" / "site_hooks.py"))["_generated"]())
+    made = dict(runpy.run_path(str(REPOSITORY / "tools" / "site_hooks.py"))["_generated"]())
     documented = {name for page in made.values() for name in re.findall(r"^::: (\S+)$", page, flags=re.MULTILINE)}
     names = at_least(40, re.findall(r"^\| \[`reidsim\.(\w+)`\]", made["api/index.md"], flags=re.MULTILINE))
     modules = {name: getattr(reidsim, name).__module__ for name in names}

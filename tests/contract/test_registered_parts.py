@@ -12,9 +12,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from pages import blocks_of
+from reference_pages.key_pages import _game_keys
 
 from reidsim.cli import main
-from reidsim.reports.reference.key_pages import _game_keys
 from reidsim.scenarios import parts, registry
 
 DRIVER = Path(__file__).with_name("every_command.py")

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reidsim.reports.gallery import findings
-from reidsim.reports.gallery.findings import Numbers, Result
+import findings
+from findings import Numbers, Result
+
 from reidsim.validation import read_toml
 
 

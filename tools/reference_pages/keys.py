@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
+from markdown_text import wrapped
 from pydantic.fields import FieldInfo
 
-from reidsim.reports.markdown import wrapped
-from reidsim.reports.reference.words import (
+from reference_pages.words import (
     Link,
     default_in_words,
     is_listed,

@@ -1,7 +1,7 @@
 """What are the tests of a module worth? Plants faults in it, one at a time, and tells which of them no test notices.
 
-    python scripts/mutate.py reidsim/linkage/k_anonymity.py
-    python scripts/mutate.py reidsim.games.robust reidsim.tables --deep --most 60 --seed 3
+    python tools/mutate.py reidsim/linkage/k_anonymity.py
+    python tools/mutate.py reidsim.games.robust reidsim.tables --deep --most 60 --seed 3
 
 Faults are small changes of the source (`mutation_faults.py`), planted in a copy of the tree, never in the tree itself.
 The tests that import the module (`mutation_tests.py`) run on each until one fails. A fault that survives is a hole in

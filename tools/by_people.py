@@ -1,6 +1,6 @@
 """What a file in which people have several rows looks like by rows, and by people.
 
-``python scripts/by_people.py records.csv --person pid --column age --column sex`` prints a table in Markdown; without a
+``python tools/by_people.py records.csv --person pid --column age --column sex`` prints a table in Markdown; without a
 file, of a made hospital file: 20,000 rows for fewer patients, who grow older and move between their stays.
 """
 

@@ -1,8 +1,8 @@
 """Look for what a user can give that ends in a traceback, a hang, or a number that is none.
 
-    python scripts/fuzz.py                      # 300 cases
-    python scripts/fuzz.py --cases 10000 --seed 7 --workers 2
-    python scripts/fuzz.py --seed 7 --only 4711 --keep here
+    python tools/fuzz.py                      # 300 cases
+    python tools/fuzz.py --cases 10000 --seed 7 --workers 2
+    python tools/fuzz.py --seed 7 --only 4711 --keep here
 
 Each case damages a scenario, a data file, options or a results folder (`fuzz_cases.py`) and runs a command on it, in a
 process of its own with limited time and memory. A command may succeed (0) or say in one line what is wrong (2). A case

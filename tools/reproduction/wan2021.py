@@ -13,10 +13,10 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.greedy import greedy
 from reidsim.kinds.masking.kind import MASKING
 from reidsim.kinds.masking.study import MaskingStudy
-from reidsim.reports.ledger import Computed, Found, Ledger, compared
-from reidsim.reports.sensitivity_wan2021 import claims, read_study
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.study import equilibria_of
+from reproduction.ledger import Computed, Found, Ledger, compared
+from reproduction.sensitivity_wan2021 import claims, read_study
 
 # Draws whose standard deviations over subjects are computed.
 _REPLICATIONS = 8

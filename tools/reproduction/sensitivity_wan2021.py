@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.reports.ledger import Computed, Found
+from reproduction.ledger import Computed, Found
 
 _TABLE = Path(__file__).with_name("studies") / "wan2021" / "draws.parquet"
 _SENSITIVITY, _ROBUSTNESS, _SETTINGS = "wan2021-sensitivity", "wan2021-robustness", "wan2021-settings"

@@ -18,9 +18,9 @@ from reidsim.adversaries.sequential.planning import (
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.record_figures import belief_table
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.reports.ledger import Computed, Found, Ledger, compared
 from reidsim.scenarios.figures_schema import AttackChanges, SequentialFiguresSection
 from reidsim.scenarios.load import load_scenario
+from reproduction.ledger import Computed, Found, Ledger, compared
 
 _FOREVER = 1_000_000
 # Of the reading found by a scan: within .9345 and .9377, all of which give the same thresholds.

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from markdown_text import wrapped
+
+from reference_pages.key_pages import head
+from reference_pages.keys import item
 from reidsim.agents.measures import ROUND_MEASURES
 from reidsim.bundled import bundled_titles
 from reidsim.figures.style import sentence
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.measures import RISK_QUANTILE, SUCCESS_PROBABILITY
 from reidsim.measures import Measure
-from reidsim.reports.markdown import wrapped
-from reidsim.reports.reference.key_pages import head
-from reidsim.reports.reference.keys import item
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.registry import kind_named, kind_names
 

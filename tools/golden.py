@@ -1,8 +1,8 @@
 """Golden results: every bundled scenario, run small, before and after a change that must not change results.
 
-    python scripts/golden.py write FOLDER            # before: all tables, a folder per case
-    python scripts/golden.py compare FOLDER          # after: everything again, and every difference
-    python scripts/golden.py compare FOLDER --only wan2015 'prasser2017*' --accept 'market/rounds/risk'
+    python tools/golden.py write FOLDER            # before: all tables, a folder per case
+    python tools/golden.py compare FOLDER          # after: everything again, and every difference
+    python tools/golden.py compare FOLDER --only wan2015 'prasser2017*' --accept 'market/rounds/risk'
 
 Texts and whole numbers must be equal, other numbers to 1e-12, relative to numbers above 1. Seconds are not compared.
 New tables and columns are told, but are no difference. What is run stands in `golden_cases.py`; all of it goes through

@@ -1,8 +1,8 @@
 """Play what the documentation shows again, and write what it prints, and its pictures, into the pages.
 
-    python scripts/shown_outputs.py                       # README.md, every page of docs, pictures of docs/figures
-    python scripts/shown_outputs.py tutorial.md README.md # only these
-    python scripts/shown_outputs.py market-rounds.png     # only this picture
+    python tools/shown_outputs.py                       # README.md, every page of docs, pictures of docs/figures
+    python tools/shown_outputs.py tutorial.md README.md # only these
+    python tools/shown_outputs.py market-rounds.png     # only this picture
 
 Pages are played as the tests play them (`tests/pages.py`), each in a folder of its own; what an output leaves out stays
 left out, unless the lines around it are gone. README.md shows the beginning

@@ -17,8 +17,8 @@ from reidsim.kinds.assessment.study import RiskStudy
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.estimators import estimate_uniqueness
 from reidsim.populations.domain import distinct_rows
-from reidsim.reports.ledger import Computed, Found, Ledger, compared
 from reidsim.scenarios.load import load_scenario
+from reproduction.ledger import Computed, Found, Ledger, compared
 
 _SMALLEST = 1000
 _CAPABILITIES = ["p_m", "p_c", "p_fm", "p_cu"]

@@ -1,7 +1,7 @@
 """Play the notebook of the documentation again, and write its outputs into it.
 
-    python scripts/notebook.py            # docs/notebooks/own-data.ipynb
-    python scripts/notebook.py --check    # ends with 1 if the outputs in it are others
+    python tools/notebook.py            # docs/notebooks/own-data.ipynb
+    python tools/notebook.py --check    # ends with 1 if the outputs in it are others
 
 Cells are played one after the other in one namespace, as a kernel does; of the last expression of each, its text and
 its HTML are kept.

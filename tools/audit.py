@@ -1,6 +1,6 @@
 """Look for known vulnerabilities of what is installed, and say whether anything was looked up at all.
 
-    python scripts/audit.py
+    python tools/audit.py
 
 Runs `pip-audit` (`pip install pip-audit`), which asks PyPI. Behind a mirror that does not answer for vulnerabilities it
 skips every package and still ends well: here that is exit code 3. Vulnerabilities are 1, none in what was audited is 0.

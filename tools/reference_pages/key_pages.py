@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from markdown_text import wrapped
+
+from reference_pages.keys import GUIDES, Elsewhere, described_by_path, described_sections, guide, headings_of
+from reference_pages.words import tag_of
 from reidsim.adversaries.knowledge.recipe import KnowledgeRecipe
 from reidsim.populations.catalogue import Recipe
 from reidsim.populations.genealogy.recipe import Labels
 from reidsim.populations.recipe import RecipeHead
 from reidsim.populations.social_media import FiguresByAge, SocialMediaRecipe
-from reidsim.reports.markdown import wrapped
-from reidsim.reports.reference.keys import GUIDES, Elsewhere, described_by_path, described_sections, guide, headings_of
-from reidsim.reports.reference.words import section_classes, tag_of
 from reidsim.scenarios.adversary_schema import AdversarySection, PlannerSection, SequentialSection, WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_recipe import AttackRecipe
@@ -22,7 +23,7 @@ from reidsim.scenarios.registry import schemas
 from reidsim.scenarios.resource_schema import DrawnResourceSection
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.scenarios.stress_schema import StressSection
-from reidsim.validation import Section
+from reidsim.validation import Section, section_classes
 
 SCENARIO_KEYS = "scenario-keys.md"
 RECIPE_KEYS = "population-recipe-keys.md"

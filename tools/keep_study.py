@@ -1,6 +1,6 @@
 """Keep what the ledger needs of finished batches: their measures by draw, and what made them.
 
-    python scripts/keep_study.py results/wan2021 results/sensitivity -o reidsim/reports/studies/wan2021
+    python tools/keep_study.py results/wan2021 results/sensitivity -o tools/reproduction/studies/wan2021
 
 Each folder is that of a run of a bundled scenario. Written are `draws.parquet`, a row per scenario, point, draw and
 policy, and `manifest.json`, the manifests of the folders without the paths of the machine.

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from reidsim.toml_text import inline_toml
-from reidsim.validation import Section
+from reidsim.validation import Section, section_classes
 
 # How a section is linked, by its class and the words that stand for it.
 Link = Callable[[type[Section], str], str]
@@ -42,14 +42,6 @@ class _Bounds:
                 values = {name: getattr(part, name, None) for name in cls.__dataclass_fields__}
                 found |= {name: value for name, value in values.items() if value is not None}
         return cls(**found)
-
-
-def section_classes(annotation: Any) -> list[type[Section]]:
-    """Return the classes of sections inside the annotation of a key, each once."""
-    if isinstance(annotation, type) and issubclass(annotation, Section):
-        return [annotation]
-    # One that may also stand in a list is one class.
-    return list(dict.fromkeys(found for argument in get_args(annotation) for found in section_classes(argument)))
 
 
 def is_named(annotation: Any) -> bool:

@@ -9,10 +9,11 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from reidsim.reports.markdown import table, wrapped
-from reidsim.reports.reference.key_pages import head
-from reidsim.reports.reference.keys import anchor, guide, item
-from reidsim.reports.reference.words import either, figure
+from markdown_text import table, wrapped
+
+from reference_pages.key_pages import head
+from reference_pages.keys import anchor, guide, item
+from reference_pages.words import either, figure
 
 COMMANDS = "commands.md"
 _SHARED = "Options of several commands"

@@ -15,8 +15,8 @@ from reidsim.games.full_domain.search import search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.node_games import planned_game
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.reports.ledger import Computed, Found, Ledger, compared
 from reidsim.scenarios.load import load_scenario
+from reproduction.ledger import Computed, Found, Ledger, compared
 
 # Of the raw results: payouts of these policies at these losses.
 _RAW = ("basic", "record-level", "safe-harbor")

@@ -23,9 +23,9 @@ from reidsim.kinds.tables.outcomes import play
 from reidsim.kinds.tables.record_figures import strategy_table
 from reidsim.kinds.tables.results import search_deviation
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.reports.ledger import Computed, Found, Ledger, compared
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.study import equilibria_of
+from reproduction.ledger import Computed, Found, Ledger, compared
 
 _Summary = Mapping[str, Mapping[str, float]]
 

@@ -10,7 +10,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from reidsim.reports.markdown import table, wrapped
+from markdown_text import table, wrapped
+
 from reidsim.validation import read_toml
 
 REPRODUCED = "reproduced"
@@ -258,11 +259,7 @@ def ledger_page(ledgers: Sequence[Ledger]) -> str:
         "",
         *table(("Scenario", "Paper", "Reproduced", "Calibrated", "Not reproduced"), map(_summary, ledgers)),
         "",
-        "This page is the output of",
-        "",
-        "```sh",
-        "reidsim reproduce -o docs/reproduction.md",
-        "```",
+        "This page is the output of `python tools/reproduce.py -o docs/reproduction.md`.",
         "",
     ]
     return "\n".join(head) + "\n" + "\n".join(ledger.markdown() for ledger in ledgers)
