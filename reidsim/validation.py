@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -329,3 +329,11 @@ def _tags(option: Any, key: str | None = None) -> list[str]:
 def _toml_type(value: object) -> str:
     names = {str: "text", bool: "true/false", int: "whole number", float: "number", list: "list", dict: "table"}
     return names.get(type(value), type(value).__name__)
+
+
+def section_classes(annotation: Any) -> list[type[Section]]:
+    """Return the classes of sections inside the annotation of a key, each once."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return [annotation]
+    # One that may also stand in a list is one class.
+    return list(dict.fromkeys(found for argument in get_args(annotation) for found in section_classes(argument)))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from reidsim.engine.memory import build_within_memory, memory_told
 from reidsim.engine.release_file import release_file_facts
-from reidsim.engine.results import Stopwatch, begun, make_manifest
+from reidsim.engine.results import begun, make_manifest
 from reidsim.engine.rounds import describe_rounds, play_rounds
 from reidsim.engine.run_result import RunResult, run_table
 from reidsim.errors import locating
@@ -71,26 +71,8 @@ def run_once(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Checked:
-    """A scenario that can be run.
-
-    Parameters
-    ----------
-    told : str
-        What there is to solve, in a line.
-    study : Study
-    seconds : float
-        That building the study took.
-    """
-
-    told: str
-    study: Study[Any]
-    seconds: float
-
-
-def check_once(loaded: LoadedScenario[ScenarioHead]) -> Checked:
-    """Check everything that one run of a scenario needs.
+def check_once(loaded: LoadedScenario[ScenarioHead]) -> str:
+    """Check everything that one run of a scenario needs; return in a line what there is to solve.
 
     Raises
     ------
@@ -98,12 +80,11 @@ def check_once(loaded: LoadedScenario[ScenarioHead]) -> Checked:
         As `run_once` does.
     """
     loaded.makers()
-    kind, watch = kind_of(loaded.scenario), Stopwatch()
+    kind = kind_of(loaded.scenario)
     study = build_within_memory(loaded)
-    seconds = watch.seconds
     with locating(loaded.path):
         size = describe_rounds(study) if kind.in_rounds(loaded.scenario) else kind.describe(study)
-    return Checked(size + memory_told(study), study, seconds)
+    return size + memory_told(study)
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:

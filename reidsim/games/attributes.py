@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,9 +54,3 @@ class AdmissibleGroups:
         if self.part is not None:
             within = within[slice(*self.part)]
         return within if rows is None else within[rows]
-
-    def of(self, rows: slice) -> AdmissibleGroups:
-        """Return the same of some neighbouring records."""
-        start, stop = self.part or (0, len(self.groups))
-        first, last, _ = rows.indices(stop - start)
-        return replace(self, part=(start + first, start + last))

@@ -12,7 +12,7 @@ import pytest
 import reidsim
 from reidsim.progress import watched
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+SCRIPTS = Path(__file__).resolve().parents[2] / "tools"
 
 
 @pytest.fixture(scope="module")

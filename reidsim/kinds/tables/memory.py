@@ -1,16 +1,14 @@
-"""How much memory the run of a study of a table takes, from its size alone, and the study of fewer of its records."""
+"""How much memory the run of a study of a table takes, from its size alone."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial, reduce
+from functools import reduce
 
 import numpy as np
 
 from reidsim.kinds.tables.consistency import lists_every_form
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.group_sizes import most_kept
-from reidsim.scenarios.faces import Portions
 from reidsim.scenarios.kind import Use
 
 # Bytes, fitted to the peaks of whole runs of up to a million records; see `docs/limits.md`.
@@ -90,32 +88,3 @@ def _rolled_up(study: TablesStudy, use: Use, cells: int) -> int:
         groups = int(np.minimum(reduce(np.multiply.outer, by_attribute), cells).sum())
     of_base = cells * _OF_GROUP + lattice.n_records * _OF_GROUPED
     return min(most_kept(of_base), visited * lattice.n_records * _OF_GROUPED + groups * _OF_GROUP)
-
-
-def portions(study: TablesStudy) -> Portions:
-    """Return how a study is cut down; see `Kind.portions`."""
-    return Portions(study.space.n_records, partial(_of_rows, study), int(np.max(study.scenario.publisher.k)))
-
-
-def _of_rows(study: TablesStudy, number: int) -> TablesStudy:
-    rows = np.linspace(0, study.space.n_records - 1, number).astype(np.intp)
-    part = study.split(rows, study.weights[rows])
-    if study.persons is None:
-        codes, drawn = part.lattice.codes, study.drawn
-        own = study.own.of_other_records(study.loaded, study, codes, rows)
-        owns = {
-            name: study.owns[str(name)].of_other_records(each.loaded, each, codes, rows)
-            for name, each in study.each.items()
-            if name is not None
-        }
-        part = replace(part, own=own, owns=owns, drawn=None if drawn is None else drawn.of_records(rows))
-    # Data subjects of a row are neighbours.
-    subjects = np.argsort(study.row_of_subject, kind="stable")
-    subjects = subjects[np.isin(study.row_of_subject[subjects], rows)]
-    waves, household = study.waves, study.household_of
-    if waves is not None:
-        sensitive = None if waves.sensitive is None else waves.sensitive[subjects]
-        waves = replace(waves, enters=waves.enters[subjects], leaves=waves.leaves[subjects], sensitive=sensitive)
-    if household is not None:
-        household = np.unique(household[subjects], return_inverse=True)[1]
-    return replace(part, waves=waves, household_of=household)

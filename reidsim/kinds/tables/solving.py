@@ -16,7 +16,6 @@ import numpy as np
 from reidsim.errors import InputError, locating
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.contenders import Contenders
 from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.defenders.fixed import FixedForms, OptIn
 from reidsim.games.defenders.k_anonymity import KAnonymity
@@ -283,31 +282,7 @@ def _by_backward_induction(
     constraints: dict[str, Constraint],
     progress: Callable[[int, int], None] | None,
 ) -> dict[str, Choice]:
-    choices: dict[str, Choice] = {}
-    # Where one policy has all strategies worked out, the others are compared on the way.
-    all_are = any(each.no_attack for each in constraints.values())
-    for name, constraint in list(constraints.items()):
-        contenders = _contenders(study, name, game, constraint, only_kept=all_are)
-        if contenders is not None and contenders.pairs is not None:
-            choices |= backward_induction(game, {name: constraint}, contenders=contenders)
-            del constraints[name]
-    if constraints:
-        choices |= backward_induction(game, constraints, progress=progress)
-    return choices
-
-
-def _contenders(
-    study: TablesStudy, policy: str, game: RecordGame, constraint: Constraint, *, only_kept: bool
-) -> Contenders | None:
-    """Return the strategies that may win, those of the game before if they are the same; None if they are not known."""
-    kept = study.contenders.get(policy)
-    if kept is not None and kept.are_of(game, constraint):
-        return kept
-    study.contenders.pop(policy, None)
-    found = None if only_kept else Contenders.of(game, constraint)
-    if found is not None:
-        study.contenders[policy] = found
-    return found
+    return backward_induction(game, constraints, progress=progress)
 
 
 def _best_of_each(study: TablesStudy, policy: str, game: RecordGame, report: Callable[[], object]) -> Choice:

@@ -15,7 +15,6 @@ from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import locating
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.attributes import AttributeLinker
-from reidsim.games.contenders import Contenders
 from reidsim.games.directions.linker import DirectedLinker
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.prices import Prices
@@ -54,14 +53,11 @@ class TablesStudy(TableData):
     linkers : dict
         What links cells to people, once it was asked for, by what an adversary links with (None: with everybody):
         rolled-up people do not depend on amounts.
-    contenders : dict
-        The strategies that may win, by policy, of the game solved last if it was solved by them.
     """
 
     own: OwnAdversary = field(default_factory=OwnAdversary)
     owns: dict[str, OwnAdversary] = field(default_factory=dict)
     linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
-    contenders: dict[str, Contenders] = field(default_factory=dict, repr=False)
 
     def policy(self, name: str) -> TablesPolicy:
         """Return a policy of this kind by its name."""

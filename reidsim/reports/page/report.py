@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from reidsim.deprecation import formerly
 from reidsim.errors import InputError
 from reidsim.populations.files import require_new_file, write_new_file
 from reidsim.reports.page.answer import Extras, answer_blocks, mean_payoffs
@@ -62,7 +61,6 @@ _SCREEN_ONLY = "Appendix: further figures"
 _TOLD = ("runs", "records", "reidentified")
 
 
-@formerly(file_format="format")
 def write_report(
     folder: str | Path,
     output: str | Path | None = None,
@@ -123,7 +121,6 @@ def write_report(
     return path
 
 
-@formerly(file_format="format")
 def report_text(
     folder: str | Path,
     *,
