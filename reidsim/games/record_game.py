@@ -14,6 +14,7 @@ from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Respo
 from reidsim.errors import InputError
 from reidsim.games.attributes import AdmissibleGroups
 from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.populations.population import Counts
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
 WITHHELD = -1
@@ -80,7 +81,7 @@ class PopulationLinker:
             found[name] = sizes
         true, believed, everybody = found.values()
         assert true is not None  # noqa: S101 # there are group sizes in every linker
-        share = None if self.population is None or everybody is None else everybody / self.population.total
+        share = None if self.population is None or everybody is None else np.asarray(everybody / self.population.total)
         by_chance = self.group_sizes.by_chance
         return _LinkedOnce(rows, Linkage(true, true if believed is None else believed, share, by_chance=by_chance))
 
