@@ -289,6 +289,9 @@ def broken_invariants(content: Content, results: Path) -> list[str]:
             missing = np.isnan(values)
             if name in ("statistics", "differences"):
                 missing &= ~table["measure"].isin([*_UNDEFINED, *worst]) & (column not in _OF_SEVERAL_RUNS)
+            elif name == "rounds" and column.startswith("risk_"):
+                # Where nobody takes part there is no distribution.
+                missing &= table["participation"] > 0
             elif name == "periods" and column.startswith("level "):
                 missing &= table["strategy"] != "withheld"
             elif column in (*_UNDEFINED, *worst, *_MAY_BE_MISSING.get(name, ())) or column.endswith("_standard_error"):
@@ -313,7 +316,9 @@ def _broken_by_policy(content: Content, tables: dict[str, pd.DataFrame]) -> list
     certain = chosen and all("rationality" not in way for way in ways)
     if right and certain and (runs.loc[runs["policy"] == "no-attack", "share_attacked"] > 0).any():
         broken.append("no-attack: records are attacked")
-    free = not any(each.get("minimum_level") for each in content.get("attributes", {}).values())
+    # Records that do not pay are suppressed by `basic`; with a limit it may have to release less than other policies.
+    free = content.get("publisher", {}).get("suppression_limit", 1) == 1
+    free &= not any(each.get("minimum_level") for each in content.get("attributes", {}).values())
     if right and free and content.get("game", "tables") == "tables" and "releases" not in content:
         payoffs = runs.pivot(index=["point", "replication"], columns="policy", values="publisher_payoff")
         best = payoffs["basic"]
