@@ -37,6 +37,8 @@ _LEAST_GROWTH, _GROWTH = 4, 16
 _PATIENCE = 5.0
 # If it is in many steps, those left take at least so much of the time that they would take like those before.
 _MANY_STEPS, _LEAST_OF_REST = 100, 0.5
+# After a run that was begun, those left take at most so many times as long: outcomes and files come after them.
+_MOST_OF_REST = 1.5
 # By which share the seconds of a trial differ from time to time.
 _NOISE = 0.1
 # Points of a batch that differ in more than money are tried besides one, so many at most, on parts that take about as
@@ -82,10 +84,7 @@ class Expected:
         if self.high < _LITTLE:
             return f"less than {counted(_LITTLE, 'second')}"
         if self.high == np.inf:
-            least = duration(self.low, self.low).removeprefix("about ")
-            return (
-                f"more than {least}, as a trial of {100 * self.share:.2g} % of a run did not end in {self.tried:.2g} s"
-            )
+            return f"unknown (at least {duration(self.low, self.low).removeprefix('about ')})"
         part = "a run" if self.share == 1 else f"{100 * self.share:.2g} % of a run"
         on = "" if self.workers == 1 else f" in {self.workers} processes"
         return f"{duration(self.low, self.high)}{on}, from a trial of {part} in {self.tried:.2g} s"
@@ -98,27 +97,31 @@ class _TooLongError(Exception):
     ----------
     seconds : float
         That it takes at least.
+    share, rest : float
+        Of its steps, the share that is done, and the seconds of the others at the pace so far.
     """
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    def __init__(self, seconds: float, share: float = 0.0, rest: float = np.inf) -> None:
+        self.seconds, self.share, self.rest = seconds, share, rest
 
 
 class _Patience:
     """What a trial reports its progress to, which ends it in time."""
 
-    def __init__(self) -> None:
-        self._clock = Stopwatch()
+    def __init__(self, seconds: float | None = None) -> None:
+        self._clock, self._most = Stopwatch(), _PATIENCE if seconds is None else seconds
         self._task, self._begun = "", (0.0, 0)
 
     def __call__(self, task: str, done: int, total: int) -> None:
         seconds = self._clock.seconds
         if task != self._task:
             self._task, self._begun = task, (seconds, done)
-        if seconds > _PATIENCE:
+        if seconds > self._most:
             before, first = self._begun
-            each = (seconds - before) / (done - first) if total >= _MANY_STEPS and done > first else 0.0
-            raise _TooLongError(seconds + _LEAST_OF_REST * each * (total - done))
+            if total < _MANY_STEPS or done <= first:
+                raise _TooLongError(seconds)
+            rest = (seconds - before) / (done - first) * (total - done)
+            raise _TooLongError(seconds + _LEAST_OF_REST * rest, done / total, rest)
 
 
 def duration(low: float, high: float) -> str:
@@ -269,6 +272,8 @@ def expected_steps(
     portions = kind_of(study.scenario).portions(study.with_loaded(study.loaded.with_sections(replications=1)))
     if portions is None:
         return None
+    if portions.steps is not None and play is None:
+        return _expected_of_beginning(study, built, even=portions.steps == "even")
     least = min(portions.least, portions.units)
     try:
         # A run can be given up on its way, the steps of a batch cannot.
@@ -300,6 +305,21 @@ def expected_steps(
     if workers == 1 or high < WORTH_SECONDS:
         return Expected(low, high, share, tried)
     return Expected(low / workers, high / workers, share, tried, workers)
+
+
+def _expected_of_beginning(study: Study[Any], built: float, *, even: bool) -> Expected | None:
+    """Return how long a run takes that is begun and given up, by the share of its steps that it has done."""
+    clock = Stopwatch()
+    try:
+        run_once(study.loaded, study=study, progress=_Patience(_SECONDS))
+    except InputError:
+        return None
+    except _TooLongError as given_up:
+        tried = clock.seconds
+        if not even:
+            return Expected(built + tried, np.inf, 0.0, tried)
+        return Expected(built + given_up.seconds, built + tried + _MOST_OF_REST * given_up.rest, given_up.share, tried)
+    return Expected(built + clock.seconds, built + clock.seconds, 1.0, clock.seconds)
 
 
 def trials(

@@ -53,9 +53,9 @@ def iceberg(
     with the others at level 0; and no group is larger than this one. So with n its size, L the loss and v the benefit
     at the least information loss, no strategy beneath it pays a record more than v - L / n if an attack on n people
     pays, and more than v if not; under the No-Attack constraint nothing beneath it is allowed in the first case, as an
-    attack on fewer people pays, too. A group is split no further when this is less than what each of its records has already, or equal to it with
-    a higher strategy number. Every strategy is evaluated or beneath such a group; hence payoff and strategy are those
-    of `backward_induction`.
+    attack on fewer people pays, too. A group is split no further when this is less than each of its records has
+    already, or equal to it with a higher strategy number. Every strategy is evaluated or beneath such a group; hence
+    payoff and strategy are those of `backward_induction`.
 
     Why this order. From the most specific node on (`branch_and_bound`), nothing bounds the search for a strategy that
     is not attacked until one is found, and nearly every record is alone in its group at nearly every node visited: of

@@ -228,11 +228,15 @@ class Portions:
         Returns the study of some of them, `least` to `units`, of which nothing has been computed.
     least : int
         Fewer cannot be played.
+    steps : str, optional
+        If even the least part would take nearly as long as a run: how the progress that a run reports relates to its
+        time, ``"even"`` if each step takes about as long, else ``"uneven"``. A run is then begun, and given up.
     """
 
     units: int
     study_of: Callable[[int], Any]
     least: int = 1
+    steps: Literal["even", "uneven"] | None = None
 
 
 class CutDown:

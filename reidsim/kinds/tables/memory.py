@@ -32,6 +32,8 @@ _OF_STEP = 24
 # More nodes than these are not looked at one by one; a search that leaves out nodes is taken to visit so many. Rules
 # have one each.
 _MANY_NODES, _SEARCHED = 100_000, 1_000
+# Records times strategies above which even few records take seconds: the tables of all people are made all the same.
+_MANY_GROUPS = 100_000_000
 
 
 def needed_memory(study: TablesStudy, use: Use = "run") -> int:
@@ -94,7 +96,11 @@ def _rolled_up(study: TablesStudy, use: Use, cells: int) -> int:
 
 def portions(study: TablesStudy) -> Portions:
     """Return how a study is cut down; see `Kind.portions`."""
-    return Portions(study.space.n_records, partial(_of_rows, study), int(np.max(study.scenario.publisher.k)))
+    publisher, steps = study.scenario.publisher, None
+    walks = lists_every_form(study.scenario) or (publisher.unit == "record" and publisher.solver == "iceberg")
+    if walks and not study.scenario.looks_up and study.space.n_records * study.lattice.size > _MANY_GROUPS:
+        steps = "even" if publisher.solver == "backward-induction" else "uneven"
+    return Portions(study.space.n_records, partial(_of_rows, study), int(np.max(publisher.k)), steps)
 
 
 def _of_rows(study: TablesStudy, number: int) -> TablesStudy:
