@@ -319,7 +319,8 @@ def _expected_of_beginning(study: Study[Any], built: float, *, even: bool) -> Ex
         if not even:
             return Expected(built + tried, np.inf, 0.0, tried)
         return Expected(built + given_up.seconds, built + tried + _MOST_OF_REST * given_up.rest, given_up.share, tried)
-    return Expected(built + clock.seconds, built + clock.seconds, 1.0, clock.seconds)
+    tried = clock.seconds
+    return Expected(built + tried, built + tried, 1.0, tried)
 
 
 def trials(

@@ -1,6 +1,7 @@
 """How long a scenario is expected to take, against how long it takes; and that a study cut down is a part of it."""
 
 import json
+import time
 from functools import partial
 from pathlib import Path
 
@@ -29,6 +30,9 @@ SMALL_CASES = {"epidemic.cases": 600, "epidemic.periods": 12, "publisher.simulat
 FEW_TYPES = {"population.types": 40}
 FAMILIES = {"population.people": 60, "figures.equilibria.starts": 1, "figures.equilibria.draws": 2}
 SMALL_RELEASES = {"release.sizes": [60, 90], "release.samples": 2, "figures.settings.records": 60}
+
+
+TOWN = Path(__file__).parents[1] / "scenarios" / "town" / "town.toml"
 
 
 def study_of(name, changes):
@@ -338,11 +342,44 @@ def test_a_run_takes_what_is_expected_within_a_factor_of_three(name, changes):
 
 def test_a_first_trial_that_takes_too_long_is_given_up(monkeypatch):
     monkeypatch.setattr(expected_time, "_PATIENCE", 0.0)
-    town = Path(__file__).parents[1] / "scenarios" / "town" / "town.toml"
     for changes in ({}, {"sweep.values": {"economics.loss": [30, 60]}}):
-        told = describe_with_time(load_scenario(town, changes))[1]["time"]
+        told = describe_with_time(load_scenario(TOWN, changes))[1]["time"]
         assert told.high == np.inf
-        assert str(told) == f"more than 1 second, as a trial of {100 * told.share:.2g} % of a run did not end in 0 s"
+        assert str(told) == "unknown (at least 1 second)"
+
+
+@pytest.mark.parametrize("solver", ["backward-induction", "iceberg"])
+def test_a_run_of_a_large_table_is_begun_once_and_given_up(monkeypatch, solver):
+    monkeypatch.setattr("reidsim.kinds.tables.memory._MANY_GROUPS", 0)
+    begun = []
+
+    def counted(*given, **options):
+        begun.append(options["study"].space.n_records)
+        return run_once(*given, **options)
+
+    monkeypatch.setattr(expected_time, "run_once", counted)
+    monkeypatch.setattr(expected_time, "_SECONDS", 1e9)
+    study = study_of(TOWN, {"publisher.solver": solver})
+    whole = expected_run(study, built=1.0)
+    assert begun == [study.space.n_records]
+    assert whole.low == whole.high > 1
+
+    def slow(loaded, *, study, progress):
+        for done in range(201):
+            begun = time.process_time()
+            while time.process_time() < begun + 0.005:
+                pass
+            progress("playing", done, 200)
+
+    monkeypatch.setattr(expected_time, "run_once", slow)
+    monkeypatch.setattr(expected_time, "_SECONDS", 0.1)
+    given_up = expected_run(study, built=1.0)
+    assert given_up.tried < 1
+    if solver == "backward-induction":
+        # Each step takes about as long as any other: half a second or more, and one of building.
+        assert 1.5 < given_up.low < given_up.high < np.inf
+    else:
+        assert str(given_up) == "unknown (at least 1 second)"
 
 
 def test_of_a_trial_given_up_in_many_steps_the_rest_is_told(monkeypatch):
@@ -365,8 +402,7 @@ def test_of_a_trial_given_up_in_many_steps_the_rest_is_told(monkeypatch):
 
 
 def test_branch_and_bound_is_given_up_on_its_way(monkeypatch):
-    town = Path(__file__).parents[1] / "scenarios" / "town" / "town.toml"
-    loaded, reports = load_scenario(town, {"publisher.solver": "branch-and-bound"}), []
+    loaded, reports = load_scenario(TOWN, {"publisher.solver": "branch-and-bound"}), []
     run_once(loaded, progress=lambda *done: reports.append(done))
     # Two policies, each told once at its begin and then at every strategy that is looked at.
     assert reports.count(("playing", 0, 2)) > 2
