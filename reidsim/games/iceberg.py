@@ -189,7 +189,7 @@ def _least_safe(amounts: Floats) -> int:
 def _wins(payoff: float, strategy: int, record: int, amounts: Floats, held: Held) -> bool:
     """Tell whether a strategy that pays so much is better than what is held of a record; see `branch_and_bound`."""
     ahead, tie = payoff - held.payoff[record], INDIFFERENCE * (amounts[0, record] + amounts[1, record])
-    return ahead > tie or (ahead >= -tie and strategy < held.strategies[record])
+    return bool(ahead > tie or (ahead >= -tie and strategy < held.strategies[record]))
 
 
 @numba.njit(cache=True, nogil=True)

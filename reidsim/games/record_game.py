@@ -14,6 +14,7 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response
 from reidsim.errors import InputError
 from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.populations.population import Counts
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.threads import available_threads
@@ -100,15 +101,17 @@ class PopulationLinker:
         rows = np.flatnonzero(strategies != WITHHELD)
         if len(np.unique(strategies[rows])) * len(strategies) < _MANY_LINKED:
             return self
-        chosen, found = strategies[rows], {}
-        for name in ("group_sizes", "believed_group_sizes", "population"):
-            groups = getattr(self, name)
-            same = next((other for other in found if getattr(self, other) is groups), None)
-            sizes = None if groups is None else found[same] if same is not None else groups.each(chosen, rows)
-            if sizes is None and groups is not None:
+        sizes: list[Counts | None] = []
+        each = (self.group_sizes, self.believed_group_sizes, self.population)
+        for place, groups in enumerate(each):
+            if groups is None or groups in each[:place]:
+                sizes.append(None if groups is None else sizes[each.index(groups)])
+                continue
+            sizes.append(groups.each(strategies[rows], rows))
+            if sizes[-1] is None:
                 return self
-            found[name] = sizes
-        true, believed, everybody = found.values()
+        true, believed, everybody = sizes
+        assert true is not None  # noqa: S101 # as returned above otherwise
         share = None if self.population is None or everybody is None else everybody / self.population.total
         by_chance = self.group_sizes.by_chance
         return _LinkedOnce(rows, Linkage(true, true if believed is None else believed, share, by_chance=by_chance))

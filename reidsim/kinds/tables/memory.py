@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial, reduce
+from typing import Literal
 
 import numpy as np
 
@@ -96,7 +97,8 @@ def _rolled_up(study: TablesStudy, use: Use, cells: int) -> int:
 
 def portions(study: TablesStudy) -> Portions:
     """Return how a study is cut down; see `Kind.portions`."""
-    publisher, steps = study.scenario.publisher, None
+    publisher = study.scenario.publisher
+    steps: Literal["even", "uneven"] | None = None
     walks = lists_every_form(study.scenario) or (publisher.unit == "record" and publisher.solver == "iceberg")
     if walks and not study.scenario.looks_up and study.space.n_records * study.lattice.size > _MANY_GROUPS:
         steps = "even" if publisher.solver == "backward-induction" else "uneven"
