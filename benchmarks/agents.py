@@ -208,16 +208,12 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
     ]
     chosen = best_time(lambda: few.agents.do("choose"), 1) * n / sample
     figure(f"{name}: which release to choose, whole round", ours, "plain mesa", chosen, 100.0)
-    first = best_time(lambda: (study.contenders.clear(), play(setting)), repeats)
     remembering = replace(setting_of(study, AgentsSection(rounds=ROUNDS)), participation=RULE)
     play(remembering)
     each = best_time(lambda: play(remembering), repeats) / ROUNDS
     figure(f"{name}: each round of people who come and go", each, "plain mesa", chosen, 100.0)
     print(f"  which release to choose: plain mesa {chosen:.1f} s (extrapolated), a whole round {ours:.3f} s: "
           f"{chosen / ours:.0f} times (to reach: 100)")  # fmt: skip
-    print(
-        f"  if it has to find the strategies that may win, {first:.3f} s: {chosen / first:.0f} times; each of {ROUNDS}"
-    )
     print(f"  rounds of people who come and go and adversaries who remember, {each:.3f} s: {chosen / each:.0f} times")
 
 

@@ -17,23 +17,13 @@ from types import ModuleType
 from typing import Any
 
 import numba
-import numpy as np
 from figures import figure
 
 from reidsim.adversaries.multistage.two_stage import forget_inferences
-from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.games import backward_induction as induction
-from reidsim.games import equilibrium
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.greedy import greedy
-from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
 from reidsim.kinds.masking.study import MaskingStudy
-from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.populations.domain import Attribute, distinct_rows
-from reidsim.populations.population import Population
-from reidsim.releases.hierarchy import Hierarchy
-from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.threads import done_in_threads
@@ -92,40 +82,6 @@ def masked(study: MaskingStudy, name: str, threads: int) -> tuple[float, float, 
     return busy.critical(solve)
 
 
-def large_file(records: int) -> tuple[Population, GeneralizationLattice]:
-    """Return people and the lattice of their records: 96, 300, 4, 4 and 2 values, each halved from level to level."""
-    rng = np.random.default_rng(1)
-    sizes = (96, 300, 4, 4, 2)
-    codes = np.stack([rng.choice(size, records, p=rng.dirichlet(np.ones(size))) for size in sizes], 1).astype(np.int32)
-    hierarchies = tuple(
-        Hierarchy.from_labels(
-            Attribute(f"q{number}", tuple(map(str, range(size)))),
-            [[str(value >> shift) for value in range(size)] for shift in (2, 4, 6, 9)[: 4 if size > 4 else 1]],
-        )
-        for number, size in enumerate(sizes)
-    )
-    first, _ = distinct_rows(list(codes.T), len(codes))
-    lattice = GeneralizationLattice(hierarchies, codes[first])
-    return Population.from_records(lattice.domain, codes), lattice
-
-
-def induced(people: Population, lattice: GeneralizationLattice, threads: int) -> tuple[float, float, bytes]:
-    """Solve the record-level game anew, as a run does, and evaluate the choices; see `masked`."""
-    numba.config.NUMBA_NUM_THREADS = threads
-    busy = BusySeconds(equilibrium, induction)
-    amounts = (np.full(lattice.n_records, amount) for amount in (1200.0, 300.0))
-    game = RecordGame(lattice, PopulationLinker(GroupSizes(people, lattice)), OneShotAdversary(300.0, 4.0), *amounts)
-    _ = lattice.record_losses
-
-    def solve() -> bytes:
-        found = induction.backward_induction(game, {"basic": Constraint(), "no-attack": Constraint(no_attack=True)})
-        for choice in found.values():
-            equilibrium.evaluate(game, choice)
-        return b"".join(choice.strategies.tobytes() for choice in found.values())
-
-    return busy.critical(solve)
-
-
 def compared(work: str, solve: Callable[[int], tuple[float, float, bytes]], threads: int, repeats: int) -> None:
     """Print the times of some work in several threads and in one."""
     solve(1)
@@ -143,7 +99,6 @@ def main() -> None:
     """Print both times of each solver."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--targets", type=int, default=10_000, help="subjects")
-    parser.add_argument("--records", type=int, default=1_000_000, help="of the file, for the record-level game")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
@@ -153,9 +108,6 @@ def main() -> None:
     for name in SOLVERS:
         solve = partial(masked, study, name)
         compared(f"masking, {name}, {given.targets:,} subjects", solve, given.threads, given.repeats)
-    people, lattice = large_file(given.records)
-    work = f"backward induction, {given.records:,} records in {lattice.n_records:,} cells"
-    compared(work, partial(induced, people, lattice), given.threads, given.repeats)
 
 
 if __name__ == "__main__":

@@ -16,12 +16,12 @@ from typer.core import TyperGroup
 
 from reidsim import __version__, interrupts
 from reidsim.commands.batch import rerun
-from reidsim.commands.catalogue import list_, reproduce, schema, show
+from reidsim.commands.catalogue import list_, schema, show
 from reidsim.commands.cross_play import cross_play
 from reidsim.commands.new import new
 from reidsim.commands.populations import describe, populate
-from reidsim.commands.report import gallery, reference, report
-from reidsim.commands.run import check, explain, run, serve, upgrade
+from reidsim.commands.report import report
+from reidsim.commands.run import check, explain, run, serve
 from reidsim.commands.share import apply, share
 from reidsim.commands.studies import attributes, score, stress, switch
 from reidsim.errors import InputError
@@ -95,15 +95,12 @@ _GROUPS: dict[str, dict[Callable[..., None], str]] = {
         attributes: "Compute what risk and payoff each column adds",
         cross_play: "Play every defender against every adversary",
         score: "Compare a released file with a scenario's policies",
-        reproduce: "Compare the papers' printed numbers with ours",
-        gallery: "Write a page with a figure of each bundled scenario",
     },
     "Data": {
         populate: "Make a population and write it as Parquet",
         describe: "Print how unique the records of a file are",
         explain: "Print the agents of a scenario and the phases of a round",
         schema: "Print the JSON Schema of scenario files",
-        upgrade: "Rewrite a scenario of an earlier version",
     },
 }
 
@@ -115,7 +112,6 @@ def _name_of(function: Callable[..., None]) -> str:
 for group in _GROUPS.values():
     for command, line in group.items():
         app.command(_name_of(command), short_help=line)(_with_verbosity(command))
-app.command(hidden=True)(_with_verbosity(reference))
 
 
 @app.callback(invoke_without_command=True)

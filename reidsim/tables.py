@@ -246,6 +246,18 @@ def _text(path: Path, encoding: str | None) -> str:
     return text
 
 
+def refuse_encoding_of_types(path: Path, encoding: str | None, where: str = "--encoding") -> None:
+    """Check that no encoding is given for a file that has its own.
+
+    Raises
+    ------
+    InputError
+        If one is given for a Parquet, Excel, Stata, SPSS or SAS file.
+    """
+    if encoding is not None and path.suffix.lower() in (".parquet", *ENDINGS):
+        raise InputError("not a file in an encoding", source=where, found=encoding, expected="a CSV file")
+
+
 def _encoding(path: Path, name: str) -> str:
     """Return the codec of an encoding; that of UTF-8 takes a byte order mark off."""
     try:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -198,6 +198,20 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -
         raise (model.as_written(first, data) if issubclass(model, Section) else first) from None
 
 
+def revalidated(model: type[Model], values: Mapping[str, Any], source: str | Path) -> Model:
+    """Build a validated object from values that were validated one by one, such as those of a changed copy.
+
+    Raises
+    ------
+    InputError
+        If the values do not fit together; see `validated`.
+    """
+    try:
+        return model(**values)
+    except ValidationError as error:
+        raise _first_error(error, model, source) from None
+
+
 def json_of(data: object) -> str:
     """Return plain data as the JSON that is validated."""
     return json.dumps(data, default=plain)
@@ -315,3 +329,11 @@ def _tags(option: Any, key: str | None = None) -> list[str]:
 def _toml_type(value: object) -> str:
     names = {str: "text", bool: "true/false", int: "whole number", float: "number", list: "list", dict: "table"}
     return names.get(type(value), type(value).__name__)
+
+
+def section_classes(annotation: Any) -> list[type[Section]]:
+    """Return the classes of sections inside the annotation of a key, each once."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return [annotation]
+    # One that may also stand in a list is one class.
+    return list(dict.fromkeys(found for argument in get_args(annotation) for found in section_classes(argument)))

@@ -7,7 +7,7 @@ per page:
 - ``python`` runs in one namespace per page;
 - ``toml``, ``csv``, ``text`` or ``python`` with a title is written to the file of that name;
 - ``console`` with the title Output must be what the block before it printed; a line ``...`` in it stands for lines that
-  are left out, and of a line ``Expected time: ...`` what follows depends on the machine;
+  are left out;
 - anything else is only shown.
 
 Used by the tests, and by ``.ci/tutorial`` where only the package is installed: nothing but it may be needed here.
@@ -29,7 +29,6 @@ from typing import Any
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 OUTPUT = "Output"
 LEFT_OUT = "..."
-_EXPECTED_TIME = re.compile(r"^Expected time[^:]*: .+$", re.MULTILINE)
 NUMBER = re.compile(r" *(?<![\w.])-?[0-9][0-9,]*(?:\.[0-9]+)?")
 
 
@@ -117,8 +116,6 @@ def as_shown(said: str, printed: str) -> str:
     The first and the last part of a page's text are looked for at the ends, each other one after the one before it: as
     it is or, if it is not there, by its words and not its numbers.
     """
-    expected = iter(_EXPECTED_TIME.findall(said))
-    printed = _EXPECTED_TIME.sub(lambda found: next(expected, found[0]), printed)
     first, *others = parts_shown(said)
     if not others:
         return printed

@@ -90,26 +90,6 @@ def test_no_parameter_hides_what_python_itself_has(name):
             assert not set(inspect.signature(function).parameters) & set(dir(builtins)), function
 
 
-FORMER_NAMES = {
-    "run": lambda old: reidsim.run("wan2015", **old),
-    "run_batch": lambda old: reidsim.run_batch("wan2015", **old),
-    "cross_play": lambda old: reidsim.cross_play("wan2015", **old),
-    "stress": lambda old: reidsim.stress("wan2015", **old),
-    "populate": lambda old: reidsim.populate("tennessee-2010", "/nowhere/people.parquet", **old),
-}
-
-
-@pytest.mark.parametrize("name", FORMER_NAMES)
-def test_a_former_name_of_a_parameter_works_and_warns(name):
-    """What is given by it is used: an unknown key is an error of that key."""
-    says = rf"{name}\(\): argument 'set' is now called 'overrides'"
-    with pytest.warns(DeprecationWarning, match=says) as caught, pytest.raises(reidsim.InputError, match="nonsense"):
-        FORMER_NAMES[name]({"set": {"nonsense": 1}})
-    assert caught[0].filename == __file__
-    with pytest.raises(TypeError, match="former name 'set'"):
-        FORMER_NAMES[name]({"set": {}, "overrides": {}})
-
-
 def test_a_star_import_brings_the_public_names():
     namespace = {}
     exec("from reidsim import *", namespace)  # noqa: S102

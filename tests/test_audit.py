@@ -1,11 +1,11 @@
-"""What `scripts/audit.py` makes of what pip-audit says: nothing looked up is not nothing found."""
+"""What `tools/audit.py` makes of what pip-audit says: nothing looked up is not nothing found."""
 
 import importlib
 from pathlib import Path
 
 import pytest
 
-SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
+SCRIPTS = Path(__file__).resolve().parents[1] / "tools"
 SKIPPED = {"name": "a", "skip_reason": "Dependency not found on PyPI"}
 CLEAN = {"name": "b", "version": "1", "vulns": []}
 FOUND = {"name": "c", "version": "2", "vulns": [{"id": "PYSEC-1", "fix_versions": ["3"], "aliases": []}]}

@@ -363,16 +363,6 @@ FIGURES = [
          says=["--set", "figures.strategies.age", "wrong type", "found 30"]),
 ]  # fmt: skip
 
-FORMER = [
-    case("record to look at", section('[analysis]\nstrategies = { age = "30", sex = "F", district = "N1" }'),
-         says=["town.toml", "analysis.strategies", "former key", "figures.strategies in place of analysis.strategies"]),
-    case("two lines and a map", section("[analysis.maps]\n[analysis.lines]\ncost = { values = [1] }"),
-         says=["town.toml", "analysis.maps, analysis.lines", "[sweep]", "wan2015-map", "wan2015-sweep"]),
-    case("given", sets=["analysis.lines={cost={values=[1, 2]}}"],
-         says=["--set", "analysis.lines", "former key", "[sweep]", "wan2015-sweep"]),
-    case("the whole section", sets=["analysis={}"], says=["--set", "analysis", "former key", "figures"]),
-]  # fmt: skip
-
 OVERRIDES = [
     case("without =", sets=["economics.loss"], says=["--set", "'economics.loss'", "KEY=VALUE"]),
     case("without key", sets=["=600"], says=["--set", "'=600'", "KEY=VALUE"]),
@@ -408,7 +398,6 @@ CASES = {
     "records": RECORDS,
     "population": POPULATIONS,
     "figures": FIGURES,
-    "former": FORMER,
     "override": OVERRIDES,
 }
 

@@ -14,7 +14,7 @@ import pytest
 from found import at_least
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-# Small runs of scripts/golden_cases.py: every kind of scenario, all that is drawn, replications, agents.
+# Small runs of tools/golden_cases.py: every kind of scenario, all that is drawn, replications, agents.
 CASES = ["wan2015", "wan2015-replications", "xia2015", "xia2021", "wan2021", "prasser2017", "market-sampling"]
 CASES += ["voter-vs-twitter", "genealogy-market", "one-world"]
 # Environments beside this one, as those of Python 3.12 and numpy 2.5 where they are made with that of this one.
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.deep
 
 def tables_of(python, folder, hash_seed):
     """Run the cases in a process of their own; return their tables by file."""
-    command = [python, REPOSITORY / "scripts" / "golden.py", "write", folder, "--only", *CASES]
+    command = [python, REPOSITORY / "tools" / "golden.py", "write", folder, "--only", *CASES]
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONHASHSEED": hash_seed, "MPLBACKEND": "Agg"}
     compiled = Path(python).parents[1] / "numba"
     if compiled.is_dir():  # Continuous integration keeps what each environment has compiled in it.

@@ -66,14 +66,6 @@ def test_lines_may_be_left_out_of_an_output_but_not_changed() -> None:
     assert lines_of(as_shown("other\n...\nverdict", printed))[0] == "title"
 
 
-def test_an_expected_time_is_that_of_the_machine_but_it_is_there() -> None:
-    said = "ready\nExpected time: about 3 minutes\n"
-    assert as_shown(said, "ready\nExpected time: 2 to 5 hours\n") == said
-    assert as_shown("ready\n", said) == said
-    for printed in ("ready\n", "ready: 2 points\nExpected time: about 3 minutes\n"):
-        assert as_shown(said, printed) == printed
-
-
 @pytest.mark.parametrize("page", PAGES)
 def test_no_block_is_passed_over(page: str) -> None:
     """Blocks inside lists are not played, so none of them may look as if it were."""
@@ -193,8 +185,8 @@ def test_every_page_is_in_the_navigation() -> None:
 
 
 def site_packages() -> set[str]:
-    """Return the packages of which scripts/site_hooks.py makes a page of the API."""
-    tree = ast.parse((REPOSITORY / "scripts" / "site_hooks.py").read_text(encoding="utf-8"))
+    """Return the packages of which tools/site_hooks.py makes a page of the API."""
+    tree = ast.parse((REPOSITORY / "tools" / "site_hooks.py").read_text(encoding="utf-8"))
     (pages,) = (
         node.value for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "API"
     )
@@ -222,7 +214,7 @@ def test_every_name_of_the_package_leads_to_its_documentation(monkeypatch: pytes
     # The site's tools are not among the tests' dependencies, and these pages need none of them.
     for module in ("latex2mathml.converter", "mkdocs.structure.files"):
         monkeypatch.setitem(sys.modules, module, MagicMock())
-    made = dict(runpy.run_path(str(REPOSITORY / "scripts" / "site_hooks.py"))["_generated"]())
+    made = dict(runpy.run_path(str(REPOSITORY / "tools" / "site_hooks.py"))["_generated"]())
     documented = {name for page in made.values() for name in re.findall(r"^::: (\S+)$", page, flags=re.MULTILINE)}
     names = at_least(40, re.findall(r"^\| \[`reidsim\.(\w+)`\]", made["api/index.md"], flags=re.MULTILINE))
     modules = {name: getattr(reidsim, name).__module__ for name in names}

@@ -53,7 +53,7 @@ def test_every_file_is_described(everything):
     described = set(re.findall(r"`([\w-]+\.(?:parquet|png))`", parts(TEXT)["Results"]))
     # What docs/results.md describes of any run.
     common = {"manifest.json", "reidentified.parquet"}
-    common |= {f"{name}.png" for name in ("payoffs", "risks", "switch", "reidentified")}
+    common |= {f"{name}.png" for name in ("payoffs", "risks", "reidentified")}
     assert described == files - common
 
 
@@ -61,7 +61,7 @@ def test_every_file_is_described(everything):
 def test_what_the_manifest_has_that_others_do_not_is_described(everything):
     result, _ = everything
     common = {"scenario", "scenario_hash", "data_hash", "seed", "content", "versions", "timings_seconds", "records"}
-    common |= {"release_file", "origins", "expected_losses"}
+    common |= {"scenario_file", "release_file", "origins", "expected_losses"}
     for key in set(result.manifest) - common - {"policies"}:
         assert f"`{key}`" in parts(TEXT)["Results"], key
     assert set(result.manifest["policies"]["masking"]) == {

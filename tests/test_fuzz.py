@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from tiers import cases
 
-SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
+SCRIPTS = Path(__file__).resolve().parents[1] / "tools"
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 
 

@@ -33,7 +33,7 @@ from reidsim.reports.page.report import report_text
 from reidsim.reports.summary_table import summary_tables
 from reidsim.scenarios import registry
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.registry import kind_named, kind_names, kind_of, kind_of_content
+from reidsim.scenarios.registry import kind_named, kind_names, kind_of
 
 TESTS = Path(__file__).parent
 TOWN = TESTS / "scenarios" / "town" / "town.toml"
@@ -44,7 +44,7 @@ TOLD += [("elsewhere", each) for each in (RISK_QUANTILE, RECORD_RISK, SUCCESS_PR
 # Columns of runs that say which run it is, how it ended and how it was computed.
 _NOT_MEASURES = {*RUN_COLUMNS, *GROUP_COLUMNS, "run", "error", "method"}
 
-# Cases of scripts/golden_cases.py that take long, and have no columns that others have not.
+# Cases of tools/golden_cases.py that take long, and have no columns that others have not.
 LONG = {"prasser2017", "wan2021", "wan2021-case", "xia2021-pitman"}
 
 
@@ -75,12 +75,6 @@ def test_kinds_differ_in_words_of_a_measure_and_never_in_its_format():
     formats = {measure.column: measure.format for measure in MEASURES}
     for name, measure in TOLD:
         assert measure.format == formats.setdefault(measure.column, measure.format), name
-
-
-def test_results_of_former_versions_are_of_the_kind_that_took_them_over():
-    assert kind_of_content({"game": "full-domain"}) is kind_of_content({}) is TABLES
-    with pytest.raises(InputError, match=r"game: value not allowed; found 'raffle'"):
-        kind_of_content({"game": "raffle"})
 
 
 # Columns of runs.
@@ -114,7 +108,7 @@ def test_every_number_of_a_run_is_a_measure_of_its_kind(kind, scenario, override
 
 @pytest.mark.deep
 def test_every_measure_is_of_a_bundled_run_and_every_number_of_one_is_a_measure(tmp_path):
-    scripts = TESTS.parent / "scripts"
+    scripts = TESTS.parent / "tools"
     sys.path.insert(0, str(scripts))
     try:
         spec = importlib.util.spec_from_file_location("golden", scripts / "golden.py")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = Path(__file__).parent.parent / "scripts"
+SCRIPTS = Path(__file__).parent.parent / "tools"
 
 TOY = {
     "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["tests"]\n',

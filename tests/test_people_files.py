@@ -25,7 +25,7 @@ from reidsim.reports.shared.file import write_shared
 from reidsim.reports.shared.records import shared_records
 from reidsim.scenarios.load import load_scenario
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 from by_people import by_rows_and_people, made_hospital
 
 COLUMNS = ["age", "sex", "zip"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
+import reference
 import typer
 from documented import inner_sections
 from found import at_least
@@ -14,26 +15,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, TypeAdapter, ValidationError, create_model
 from pydantic.json_schema import models_json_schema
+from reference_pages.commands_page import commands_page
+from reference_pages.key_pages import RECIPE_KEYS, page_of_game
+from reference_pages.keys import Elsewhere, anchor, described_sections
+from reference_pages.words import default_in_words, kind_in_words
 from tiers import examples
 
 from reidsim.adversaries.knowledge.recipe import KnowledgeRecipe
 from reidsim.bundled import bundled_names
 from reidsim.cli import app, main
-from reidsim.commands.report import EXIT_CODES
 from reidsim.populations.catalogue import Recipe
 from reidsim.populations.social_media import SocialMediaRecipe
-from reidsim.reports.reference.commands_page import commands_page
-from reidsim.reports.reference.key_pages import RECIPE_KEYS, page_of_game
-from reidsim.reports.reference.keys import Elsewhere, anchor, described_sections
-from reidsim.reports.reference.words import default_in_words, kind_in_words
-from reidsim.reports.reference.write import reference_pages
 from reidsim.scenarios.attack_recipe import AttackRecipe
 from reidsim.scenarios.registry import kind_named, schemas
 from reidsim.validation import Section
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 ROOT = typer.main.get_command(app)
-PAGES = reference_pages(ROOT, EXIT_CODES)
+PAGES = reference.reference_pages()
 assert len(PAGES) == 8 + len(schemas())  # one for each game
 RECIPES = at_least(11, [*inner_sections(Recipe), SocialMediaRecipe])
 
@@ -103,7 +102,7 @@ def only_extended(*names):
 
 
 def test_the_committed_pages_are_what_the_command_writes():
-    """If this fails, the code changed: `reidsim reference -o docs` writes the pages anew."""
+    """If this fails, the code changed: `python tools/reference.py` writes the pages anew."""
     assert {page.name: page.read_text(encoding="utf-8") for page in FOLDER.iterdir()} == PAGES
 
 
@@ -439,7 +438,6 @@ def test_values_and_defaults_of_options():
     assert "- `--set` (KEY=VALUE, repeatable): " in text
     assert "- `--resume`: " in text
     assert "- **`SCENARIO`** (text): " in text
-    assert "- `PAPERS` (text, repeatable): " in text
 
 
 @pytest.mark.parametrize(
@@ -472,32 +470,12 @@ def called(monkeypatch, capsys, *arguments):
     return stop.value.code, *capsys.readouterr()
 
 
-def test_the_command_writes_the_pages_over_older_ones(tmp_path, monkeypatch, capsys):
+def test_the_tool_writes_the_pages_over_older_ones(tmp_path, monkeypatch):
     (tmp_path / "reference").mkdir()
     (tmp_path / "reference" / "commands.md").write_text("old")
-    assert called(monkeypatch, capsys, "reference", "-o", tmp_path) == (
-        0,
-        f"Reference in {tmp_path / 'reference'}\n",
-        "",
-    )
-    written = {page.name: page.read_text(encoding="utf-8") for page in (tmp_path / "reference").iterdir()}
-    assert written == PAGES
-
-
-@pytest.mark.parametrize("output", ["-", "a-file"])
-def test_where_pages_cannot_be_written(output, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    Path("a-file").write_text("kept")
-    code, out, err = called(monkeypatch, capsys, "reference", "-o", output)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert Path("a-file").read_text() == "kept"
-
-
-def test_new_users_are_not_shown_the_command(monkeypatch, capsys):
-    code, out, _ = called(monkeypatch, capsys, "--help")
-    assert code == 0
-    assert "\n  run " in out
-    assert "\n  reference " not in out
+    monkeypatch.setattr(sys, "argv", ["reference.py", "-o", str(tmp_path)])
+    reference.main()
+    assert {page.name: page.read_text(encoding="utf-8") for page in (tmp_path / "reference").iterdir()} == PAGES
 
 
 def test_the_json_schema_of_editors_has_the_same_words():

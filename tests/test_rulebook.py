@@ -144,7 +144,7 @@ def break_rules(change):
         (lambda: None, "people.csv people.csv -o new.csv", "people.csv: header: not a rulebook of reidsim share"),
         (lambda: Path("less.csv").write_text("age\n30\n"), "rules.csv less.csv -o new.csv", "column 'Geschlecht'"),
         (lambda: None, "rules.csv people.csv -o new.csv --keep job", "job"),
-        (lambda: None, "rules.csv people.csv -o new.csv --keep age", "a quasi-identifier is shared as released only"),
+        (lambda: None, "rules.csv people.csv -o new.csv --keep age", "found 'age'"),
         (lambda: None, "rules.csv people.csv -o new.csv --keep pid", "the column could identify most people"),
         (break_rules(lambda header, rows: rows.append(rows[0])), "rules.csv people.csv -o new.csv",
          "two rules for the same values"),
@@ -176,7 +176,8 @@ def test_a_policy_that_tells_records_of_one_cell_apart_has_no_rules(town):
     reidsim.run("town.toml", overrides=priced).save("priced")
     code, _, err = town("share", "priced", "-o", "out.csv", "--rulebook", "rules.csv", "--accept-risk")
     assert code == 2
-    assert "records with the same values are released differently" in err
+    assert "--rulebook" in err
+    assert "rows 1 and " in err
     assert not Path("rules.csv").exists()
     assert not Path("out.csv").exists()
 

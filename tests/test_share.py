@@ -647,7 +647,7 @@ def test_files_that_are_missing_or_no_sidecar(written, reidsim_):
         (["results", "-o", "new.csv"], "several policies; expected --policy, one of no-protection, basic, no-attack"),
         (["results", "-o", "new.csv", "--policy", "basics"], "did you mean 'basic'?"),
         (["results", "-o", "new.csv", "--policy", "basic", "--keep", "diagnoses"], "did you mean 'diagnosis'?"),
-        (["results", "-o", "new.csv", "--policy", "basic", "--keep", "age"], "is shared as released only"),
+        (["results", "-o", "new.csv", "--policy", "basic", "--keep", "age"], "found 'age' (remove it from --keep)"),
         (["results", "-o", "new.csv", "--policy", "basic", "--keep", "note", "--keep", "note"], "column named twice"),
         (["results", "-o", "patients.csv", "--policy", "basic"], "patients.csv: exists already"),
         (["results", "-o", "patients.csv/new.csv", "--policy", "basic"], "is a file"),

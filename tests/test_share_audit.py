@@ -149,7 +149,7 @@ def test_what_was_counted_is_printed_and_again_by_verify(survey, share):
     lines = out.splitlines()
     assert code == 0
     assert lines[0] == "Unit: rows; each of 60 rows is taken as one person"
-    for start in ("no-attack: ", "highest risk, if attacked: ", "read back: every row fits ", "most revealing class: "):
+    for start in ("no-attack: ", "highest risk, if attacked: ", "read back: every row fits ", "attribute disclosure: "):
         assert any(line.startswith(start) for line in lines)
     assert "income alone singles out " in out
     assert "people are easier to find than the record risk suggests" in err

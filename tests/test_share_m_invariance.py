@@ -32,10 +32,10 @@ cost = 25
 risk = "prosecutor"
 [publisher]
 policies = ["basic", "m-invariance"]
+sensitive = "diagnosis"
 [releases]
 enters = "year"
 leaves = "withdrawn"
-sensitive = "diagnosis"
 """
 # Of three waves; in the last, 33,F,cancer is without another diagnosis in its class.
 REGISTRY = """age,sex,year,withdrawn,diagnosis

@@ -6,7 +6,7 @@ from pathlib import Path
 import pages
 import pytest
 
-SCRIPT = Path(__file__).parent.parent / "scripts" / "shown_outputs.py"
+SCRIPT = Path(__file__).parent.parent / "tools" / "shown_outputs.py"
 PAGE = """# Page of 1,234 words
 
 ```python

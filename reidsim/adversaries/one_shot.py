@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from reidsim.adversaries.attempt import Attempt, check_amounts, of_rows
@@ -38,10 +38,6 @@ class OneShotAdversary:
 
     def __post_init__(self) -> None:
         check_amounts(self.gain, self.cost)
-
-    def of(self, rows: slice) -> OneShotAdversary:
-        """Return the adversary of some of the records."""
-        return replace(self, gain=of_rows(self.gain, rows), cost=of_rows(self.cost, rows))
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
         """Return what an attempt at each record would be worth; see `Weighing`."""

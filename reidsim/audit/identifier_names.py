@@ -12,15 +12,25 @@ from typing import TypeVar
 Meaning = TypeVar("Meaning")
 
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_CONNECTING = frozenset(_WORDS["connecting"])
+# Words of fewer letters end too many others by chance.
+_LONG_WORD = 8
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 
 
 def words_of(name: str) -> tuple[str, ...]:
     """Return the words of a column's name in lower case and plain letters: those of ``camelCase``, too."""
-    plain = unicodedata.normalize("NFKD", name.translate(_UMLAUTS))
+    spelled = name.translate(_UMLAUTS)
+    plain = unicodedata.normalize("NFKD", spelled.upper() if name.isupper() else spelled)
     plain = "".join(character for character in plain if not unicodedata.combining(character))
     parted = re.sub(r"([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3 \2\4", plain)
     return tuple(re.findall(r"[^\W_]+", parted.lower()))
+
+
+def plain_words(name: str) -> str:
+    """Return the words of a name without connecting words such as ``of``, separated by spaces."""
+    words = words_of(name)
+    return " ".join([word for word in words if word not in _CONNECTING] or words)
 
 
 def named_identifier(name: str) -> str:
@@ -42,24 +52,33 @@ def is_numbered(name: str) -> bool:
     return bool(words) and words[-1] in _WORDS["numbered"]
 
 
+def direct_phrases(more: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """Return the phrases that name direct identifiers, and more of them, each with its meaning."""
+    return [*_IDENTIFIERS, *delimited(more)]
+
+
 def delimited(phrases: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Return phrases as `meaning_of` takes them, each with what it means.
+    """Return phrases as `meaning_of` takes them, each with its meaning.
 
     Parameters
     ----------
     phrases : mapping of str to sequence of str
-        By what they mean: words that stand next to each other; after ``=`` they are the whole name.
+        By meaning: words that stand next to each other, connecting words such as ``of`` and ``de`` aside; after ``=``
+        they are the whole name. One long word also ends longer ones, as ``geburtsdatum`` does in compounds.
     """
-    return [
-        (f"= {phrase[1:]} =" if phrase.startswith("=") else f" {phrase} ", what)
-        for what, alike in phrases.items()
-        for phrase in alike
-    ]
+    found = []
+    for what, alike in phrases.items():
+        for phrase in alike:
+            plain = plain_words(phrase)
+            is_compound = " " not in plain and len(plain) >= _LONG_WORD
+            whole = phrase.startswith("=")
+            found.append((f"= {plain} =" if whole else f"{plain} " if is_compound else f" {plain} ", what))
+    return found
 
 
 def meaning_of(name: str, phrases: Iterable[tuple[str, Meaning]]) -> Meaning | None:
     """Return the meaning of the first phrase that is in a column's name; None if none is."""
-    text = f"= {' '.join(words_of(name))} ="
+    text = f"= {plain_words(name)} ="
     return next((meaning for phrase, meaning in phrases if phrase in text), None)
 
 

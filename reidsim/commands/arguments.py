@@ -38,6 +38,9 @@ AllowCodeOption = Annotated[
     bool,
     typer.Option("--allow-code", help="Run modules that the scenario names; only if you trust them."),
 ]
+EncodingOption = Annotated[
+    str | None, typer.Option(help="Encoding of a CSV file, such as latin-1 (default: UTF-8).", metavar="NAME")
+]
 KeepOption = Annotated[
     list[str] | None,
     typer.Option("--keep", help="Column to copy unchanged, besides the quasi-identifiers.", metavar="COLUMN"),

@@ -6,14 +6,12 @@ import json
 import shutil
 import sys
 import textwrap
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from reidsim.bundled import BUNDLED_FOLDERS, bundled_names, bundled_titles, resolve
-from reidsim.commands.arguments import STANDARD_OUTPUT, waiting
-from reidsim.errors import InputError, nearest, writing
+from reidsim.errors import InputError, nearest
 from reidsim.terminal import echo
 from reidsim.validation import read_text
 
@@ -73,29 +71,3 @@ def schema() -> None:
 
     inputs, definitions = models_json_schema([(model, "validation") for model in schemas().values()], by_alias=True)
     echo(json.dumps({"anyOf": list(inputs.values()), **definitions}, indent=2))
-
-
-def reproduce(
-    papers: Annotated[
-        list[str] | None, typer.Argument(help="Scenarios of the papers, such as wan2015 (default: all).")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="File for the page, instead of printing it (-).")
-    ] = None,
-) -> None:
-    """Run the papers' studies and compare every printed number with ours (Markdown).
-
-    Example: reidsim reproduce wan2015
-
-    Example: reidsim reproduce xia2015
-    """
-    with waiting("reproducing") as progress:
-        from reidsim.reports.ledger import ledger_page
-        from reidsim.reports.reproduction import reproduce as reproduce_papers
-
-        page = ledger_page(reproduce_papers(papers or [], progress=progress))
-    if output is None or output == STANDARD_OUTPUT:
-        echo(page, nl=False)
-    else:
-        with writing(output):
-            output.write_text(page, encoding="utf-8")

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from reidsim.commands.arguments import print_tables, print_warnings, waiting
+from reidsim.commands.arguments import EncodingOption, print_tables, print_warnings, waiting
 from reidsim.errors import InputError
 from reidsim.terminal import echo, note
 
@@ -27,9 +27,14 @@ def new(
     quasi_identifier: Annotated[
         list[str] | None,
         typer.Option(
-            "--quasi-identifier", help="Column that others may know, at most 12 (default: inferred).", metavar="COLUMN"
+            "--quasi-identifier",
+            help="Column that others may know, besides those that are inferred; at most 12.",
+            metavar="COLUMN",
         ),
     ] = None,
+    only_named: Annotated[
+        bool, typer.Option("--only-named", help="Take the columns of --quasi-identifier and no others.")
+    ] = False,
     drop: Annotated[
         list[str] | None, typer.Option("--drop", help="Column that is not a quasi-identifier.", metavar="COLUMN")
     ] = None,
@@ -44,9 +49,7 @@ def new(
         str | None,
         typer.Option(help="Delimiter of a CSV file (default: detected)."),
     ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="Encoding of a CSV file, such as latin-1 (default: UTF-8).", metavar="NAME")
-    ] = None,
+    encoding: EncodingOption = None,
     merge: Annotated[
         list[str] | None,
         typer.Option("--merge", help="Column whose near spellings are merged.", metavar="COLUMN"),
@@ -71,6 +74,10 @@ def new(
         typer.Option(
             "--unmatched-unique", help="Column whose values outside the population count as unique.", metavar="COLUMN"
         ),
+    ] = None,
+    names: Annotated[
+        Path | None,
+        typer.Option(help="TOML file of words to recognize columns by, besides those of the package.", metavar="FILE"),
     ] = None,
     hierarchy: Annotated[
         list[str] | None,
@@ -124,6 +131,7 @@ def new(
                 data,
                 folder,
                 named=quasi_identifier or (),
+                only_named=only_named,
                 dropped=drop or (),
                 delimiter=delimiter,
                 population=population,
@@ -134,6 +142,7 @@ def new(
                 person=person,
                 one_row_per_person=one_row_per_person,
                 unmatched_unique=unmatched_unique or (),
+                names=names,
                 hierarchies=files,
             )
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from reidsim.commands.arguments import overrides_of, print_tables, print_warnings, waiting
+from reidsim.commands.arguments import EncodingOption, overrides_of, print_tables, print_warnings, waiting
 from reidsim.seeds import LARGEST_SEED
 from reidsim.terminal import note
 
@@ -72,6 +72,7 @@ def describe(
         typer.Option(help="People in the population (default: the file is the population).", min=1),
     ] = None,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    encoding: EncodingOption = None,
 ) -> None:
     """Measure how unique the records of a file are.
 
@@ -85,7 +86,7 @@ def describe(
 
         description = describe_file(
             file, columns=columns, count=count, weight=weight, person=person, population_size=population_size,
-            level=level,
+            level=level, encoding=encoding,
         )  # fmt: skip
     print_tables(description_tables(description), always=True)
     print_warnings(description.warnings)

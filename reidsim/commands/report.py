@@ -12,16 +12,6 @@ from reidsim.commands.arguments import STANDARD_OUTPUT, waiting
 from reidsim.interrupts import stop_if_interrupted
 from reidsim.terminal import note, printable
 
-# What the command line tells by the code with which it ends.
-EXIT_CODES = {
-    0: "done; there may be warnings on standard error",
-    2: "the command, an option, the scenario or a file is wrong, or the output cannot be written",
-    3: "runs of a batch failed and are left out of its results, which are written",
-    130: "interrupted (Ctrl-C); no results folder is left behind, except that of a batch",
-    141: "the reader of a pipe closed it, as in `reidsim list | head -1`; files are written all the same",
-    143: "ended by SIGTERM (`kill`, a job scheduler, a container that is stopped); otherwise as 130",
-}
-
 
 def report(
     folder: Annotated[Path, typer.Argument(help="Results folder of a run.", metavar="DIR")],
@@ -37,7 +27,19 @@ def report(
         Path | None, typer.Option("--scenario", help="Scenario file with comments written after the run.")
     ] = None,
     no_cells: Annotated[
-        bool, typer.Option("--no-cells", help="Leave out the cells at the highest risk, which show values.")
+        bool, typer.Option("--no-cells", help="Leave out sample rows and the cells at the highest risk.")
+    ] = False,
+    shared: Annotated[
+        Path | None,
+        typer.Option(
+            "--shared",
+            help="File that `reidsim share` wrote (default: the newest one in or beside DIR).",
+            metavar="FILE",
+        ),
+    ] = None,
+    no_break_even: Annotated[
+        bool,
+        typer.Option("--no-break-even", help="Do not solve the game at other losses, which takes longest."),
     ] = False,
     author: Annotated[str, typer.Option("--author", help="Author, named in the head.", metavar="NAME")] = "",
     institution: Annotated[str, typer.Option("--institution", help="Institution of the author.", metavar="NAME")] = "",
@@ -53,58 +55,19 @@ def report(
         "cells": not no_cells,
         "author": author,
         "institution": institution,
+        "shared_file": shared,
+        "break_even": not no_break_even,
     }
-    with waiting(f"reading {folder}"):
+    with waiting(f"reading {folder}") as progress:
         from reidsim.reports.page.report import report_text, write_report
 
         stop_if_interrupted()
         if output == STANDARD_OUTPUT:
-            text = report_text(folder, file_format=file_format or "html", **named)
+            text = report_text(folder, file_format=file_format or "html", progress=progress, **named)
         else:
-            written = write_report(folder, output, file_format=file_format, **named)
+            written = write_report(folder, output, file_format=file_format, progress=progress, **named)
     if output == STANDARD_OUTPUT:
         # Reports are in UTF-8, whatever the terminal is in.
         typer.echo((printable(text) if sys.stdout.isatty() else text).encode(), nl=False)
     else:
         note(f"Report in {written}")
-
-
-def gallery(
-    scenarios: Annotated[list[str] | None, typer.Argument(help="Bundled scenarios (default: all).")] = None,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for gallery.md and gallery/, which are replaced.")
-    ] = Path("docs"),
-) -> None:
-    """Run reduced bundled scenarios and write a page with a figure and a finding of each.
-
-    Example: reidsim gallery -o docs
-
-    Example: reidsim gallery -o gallery
-    """
-    with waiting("gallery") as progress:
-        from reidsim.engine.results import require_no_standard_output
-        from reidsim.reports.gallery.page import make_gallery
-
-        require_no_standard_output(output)
-        page = make_gallery(output, scenarios or [], progress=progress)
-    note(f"Gallery in {page}")
-
-
-def reference(
-    context: typer.Context,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder of the documentation; pages in reference/ are replaced.")
-    ] = Path("docs"),
-) -> None:
-    """Write the reference of scenario keys, recipe keys and commands, from the code (Markdown).
-
-    Example: reidsim reference -o docs
-
-    Example: reidsim reference -o docs-again
-    """
-    from reidsim.engine.results import require_no_standard_output
-    from reidsim.reports.reference.write import write_reference
-
-    require_no_standard_output(output)
-    pages = write_reference(output, context.find_root().command, EXIT_CODES)
-    note(f"Reference in {pages}")

@@ -68,14 +68,13 @@ def run(
         progress("writing", 0, 1)
         result.save(folder)
     interrupts.tell_kept(f"the results without figures are kept in {folder}")
-    unit = unit_sentence(result.manifest)
-    if unit and not json:
-        arguments.tell(unit)
     title, units = f"{loaded.name}: {loaded.scenario.title}", counted_units(loaded.content)
     try:
         if json:
             arguments.print_json(result, folder)
         else:
+            if unit := unit_sentence(result.manifest):
+                arguments.tell(unit)
             arguments.print_tables(summary_tables(result.summary, title, result.measures, units=units))
             arguments.print_verdict(result)
         arguments.print_warnings(result.warnings)
@@ -106,7 +105,7 @@ def check(
     set_: arguments.SetOption = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Check that a scenario and every file it names can be used, and print how long it is expected to take.
+    """Check that a scenario and every file it names can be used.
 
     Example: reidsim check my.toml
 
@@ -114,12 +113,10 @@ def check(
     """
     loaded = arguments.load(scenario, set_, allow_code=allow_code)
     with arguments.waiting(f"checking {scenario}"):
-        from reidsim.engine.run import describe_with_time
+        from reidsim.engine.run import describe
 
-        told, expected = describe_with_time(loaded)
+        told = describe(loaded)
     arguments.tell(f"{loaded.name} is ready: {told}")
-    for what, seconds in expected.items():
-        note(f"Expected {what}: {seconds}")
 
 
 def explain(
@@ -164,29 +161,3 @@ def serve(
             note(f"{loaded.name} at {address} (Ctrl-C to stop)")
 
         run_server(loaded, port, tell)
-
-
-def upgrade(
-    file: Annotated[Path, typer.Argument(help="Scenario file (TOML).", metavar="FILE")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="New file (default: FILE itself), or - to print it.")
-    ] = None,
-) -> None:
-    """Rewrite a scenario of an earlier version, in place or to a new file; comments and order stay.
-
-    Example: reidsim upgrade mine.toml
-
-    Example: reidsim upgrade former.toml -o mine.toml
-    """
-    from reidsim.scenarios.upgrade import require_upgrades, write_upgraded
-
-    if output == arguments.STANDARD_OUTPUT:
-        echo(require_upgrades(file).text, nl=False)
-        return
-    result = write_upgraded(file, output)
-    for change in result.changes:
-        note(change)
-    if not result.changes:
-        note(f"{file} is of the present form" + ("; left as it is" if output is None else ""))
-    if result.changes or output is not None:
-        note(f"Written: {output or file}")

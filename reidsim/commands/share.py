@@ -10,6 +10,7 @@ import typer
 
 from reidsim.commands.arguments import (
     AllowCodeOption,
+    EncodingOption,
     KeepFreeTextOption,
     KeepIdentifierOption,
     KeepOption,
@@ -169,7 +170,16 @@ def _of_singled_out(people: dict[str, Any]) -> list[str]:
 
 def _of_classes(sidecar: dict[str, Any]) -> str:
     records, classes = sidecar["records"], sidecar["classes"]
-    smallest = f", the smallest of {classes['smallest']:,}" if classes["number"] else ""
+    audit = sidecar["audit"]
+    # People who have several rows are counted, not their rows.
+    of_people = audit["people"] < records["release"]
+    smallest = ""
+    if classes["number"]:
+        size = counted(audit["smallest_class"], "person", "people") if of_people else f"{classes['smallest']:,}"
+        smallest = f", the smallest of {size}"
+    shared = f"{records['shared']:,} of {counted(records['release'], 'record')}"
+    if of_people:
+        shared = f"{audit['people_shared']:,} of {counted(audit['people'], 'person', 'people')} ({shared})"
     # Sidecars of earlier versions say nothing of rounds.
     last = sidecar.get("round")
     drawn = ", as drawn" if last and last["outcomes"] == "drawn" else ""
@@ -181,7 +191,7 @@ def _of_classes(sidecar: dict[str, Any]) -> str:
     expected = {column: sidecar["expected"].get(column, {}).get("value") for column in names}
     measures = [f"{names[column]} {value:.4f}" for column, value in expected.items() if value is not None]
     return (
-        f"{sidecar['policy']}: {records['shared']:,} of {counted(records['release'], 'record')}{added} in "
+        f"{sidecar['policy']}: {shared}{added} in "
         f"{counted(classes['number'], 'equivalence class', 'equivalence classes')}{smallest}\n"
         f"{', '.join(measures)}{in_round}"
     )
@@ -194,6 +204,7 @@ def apply(
     keep: KeepOption = None,
     keep_identifier: KeepIdentifierOption = None,
     keep_free_text: KeepFreeTextOption = False,
+    encoding: EncodingOption = None,
 ) -> None:
     """Share new records by the rulebook of an earlier release, and withhold those that it does not cover.
 
@@ -209,7 +220,7 @@ def apply(
 
     require_no_standard_output(output)
     require_new_file(output)
-    applied = apply_rules(rulebook, new, Kept(keep or (), keep_identifier or (), keep_free_text))
+    applied = apply_rules(rulebook, new, Kept(keep or (), keep_identifier or (), keep_free_text), encoding=encoding)
     write_new_file(output, csv_bytes(applied.table, applied.delimiter))
     note(
         f"{len(applied.table):,} of {counted(applied.records, 'record')} shared; withheld: "

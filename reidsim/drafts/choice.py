@@ -12,6 +12,7 @@ import pandas as pd
 
 from reidsim.audit.identifiers import why_values_identify
 from reidsim.drafts.hierarchies import DraftHierarchy, draft_hierarchy, given_hierarchy, levels_wanted
+from reidsim.drafts.names import NAMES, Names
 from reidsim.drafts.population_match import ColumnMatch, match_columns
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.spellings import spelled
@@ -36,6 +37,10 @@ _KNOWN_RANKS = (1, 2)
 _MOST_VALUES, _MOST_CODES = 50_000, 2_000_000
 # Of columns whose name says nothing: the least average number of rows with a value.
 _FEWEST_ROWS_PER_VALUE = 5
+# What to do about a column whose cells hold several values.
+SET_ADVICE = (
+    "split it into columns of one value each, such as yes or no for each value, and name those outsiders may know"
+)
 _TELLING = ("whole number", "date", "code", "category")
 
 
@@ -104,16 +109,19 @@ def choose(
     source: Path,
     *,
     named: Sequence[str] = (),
+    only_named: bool = False,
     dropped: Sequence[str] = (),
     population: Population | None = None,
     unmatched_unique: Sequence[str] = (),
+    names: Names = NAMES,
     hierarchies: Mapping[str, Path] | None = None,
     searched: bool = True,
 ) -> Choice:
     """Choose the quasi-identifiers of a table and their hierarchies.
 
-    Taken are columns whose names speak of what others know of a person, what is on voter lists first; where there are
-    few, also columns of few values. Levels are left out until the game is solvable in about a minute.
+    Taken are the columns that the user named, and columns whose names or values speak of what others know of a person,
+    what is on voter lists first; where there are few and none is named, also columns of few values. Levels are left out
+    until the game is solvable in about a minute.
 
     Parameters
     ----------
@@ -124,13 +132,17 @@ def choose(
     source : Path
         For messages.
     named : sequence of str
-        Columns to take, instead of choosing.
+        Columns to take.
+    only_named : bool
+        Whether to take no others.
     dropped : sequence of str
         Columns not to take.
     population : Population, optional
         Whose attributes quasi-identifiers have to be.
     unmatched_unique : sequence of str
         Columns whose values outside the population count as unique.
+    names : Names
+        Words that values are compared with.
     hierarchies : mapping of str to Path, optional
         Hierarchy files by column.
     searched : bool
@@ -143,11 +155,11 @@ def choose(
         not match the population.
     """
     require_columns(frame, [*named, *dropped], source)
-    _check_named(named, dropped, source)
+    _check_named(named, dropped, source, only_named=only_named)
     left_out = {profile.name: _reason(profile, dropped) for profile in profiles}
     matches: Mapping[str, ColumnMatch] = {}
     if population is not None:
-        matches, reasons = match_columns(profiles, population)
+        matches, reasons = match_columns(profiles, population, names)
         usable = {name for name, reason in left_out.items() if not reason}
         left_out |= {name: left_out[name] or reason for name, reason in reasons.items()}
         unmatched = next((name for name in named if name in reasons), None)
@@ -159,12 +171,12 @@ def choose(
                 found=reasons[unmatched],
                 expected=f"one of {listed(population.domain.names)}",
             )
-        if not named:
+        if not only_named:
             _require_matched([profile for profile in profiles if profile.name in usable], reasons, source)
-    if named:
-        taken = [_require_values(profile, source) for profile in profiles if profile.name in named]
-    else:
-        taken = _likely([profile for profile in profiles if not left_out[profile.name]])
+    taken = [_require_values(profile, source) for profile in profiles if profile.name in named]
+    if not only_named:
+        others = [profile for profile in profiles if not left_out[profile.name] and profile.name not in named]
+        taken = [*taken, *_likely(others, len(taken))]
     if not taken:
         raise InputError(
             "no column looks like something that others know of a person",
@@ -269,8 +281,10 @@ def _require_categories(profile: ColumnProfile, match: ColumnMatch, source: Path
         )
 
 
-def _check_named(named: Sequence[str], dropped: Sequence[str], source: Path) -> None:
+def _check_named(named: Sequence[str], dropped: Sequence[str], source: Path, *, only_named: bool) -> None:
     where = "--quasi-identifier"
+    if only_named and not named:
+        raise InputError("no column named", source=source, where="--only-named", expected=f"{where} COLUMN as well")
     both = [name for name in named if name in dropped]
     if both:
         problem = "column both to be taken and to be left out"
@@ -296,7 +310,7 @@ def _why_not_taken(profile: ColumnProfile, possible: Sequence[str]) -> str:
         why = why_values_identify(profile.name, profile.labels, profile.counts)
         return f"it could identify most people: {why}"
     if profile.hint is None:
-        return "its name does not suggest that others know it"
+        return "nothing in its name or values suggests that outsiders know it"
     return "others may know it, but the draft has enough quasi-identifiers"
 
 
@@ -312,13 +326,15 @@ def _reason(profile: ColumnProfile, dropped: Sequence[str]) -> str:
     if not profile.name:
         return "no name"
     if profile.is_direct:
-        return f"direct identifier: {profile.reason}"
+        return f"direct identifier, {profile.reason}"
     if profile.kind == "empty":
         return "no value"
     if profile.kind == "constant":
         return "one value for all"
     if profile.kind == "free text":
         return "free text, which may name people"
+    if profile.kind == "set":
+        return f"several values in a cell, separated by {profile.separator!r}"
     most = _MOST_CODES if profile.hint is not None and profile.kind == "code" else _MOST_VALUES
     if profile.distinct > most:
         return f"more than {most:,} values"
@@ -333,11 +349,18 @@ def _require_values(profile: ColumnProfile, source: Path) -> ColumnProfile:
     if profile.kind == "empty" or not profile.name:
         problem = "no value in the column" if profile.name else "column without a name"
         raise InputError(problem, source=source, where=f"column {profile.name!r}")
+    if profile.kind == "set":
+        example = next(value for value in profile.values if profile.separator in value)
+        raise InputError(
+            "cells hold several values, so each combination would be a category of its own", source=source,
+            where=f"column {profile.name!r}", found=example[:40], expected="one value in each cell",
+            hint=SET_ADVICE,
+        )  # fmt: skip
     return profile
 
 
-def _likely(candidates: Sequence[ColumnProfile]) -> list[ColumnProfile]:
-    """Return the columns to take, the most likely first."""
+def _likely(candidates: Sequence[ColumnProfile], named: int = 0) -> list[ColumnProfile]:
+    """Return the columns to take besides those that the user named, the most likely first."""
     by_rank: dict[int, list[ColumnProfile]] = {1: [], 2: [], 3: [], 4: []}
     for profile in candidates:
         if profile.hint is not None:
@@ -345,11 +368,11 @@ def _likely(candidates: Sequence[ColumnProfile]) -> list[ColumnProfile]:
         elif profile.kind in _TELLING and sum(profile.counts) >= _FEWEST_ROWS_PER_VALUE * profile.distinct:
             by_rank[4].append(profile)
     taken = by_rank[1] + by_rank[2]
-    if len(taken) < _ENOUGH:
+    if len(taken) + named < _ENOUGH:
         taken += by_rank[3]
-    if len(taken) < _ENOUGH_NAMED:
+    if len(taken) < _ENOUGH_NAMED and not named:
         taken += by_rank[4][: _ENOUGH - len(taken)]
-    return taken[:MOST_TAKEN]
+    return taken[: min(MOST_TAKEN, MOST_NAMED - named)]
 
 
 def _levels(

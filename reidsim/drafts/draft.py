@@ -13,7 +13,8 @@ from pathlib import Path
 import pandas as pd
 
 from reidsim.bundled import bundled_names, resolve
-from reidsim.drafts.choice import Choice, ChosenColumn, choose, names_look_like_values
+from reidsim.drafts.choice import SET_ADVICE, Choice, ChosenColumn, choose, names_look_like_values
+from reidsim.drafts.names import Names
 from reidsim.drafts.people import PeopleKeys, people_keys
 from reidsim.drafts.profile import ColumnProfile, profile_table
 from reidsim.drafts.scenario_text import Prices, scenario_text
@@ -23,7 +24,7 @@ from reidsim.errors import InputError, listed, require_distinct
 from reidsim.file_names import plain_name
 from reidsim.populations.catalogue import load_population
 from reidsim.scenarios.people import keys_of_records
-from reidsim.tables import delimited_line, read_table, require_columns, sniff_delimiter
+from reidsim.tables import delimited_line, read_table, refuse_encoding_of_types, require_columns, sniff_delimiter
 from reidsim.toml_text import inline_toml
 from reidsim.typed_files import ENDINGS, column_labels
 from reidsim.wording import counted
@@ -90,6 +91,7 @@ def draft_scenario(
     folder: Path,
     *,
     named: Sequence[str] = (),
+    only_named: bool = False,
     dropped: Sequence[str] = (),
     delimiter: str | None = None,
     prices: Prices | None = None,
@@ -100,6 +102,7 @@ def draft_scenario(
     person: Sequence[str] = (),
     one_row_per_person: bool = False,
     unmatched_unique: Sequence[str] = (),
+    names: Path | None = None,
     hierarchies: Mapping[str, Path] | None = None,
 ) -> Draft:
     """Look at a file of records and draft a scenario of the record-level game.
@@ -111,7 +114,9 @@ def draft_scenario(
     folder : Path
         Where the draft is going to be: the scenario names the file as seen from there.
     named : sequence of str
-        Columns that are the quasi-identifiers, instead of those that look like some.
+        Columns that are quasi-identifiers, besides those that look like some.
+    only_named : bool
+        Whether there are no others.
     dropped : sequence of str
         Columns that are none.
     delimiter : str, optional
@@ -132,6 +137,8 @@ def draft_scenario(
         Whether each row is a person, although an identifier repeats.
     unmatched_unique : sequence of str
         Columns whose values outside the population count as unique.
+    names : Path, optional
+        File of words to recognize columns by, besides those of the package.
     hierarchies : mapping of str to Path, optional
         Hierarchy files of quasi-identifiers, as ARX writes them; hierarchies are drafted if not given.
 
@@ -154,13 +161,13 @@ def draft_scenario(
     if delimiter is not None and (has_types or len(delimiter) != 1 or delimiter in '"\r\n'):
         expected = "no delimiter for a file with types" if has_types else "one character"
         raise InputError("not a delimiter", source="--delimiter", found=delimiter, expected=expected)
-    if encoding is not None and has_types:
-        raise InputError("not a file in an encoding", source="--encoding", found=encoding, expected="a CSV file")
+    refuse_encoding_of_types(data, encoding)
     given, delimiter = delimiter, delimiter or sniff_delimiter(data, encoding)
     frame = read_table(data, delimiter=delimiter, encoding=encoding or "utf-8")
     if given is not None and len(frame.columns) == 1:
         _require_no_other_delimiter(data, given, encoding)
-    profiles = profile_table(frame, column_labels(data), None if age_on is None else _day(age_on))
+    words = Names.read(names)
+    profiles = profile_table(frame, column_labels(data), None if age_on is None else _day(age_on), words)
     if merged:
         require_columns(frame, merged, data)
         profiles = tuple(spelled(each, merge=True) if each.name in merged else each for each in profiles)
@@ -168,7 +175,7 @@ def draft_scenario(
     people = None if recipe is None else load_population(recipe)
     weight, told = weight_column(profiles, (*named, *dropped), None if people is None else people.total)
     weights = () if weight is None else (weight,)
-    keys = _people_keys(frame, profiles, data, named, person, one_row_per_person=one_row_per_person)
+    keys = _people_keys(frame, profiles, data, named, person, words, one_row_per_person=one_row_per_person)
     if unmatched_unique and people is None:
         raise InputError("no population", source=data, where="--unmatched-unique", expected="--population RECIPE")
     choice = choose(
@@ -176,9 +183,11 @@ def draft_scenario(
         frame,
         data,
         named=named,
+        only_named=only_named,
         dropped=(*dropped, *weights, *keys.reasons),
         population=people,
         unmatched_unique=unmatched_unique,
+        names=words,
         hierarchies=hierarchies,
         searched=weight is None and not keys.person,
     )
@@ -240,6 +249,7 @@ def _people_keys(
     data: Path,
     named: Sequence[str],
     person: Sequence[str],
+    words: Names,
     *,
     one_row_per_person: bool,
 ) -> PeopleKeys:
@@ -255,7 +265,7 @@ def _people_keys(
         raise InputError(problem, source=data, where=f"{where} and --quasi-identifier", found=both)
     if person:
         keys_of_records(frame, person, data)
-    keys = people_keys(frame, profiles, named, person=person, one_row_per_person=one_row_per_person)
+    keys = people_keys(frame, profiles, named, person=person, one_row_per_person=one_row_per_person, names=words)
     if keys.undecided:
         raise UndecidedPersonError(keys.undecided, data)
     return keys
@@ -338,28 +348,38 @@ def _columns_table(profiles: Sequence[ColumnProfile], choice: Choice) -> str:
 
 
 def _why_taken(profile: ColumnProfile) -> str:
-    return f"its name suggests {profile.concept}" if profile.hint is not None else "named, or few values"
+    if profile.hint is None:
+        return "named, or few values"
+    verb = "suggest" if profile.hint.source == "values" else "suggests"
+    return f"its {profile.hint.source} {verb} {profile.concept}"
 
 
 def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, dropped: Sequence[str]) -> tuple[str, ...]:
     chosen = {column.profile.name: column.profile for column in choice.chosen}
     direct = [profile for profile in profiles if profile.is_direct]
     warnings = [
-        f"column {profile.name!r}, a quasi-identifier as asked, looks like a direct identifier: {profile.reason}"
+        f"column {profile.name!r}, a quasi-identifier as asked, looks like a direct identifier, {profile.reason}"
         for profile in direct
         if profile.name in chosen
     ]
     left = [profile for profile in direct if profile.name not in chosen]
     warnings += [
-        f"column {profile.name!r} is left out as a direct identifier: {profile.reason}" for profile in left[:_MOST_TOLD]
+        f"column {profile.name!r} is left out: direct identifier, {profile.reason}" for profile in left[:_MOST_TOLD]
     ]
     if len(left) > _MOST_TOLD:
         warnings.append(f"{len(left) - _MOST_TOLD} more direct identifiers are left out: see {COLUMNS_FILE}")
+    warnings += [
+        f"column {profile.name!r} is left out: each cell holds several values, such as "
+        f"{next(value for value in profile.values if profile.separator in value)!r:.40}; to use it, {SET_ADVICE}"
+        for profile in profiles
+        if profile.kind == "set" and profile.name not in dropped
+    ][:_MOST_TOLD]
     warnings += [
         f"column {profile.name!r} is left out: {choice.left_out[profile.name]}"
         for profile in profiles
         if profile.hint is not None
         and profile.hint.role == "known"
+        and profile.kind != "set"
         and profile.name in choice.left_out
         and not profile.is_direct
         and profile.name not in (*choice.possible, *dropped)
@@ -391,6 +411,12 @@ def _told_of_values(column: ChosenColumn) -> list[str]:
         told.append(
             f"column {name!r}: {len(near)} of {of.distinct} values may be misspelled, such as "
             f"{' or '.join(shown)}; --merge {shlex.quote(name)} merges those listed in {SPELLINGS_FILE}"
+        )
+    merged = column.profile.merged
+    if merged:
+        told.append(
+            f"column {name!r}: {counted(len(merged), 'spelling')}, such as {next(iter(merged))!r:.40}, read as "
+            f"{listed(sorted(set(merged.values())), 4)}; the scenario lists them"
         )
     if column.match is not None and column.match.unknown:
         rows = dict(zip(column.profile.labels, column.profile.counts, strict=True))

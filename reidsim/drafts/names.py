@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from reidsim.audit.identifier_names import delimited, meaning_of, words_of
-from reidsim.validation import read_toml
+from pydantic import AfterValidator, Field
+
+from reidsim.audit.identifier_names import delimited, direct_phrases, meaning_of, plain_words, words_of
+from reidsim.errors import InputError, listed
+from reidsim.validation import Section, read_toml, validated
 
 Role = Literal["direct", "known"]
 
 
 @dataclass(frozen=True)
 class Hint:
-    """What a column's name says it holds.
+    """What a column holds, as its name or its values say.
 
     Parameters
     ----------
@@ -24,15 +29,128 @@ class Hint:
         ``"direct"`` if it names or reaches a person, ``"known"`` if others may know it of a person.
     rank : int
         Which columns are taken first as quasi-identifiers: 1 for what voter lists and the like hold, up to 3.
+    source : str
+        What says so: the column's ``"name"``, its ``"label"`` in the file, or its ``"values"``.
     """
 
     concept: str
     role: Role
     rank: int = 0
+    source: Literal["name", "label", "values"] = "name"
+
+
+def _with_letters(word: str) -> str:
+    if not words_of(word):
+        raise ValueError("no letter or digit in it")
+    return word
+
+
+Word = Annotated[str, AfterValidator(_with_letters)]
+Phrases = dict[str, list[Word]]
+
+
+class Words(Section):
+    """The layout of ``names.toml``, and of a file that adds words to it."""
+
+    quantities: list[Word] = Field(default_factory=list)
+    direct: Phrases = Field(default_factory=dict)
+    known: dict[Literal["1", "2", "3"], Phrases] = Field(default_factory=dict)
+    values: Phrases = Field(default_factory=dict)
+    categories: dict[Literal["male", "female", "neither sex", "yes", "no"], list[Word]] = Field(default_factory=dict)
+    keys: dict[Literal["person", "household"], list[Word]] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """Words that tell what columns and values mean, in several languages.
+
+    Parameters
+    ----------
+    words : Words
+        The content of ``names.toml``, with the words that a user added.
+    """
+
+    words: Words
+
+    @classmethod
+    def read(cls, path: Path | None = None) -> Names:
+        """Return the words of the package, with those of a user's file if there is one.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read or has another layout.
+        """
+        if path is None:
+            return NAMES
+        more = validated(Words, read_toml(path), path)
+        names = cls(Words.model_validate(_joined(NAMES.words.model_dump(), more.model_dump())))
+        known = {concept for concepts in names.words.known.values() for concept in concepts}
+        for concept in more.values:
+            if concept not in known:
+                expected = f"one of {listed(sorted(known), 20)}, or a concept of a section [known.1] to [known.3]"
+                problem = "no concept that others may know"
+                raise InputError(problem, source=path, where=f"values.{concept}", expected=expected)
+        return names
+
+    def hint_of(self, name: str) -> Hint | None:
+        """Return what a column's name says it holds; None if it says nothing."""
+        return meaning_of(name, self._hints)
+
+    def names_quantity(self, name: str) -> bool:
+        """Return whether a column's name says that its whole numbers count or measure something, and are no codes."""
+        return not self._quantities.isdisjoint(words_of(name))
+
+    def meaning(self, value: str) -> str:
+        """Return the category that a value means, such as ``"female"`` for ``w``; empty if none."""
+        return self._categories.get(letters_of(value), "")
+
+    def means(self, value: str, category: str) -> bool:
+        """Return whether a value means a category, such as ``"yes"``, whatever else it may mean."""
+        return letters_of(value.removesuffix(".0")) in self._words_of[category]
+
+    def rank_of(self, concept: str) -> int:
+        """Return the rank of something that others may know."""
+        return next(int(rank) for rank, concepts in self.words.known.items() if concept in concepts)
+
+    @cached_property
+    def values(self) -> dict[str, frozenset[str]]:
+        """Letters of the values that only columns of a concept have, by concept."""
+        return {concept: frozenset(map(letters_of, words)) for concept, words in self.words.values.items()}
+
+    @cached_property
+    def keys(self) -> dict[str, list[str]]:
+        """Whole names of keys of persons and of households, in plain words."""
+        return {of: list(map(plain_words, words)) for of, words in self.words.keys.items()}
+
+    @cached_property
+    def _categories(self) -> dict[str, str]:
+        # "f" is female in a column of sexes, and false in one of truths: sexes come last, and so prevail.
+        order = sorted(self.words.categories, key=lambda meaning: meaning in ("male", "female"))
+        return {letters_of(word): key for key in order for word in (key, *self.words.categories[key])}
+
+    @cached_property
+    def _words_of(self) -> dict[str, frozenset[str]]:
+        return {
+            category: frozenset(map(letters_of, (category, *words)))
+            for category, words in self.words.categories.items()
+        }
+
+    @cached_property
+    def _quantities(self) -> frozenset[str]:
+        return frozenset(self.words.quantities)
+
+    @cached_property
+    def _hints(self) -> list[tuple[str, Hint]]:
+        """Phrases with their hints, the longest first; of equally long ones direct identifiers, then by rank."""
+        hints = [(phrase, Hint(concept, "direct")) for phrase, concept in direct_phrases(self.words.direct)]
+        for rank, concepts in sorted(self.words.known.items()):
+            hints += [(phrase, Hint(concept, "known", int(rank))) for phrase, concept in delimited(concepts)]
+        return sorted(hints, key=lambda each: -len(each[0].split()))
 
 
 def hint_of(name: str) -> Hint | None:
-    """Return what a column's name says it holds; None if it says nothing.
+    """Return what a column's name says it holds, by the words of the package; None if it says nothing.
 
     Examples
     --------
@@ -41,21 +159,20 @@ def hint_of(name: str) -> Hint | None:
     >>> hint_of("page") is None
     True
     """
-    return meaning_of(name, _HINTS)
+    return NAMES.hint_of(name)
 
 
-def names_quantity(name: str) -> bool:
-    """Tell whether a column's name says that its whole numbers count or measure something, and are no codes."""
-    return not _QUANTITIES.isdisjoint(words_of(name))
+def letters_of(value: str) -> str:
+    """Return the letters and digits of a value, in lower case and without accents."""
+    return "".join(words_of(value.casefold()))
 
 
-_WORDS = read_toml(Path(__file__).with_suffix(".toml"))
-_QUANTITIES = frozenset(_WORDS["quantities"])
-_HINTS = [
-    *((phrase, Hint(concept, "direct")) for phrase, concept in delimited(_WORDS["direct"])),
-    *(
-        (phrase, Hint(concept, "known", int(rank)))
-        for rank, known in _WORDS["known"].items()
-        for phrase, concept in delimited(known)
-    ),
-]
+def _joined(words: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return nested lists of words with more of them added."""
+    return words | {
+        key: _joined(words.get(key, {}), value) if isinstance(value, Mapping) else [*words.get(key, []), *value]
+        for key, value in more.items()
+    }
+
+
+NAMES = Names(validated(Words, read_toml(Path(__file__).with_suffix(".toml")), "names.toml"))

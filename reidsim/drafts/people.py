@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.audit.identifier_names import is_numbered, words_of
+from reidsim.audit.identifier_names import is_numbered, plain_words
+from reidsim.drafts.names import NAMES, Names
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.values import MISSING_MARKS
-from reidsim.validation import read_toml
 from reidsim.wording import counted
 
-_NAMES = read_toml(Path(__file__).with_name("names.toml"))["keys"]
 # Attributes that do not change during a person's life, the most informative first.
 _LIFELONG = ("birth date", "birth year", "sex", "race")
 # Direct identifiers that several people may share, so that they are no keys of persons.
-_SHARED_IDENTIFIERS = ("name", "address", "phone number", "e-mail address")
+_SHARED_IDENTIFIERS = ("name", "address", "telephone number", "e-mail address")
 # A column is constant within people if so many of the people with several rows have one value (the rest are typing
 # errors), and is not if fewer than the second share have one.
 _MOSTLY, _HARDLY = 0.95, 0.5
@@ -96,6 +94,7 @@ def people_keys(
     *,
     person: Sequence[str] = (),
     one_row_per_person: bool = False,
+    names: Names = NAMES,
 ) -> PeopleKeys:
     """Return the columns that identify people with several rows, and their households.
 
@@ -116,8 +115,10 @@ def people_keys(
         The key that the user named, instead of finding one.
     one_row_per_person : bool
         Whether the user declared each row to be a person.
+    names : Names
+        Words that names of columns are compared with.
     """
-    finder = _Finder(frame, profiles, taken)
+    finder = _Finder(frame, profiles, taken, names.keys)
     undecided: tuple[str, ...] = ()
     if not person and not one_row_per_person:
         person = finder.person()
@@ -134,6 +135,7 @@ class _Finder:
     frame: pd.DataFrame
     profiles: Sequence[ColumnProfile]
     taken: Sequence[str]
+    keys: Mapping[str, Sequence[str]]
     _codes: dict[str, NDArray[np.intp]] = field(default_factory=dict)
 
     def codes(self, column: str) -> NDArray[np.intp]:
@@ -162,7 +164,7 @@ class _Finder:
             and 1 < profile.distinct < len(self.frame) - profile.missing
             and profile.kind in ("identifier", "code", "whole number", "category")
             and profile.concept not in _SHARED_IDENTIFIERS
-            and (profile.hint is None or profile.hint.role == "direct")
+            and (profile.hint is None or profile.hint.role == "direct" or profile.hint.source == "values")
         ]
 
     @cached_property
@@ -175,9 +177,9 @@ class _Finder:
     def person(self) -> tuple[str, ...]:
         """Return the column or pair of columns that identifies people with several rows; empty if none does."""
         named = sorted(
-            (_NAMES["person"].index(_words(profile)), profile.name)
+            (self.keys["person"].index(_words(profile)), profile.name)
             for profile in self.free
-            if _words(profile) in _NAMES["person"] and not profile.missing
+            if _words(profile) in self.keys["person"] and not profile.missing
         )
         for _, name in named:
             if not self.contradicted((name,)):
@@ -205,14 +207,15 @@ class _Finder:
         """Return identifiers that repeat and may be people's, though nothing else in the table shows it."""
         found = []
         for profile in self.free:
-            by_name = _words(profile) in _NAMES["person"] or profile.concept in (
+            by_name = _words(profile) in self.keys["person"] or profile.concept in (
                 "record number",
-                "social security number",
-                "account or licence number",
+                "social security or tax number",
+                "insurance number",
+                "account, card or licence number",
             )
             may_be = self._may_be_person(profile)
             named = by_name or profile.kind == "identifier" or (may_be and is_numbered(profile.name))
-            of_household = _words(profile) in _NAMES["household"]
+            of_household = _words(profile) in self.keys["household"]
             # A key whose values are missing in some rows cannot be taken without the user.
             incomplete = profile.missing > 0 and may_be and self.shown((profile.name,))
             if incomplete or (named and not of_household and not self.contradicted((profile.name,))):
@@ -223,7 +226,7 @@ class _Finder:
         """Return the column that identifies households, by its name or by what its people have in common."""
         candidates = [profile for profile in self.free if not profile.missing and profile.name not in person]
         for profile in candidates:
-            if _words(profile) in _NAMES["household"] and (
+            if _words(profile) in self.keys["household"] and (
                 not person or _constant(self.groups(person), self.codes(profile.name))[0] == 1
             ):
                 return profile.name
@@ -266,11 +269,11 @@ class _Finder:
     def _may_be_person(self, profile: ColumnProfile) -> bool:
         coded = profile.kind != "category" or is_numbered(profile.name)
         few = len(self.frame) <= _MOST_ROWS_PER_PERSON * profile.distinct
-        return coded and few and _words(profile) not in _NAMES["household"]
+        return coded and few and _words(profile) not in self.keys["household"]
 
 
 def _words(profile: ColumnProfile) -> str:
-    return " ".join(words_of(profile.name))
+    return plain_words(profile.name)
 
 
 def _constant(groups: NDArray[np.intp], codes: NDArray[np.intp]) -> tuple[float, float, int]:

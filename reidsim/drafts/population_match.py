@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from rapidfuzz.distance import OSA
 
 from reidsim.audit.identifier_names import words_of
-from reidsim.drafts.names import hint_of
+from reidsim.drafts.names import NAMES, Names
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.readings import find_reading
 from reidsim.drafts.values import MISSING_MARKS
 from reidsim.errors import listed
 from reidsim.populations.population import Population
 from reidsim.scenarios.reading_schema import DateReading
-from reidsim.validation import read_toml
 
-# Words of several languages that mean the same category, such as "w" and "femme" for "female".
-_SYNONYMS = {
-    word: meaning
-    for meaning, words in read_toml(Path(__file__).with_name("names.toml"))["categories"].items()
-    for word in (meaning, *words)
-}
 # Words of so many letters may differ in one.
 _ONE_SLIP = 5
 
@@ -55,7 +47,7 @@ class ColumnMatch:
 
 
 def match_columns(
-    profiles: Sequence[ColumnProfile], population: Population
+    profiles: Sequence[ColumnProfile], population: Population, names: Names = NAMES
 ) -> tuple[dict[str, ColumnMatch], dict[str, str]]:
     """Match columns to attributes by name or meaning, and values to categories.
 
@@ -67,6 +59,8 @@ def match_columns(
     ----------
     profiles : sequence of ColumnProfile
     population : Population
+    names : Names
+        Words that names and values are compared with.
 
     Returns
     -------
@@ -78,7 +72,7 @@ def match_columns(
     matches: dict[str, ColumnMatch] = {}
     reasons = {profile.name: f"no attribute of {population.name}" for profile in profiles}
     for attribute in population.domain.names:
-        concept = None if (hint := hint_of(attribute)) is None else hint.concept
+        concept = None if (hint := names.hint_of(attribute)) is None else hint.concept
         # The name itself says more than its meaning.
         same = [profile for profile in profiles if profile.name.casefold() == attribute.casefold()]
         alike = [profile for profile in profiles if concept is not None and profile.concept == concept]
@@ -87,13 +81,18 @@ def match_columns(
                 continue
             people = _people_by_category(population, attribute)
             read = _read_alike(profile, people)
-            values, strange = _renamed(read.labels, list(_as_read(read, people)))
+            values, strange = _renamed(read.labels, list(_as_read(read, people)), names)
             if _rows_of(read, strange) * 2 > sum(read.counts) - read.missing:
                 shown = listed([value or "missing values" for value in strange], 3)
                 theirs = listed([category for category in people if category], 3)
-                reasons[profile.name] = f"{shown}: no value of {attribute!r} in {population.name}, which has {theirs}"
+                reasons[profile.name] = (
+                    f"its values {shown} are not among those of {population.name} ({theirs}); in a scenario, "
+                    f"[attributes.{attribute}.values] maps them"
+                )
                 continue
             everybody = _in_population(read, _as_read(read, people), strange)
+            written = {value: values.get(usual, usual) for value, usual in profile.merged.items()}
+            values |= {value: category for value, category in written.items() if value != category}
             matches[profile.name] = ColumnMatch(attribute, everybody, values, tuple(strange))
             reasons.pop(profile.name)
             break
@@ -127,10 +126,12 @@ def _read_alike(profile: ColumnProfile, people: Mapping[str, float]) -> ColumnPr
     return replace(profile, found=replace(profile.found, reading=reading.model_copy(update={"order": theirs.order})))
 
 
-def _renamed(labels: Sequence[str], categories: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+def _renamed(
+    labels: Sequence[str], categories: Sequence[str], names: Names = NAMES
+) -> tuple[dict[str, str], list[str]]:
     """Return the category of each value that is written in another way, and values that have no category."""
     known = set(categories)
-    by_letters, by_meaning = _single(categories, _letters), _single(categories, _meaning)
+    by_letters, by_meaning = _single(categories, _letters), _single(categories, names.meaning)
     values: dict[str, str] = {}
     strange = []
     for label in labels:
@@ -138,7 +139,9 @@ def _renamed(labels: Sequence[str], categories: Sequence[str]) -> tuple[dict[str
             continue
         category = None
         if label not in MISSING_MARKS and any(map(str.isalpha, label)):
-            category = by_letters.get(_letters(label)) or by_meaning.get(_meaning(label)) or _near(label, by_letters)
+            category = (
+                by_letters.get(_letters(label)) or by_meaning.get(names.meaning(label)) or _near(label, by_letters)
+            )
         if category is None:
             strange.append(label)
         else:
@@ -172,10 +175,6 @@ def _single(categories: Sequence[str], key: Callable[[str], str]) -> dict[str, s
 
 def _letters(value: str) -> str:
     return "".join(words_of(value))
-
-
-def _meaning(value: str) -> str:
-    return str(_SYNONYMS.get(_letters(value), ""))
 
 
 def _rows_of(profile: ColumnProfile, values: Sequence[str]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
@@ -14,7 +14,8 @@ from pyarrow import compute
 
 from reidsim.audit.identifier_formats import format_of
 from reidsim.drafts.bands import bands_of
-from reidsim.drafts.names import Hint, hint_of, names_quantity
+from reidsim.drafts.content import hint_by_values, merged_spellings, separator_of
+from reidsim.drafts.names import NAMES, Hint, Names
 from reidsim.drafts.readings import AS_IT_IS, FoundReading, find_reading
 from reidsim.drafts.values import (
     CODE,
@@ -27,12 +28,16 @@ from reidsim.drafts.values import (
     share_matching,
 )
 
-Kind = Literal["empty", "constant", "whole number", "number", "date", "code", "category", "free text", "identifier"]
+Kind = Literal[
+    "empty", "constant", "whole number", "number", "date", "code", "category", "set", "free text", "identifier"
+]
 
 # A column in which so many of the rows have a value of their own tells them apart, unless its name says otherwise.
 _ALMOST_UNIQUE = 0.9
 # In a table with fewer rows than that, values may differ by chance.
 _FEW_ROWS = 20
+# Concepts that other columns of a person's age or date of birth have.
+_AGES = ("age", "birth date", "birth year")
 # What the name of a column says, where digits with hyphens between them are none of a telephone.
 _LIKE_TELEPHONES = ("postal code", "birth date", "date of an event")
 # Codes of few values are categories: nothing is gained by shortening them.
@@ -53,7 +58,8 @@ class ColumnProfile:
     ----------
     name : str
     kind : str
-        Type of the values, of those that are not missing; ``"identifier"`` if they name a person or a row.
+        Type of the values, of those that are not missing; ``"identifier"`` if they name a person or a row, ``"set"``
+        if a cell holds several values.
     missing : int
         Rows in which nothing, or a mark such as ``NA``, stands.
     labels : tuple of str
@@ -61,7 +67,7 @@ class ColumnProfile:
     counts : tuple of int
         Rows with each of them.
     hint : Hint or None
-        What the name says.
+        What the name says, or the label or the values if the name says nothing.
     reason : str
         Why the column is taken for an identifier; empty if it is not.
     found : FoundReading
@@ -70,6 +76,8 @@ class ColumnProfile:
         Usual spelling of each value that is nearly spelled as another one, and is not merged with it.
     merged : dict of str to str
         Usual spelling that each value was merged with.
+    separator : str
+        Sign between the values of a cell, if it holds several.
     """
 
     name: str
@@ -82,6 +90,7 @@ class ColumnProfile:
     found: FoundReading = AS_IT_IS
     spellings: Mapping[str, str] = field(default_factory=dict)
     merged: Mapping[str, str] = field(default_factory=dict)
+    separator: str = ""
 
     @property
     def values(self) -> list[str]:
@@ -95,7 +104,7 @@ class ColumnProfile:
 
     @property
     def concept(self) -> str | None:
-        """What the name says the column holds, such as ``"age"``; None if it says nothing."""
+        """What the column holds, such as ``"age"``; None if neither name nor values say it."""
         return None if self.hint is None else self.hint.concept
 
     @property
@@ -105,7 +114,7 @@ class ColumnProfile:
 
 
 def profile_table(
-    frame: pd.DataFrame, labels: Mapping[str, str] | None = None, age_on: date | None = None
+    frame: pd.DataFrame, labels: Mapping[str, str] | None = None, age_on: date | None = None, names: Names = NAMES
 ) -> tuple[ColumnProfile, ...]:
     """Tell what every column of a table of text holds.
 
@@ -117,33 +126,83 @@ def profile_table(
         What columns are called in full, which counts where their names say nothing.
     age_on : date, optional
         Day on which dates of birth become ages.
+    names : Names
+        Words that names and values are compared with.
 
     Returns
     -------
     tuple of ColumnProfile
         In the order of the table.
     """
-    return tuple(_profile(str(name), (labels or {}).get(str(name), ""), frame[name], age_on) for name in frame.columns)
+    labels = labels or {}
+    hints: dict[str, Hint | None] = {}
+    for name in map(str, frame.columns):
+        by_label = names.hint_of(labels.get(name, ""))
+        hints[name] = names.hint_of(name) or (by_label and replace(by_label, source="label"))
+    has_age = any(hint is not None and hint.concept in _AGES for hint in hints.values())
+    return tuple(
+        _profile(
+            name,
+            frame[column],
+            hint,
+            age_on,
+            names,
+            is_quantity=names.names_quantity(name) or names.names_quantity(labels.get(name, "")),
+            has_age=has_age,
+        )
+        for column, (name, hint) in zip(frame.columns, hints.items(), strict=True)
+    )
 
 
-def _profile(name: str, label: str, column: pd.Series[str], age_on: date | None) -> ColumnProfile:
+def _profile(
+    name: str,
+    column: pd.Series[str],
+    hint: Hint | None,
+    age_on: date | None,
+    names: Names,
+    *,
+    is_quantity: bool,
+    has_age: bool,
+) -> ColumnProfile:
     counted = compute.value_counts(pa.chunked_array(pa.array(column, type=pa.large_string())))
     rows = dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True))
-    hint = hint_of(name) or hint_of(label)
-    found = AS_IT_IS
-    if hint is None or hint.role != "direct":
+    if hint is not None and hint.role == "direct":
+        found = AS_IT_IS
+    else:
         found = find_reading(rows, hint, age_on)
-    read: Counter[str] = Counter()
-    for value, number in rows.items():
-        read[found.label(value)] += number
+        if hint is None:
+            present = {value: number for value, number in _read(rows, found).items() if value not in MISSING_MARKS}
+            is_date = found.content.get("type") == "date"
+            hint = hint_by_values(name, present, names, is_date=is_date, is_quantity=is_quantity, has_age=has_age)
+            if hint is not None and is_date and age_on is not None:
+                found = find_reading(rows, hint, age_on)
+    read = _read(rows, found)
     is_date = found.content.get("type") == "date"
     if is_date and "age_on" in found.content:
         hint, is_date = Hint("age", "known", 1), False
-    missing = sum(number for value, number in read.items() if value in MISSING_MARKS)
+    present = {value: number for value, number in read.items() if value not in MISSING_MARKS}
+    missing = sum(read.values()) - sum(present.values())
+    merged = {} if is_date else merged_spellings(present, names)
+    for spelling, usual in merged.items():
+        read[usual] += read.pop(spelling)
     values = [value for value in read if value not in MISSING_MARKS]
-    quantity = names_quantity(name) or names_quantity(label)
-    kind, reason = kind_of(values, len(column) - missing, hint, is_date=is_date, is_quantity=quantity)
-    return ColumnProfile(name, kind, missing, tuple(read), tuple(read.values()), hint, reason, found)
+    kind, reason = kind_of(values, len(column) - missing, hint, is_date=is_date, is_quantity=is_quantity)
+    may_be_sets = kind in ("code", "category", "free text") or (kind == "identifier" and hint is None)
+    separator = separator_of(present) if may_be_sets and bands_of(values) is None else None
+    if separator is not None:
+        kind, reason = "set", ""
+    return ColumnProfile(
+        name, kind, missing, tuple(read), tuple(read.values()), hint, reason, found, merged=merged,
+        separator=separator or "",
+    )  # fmt: skip
+
+
+def _read(rows: Mapping[str, int], found: FoundReading) -> Counter[str]:
+    """Return the rows with each value as it is read."""
+    read: Counter[str] = Counter()
+    for value, number in rows.items():
+        read[found.label(value)] += number
+    return read
 
 
 def kind_of(
@@ -167,7 +226,7 @@ def kind_of(
     if not values:
         return "empty", ""
     if hint is not None and hint.role == "direct":
-        return "identifier", f"its name says {hint.concept}"
+        return "identifier", f"by its {hint.source} ({hint.concept})"
     if len(values) == 1:
         return "constant", ""
     if is_date:
@@ -182,7 +241,7 @@ def kind_of(
     telephones = hint is None or hint.concept not in _LIKE_TELEPHONES
     looks = format_of(sample, telephones=telephones) if kind in ("code", "category", "free text") else ""
     if looks:
-        return "identifier", f"its values look like {looks}"
+        return "identifier", f"by its values ({looks})"
     unique = present >= _FEW_ROWS and len(values) >= _ALMOST_UNIQUE * present
     if unique and hint is None and kind in ("whole number", "code", "category"):
         return "identifier", "almost every row has another value"

@@ -15,7 +15,8 @@ from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.regions import are_places
 
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[-\s_.,/']+(?=[^\W\d_])")
-# So many letters and digits allow one letter more, less, other or swapped with the next; so many, two.
+# So many letters and digits allow one letter more, less, other or swapped with the next; so many, two. Shorter values
+# are codes that differ in a letter and mean something else, such as AIAN and Asian.
 _ONE_SLIP, _TWO_SLIPS = 5, 9
 # A misspelling is so many times rarer than what was meant.
 _RARER = 5
@@ -41,16 +42,17 @@ def spelled(profile: ColumnProfile, *, merge: bool = False) -> ColumnProfile:
     together: Counter[str] = Counter()
     for value, number in rows.items():
         together[near.get(value, value)] += number
-    return replace(profile, labels=tuple(together), counts=tuple(together.values()), merged=near)
+    merged = {value: near.get(usual, usual) for value, usual in profile.merged.items()} | near
+    return replace(profile, labels=tuple(together), counts=tuple(together.values()), merged=merged)
 
 
 def near_spellings(rows: Mapping[str, int]) -> dict[str, str]:
     """Return the usual spelling of each value that is nearly spelled as a more frequent one.
 
     Values that differ in upper and lower case, accents, and spaces or signs between letters are the same word. Besides,
-    a rare value is near to one at least five times as frequent if a slip of the hand makes one of the other, of which
-    the longer has five letters or more: a letter more, less, other or swapped with the next; two slips in nine letters
-    or more. Numbers and signs in them must be the same, and two countries or states are never near.
+    a rare value is near to one at least five times as frequent if a slip of the hand makes one of the other and both
+    have five letters or more: a letter more, less, other or swapped with the next; two slips in nine letters or more.
+    Numbers and signs in them must be the same, and two countries or states are never near.
 
     Parameters
     ----------
@@ -78,8 +80,7 @@ def near_spellings(rows: Mapping[str, int]) -> dict[str, str]:
 
 def _slips(words: Mapping[str, int]) -> dict[str, str]:
     """Return the word that was meant by each that is rare and near to it, the nearest and most frequent one."""
-    # A letter may have been left out.
-    names = [word for word in words if len(word) >= _ONE_SLIP - 1]
+    names = [word for word in words if len(word) >= _ONE_SLIP]
     distances = cdist(names, names, scorer=OSA.distance, score_cutoff=2)
     meant: dict[str, str] = {}
     for at, word in enumerate(names):
@@ -87,9 +88,7 @@ def _slips(words: Mapping[str, int]) -> dict[str, str]:
         near = [
             (int(distances[at, other]), -words[names[other]], names[other])
             for other in (distances[at] <= most).nonzero()[0].tolist()
-            if words[names[other]] >= _RARER * words[word]
-            and max(len(word), len(names[other])) >= _ONE_SLIP
-            and _signs(names[other]) == _signs(word)
+            if words[names[other]] >= _RARER * words[word] and _signs(names[other]) == _signs(word)
         ]
         if near:
             meant[word] = min(near)[2]

@@ -18,31 +18,35 @@ from reidsim.scenarios.schema import ScenarioHead
 _BUNDLED_AMONG = "scenarios"
 
 
-def release_file_facts(loaded: LoadedScenario[ScenarioHead]) -> dict[str, dict[str, Any]]:
+def release_file_facts(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
     """Return the path and SHA-256 of the file whose records a scenario shares; nothing if they come from elsewhere.
 
     Returns
     -------
     dict
-        Empty, or the key ``release_file`` with ``path``, as seen from the working folder, and ``sha256``; and where the
-        labels of attributes stand in files, ``hierarchies`` with the same of each.
+        Empty, or the keys ``scenario_file``, the path of the scenario as seen from the working folder, and
+        ``release_file`` with ``path``, as seen from there, and ``sha256``; and where the labels of attributes stand in
+        files, ``hierarchies`` with the same of each.
     """
     kind, scenario = kind_of(loaded.scenario), loaded.scenario
     text = kind.release_file(scenario)
     if text is None or text in loaded.given:
         return {}
+    scenario_file = _shown(loaded.path)
     facts: dict[str, Any] = _facts(data_file(text, loaded.folder, _BUNDLED_AMONG), text)
     try:
         files = kind.shared_columns(scenario).hierarchies or {}
     except InputError:
         # Records that are not those of their file are not shared.
-        return {"release_file": facts}
+        return {"scenario_file": scenario_file, "release_file": facts}
     hierarchies = {
         name: _facts(loaded.folder / file.path, file.path)
         for name, file in files.items()
         if file.path not in loaded.given
     }
-    return {"release_file": {**facts, **({"hierarchies": hierarchies} if hierarchies else {})}}
+    if hierarchies:
+        facts["hierarchies"] = hierarchies
+    return {"scenario_file": scenario_file, "release_file": facts}
 
 
 def _facts(path: Path, text: str) -> dict[str, str]:

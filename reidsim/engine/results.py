@@ -273,6 +273,19 @@ class Result(ABC):
         return {**self.manifest, "figures": figures, "warnings": list(self.warnings)}
 
 
+def require_sound(manifest: Mapping[str, Any], path: Path) -> None:
+    """Check that the scenario in a manifest is the one of which the manifest holds the hash.
+
+    Raises
+    ------
+    InputError
+        If it was changed after the run.
+    """
+    if scenario_hash(manifest["content"]) != manifest.get("scenario_hash"):
+        expected = "the scenario as it was run, whose hash is scenario_hash"
+        raise InputError("not the manifest of a run", source=path, where="content", expected=expected)
+
+
 def scenario_hash(content: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a scenario as plain data, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=plain).encode()).hexdigest()
@@ -322,18 +335,6 @@ def sync(folder: Path) -> None:
         if path.is_file():
             with path.open("rb") as file:
                 os.fsync(file.fileno())
-
-
-class Stopwatch:
-    """Seconds since it was made: of the wall, or of the processor where other programs keep it busy."""
-
-    def __init__(self) -> None:
-        self._begun = time.perf_counter(), time.process_time()
-
-    @property
-    def seconds(self) -> float:
-        """The lesser of the two."""
-        return min(time.perf_counter() - self._begun[0], time.process_time() - self._begun[1])
 
 
 # Subfolders whose files are read or replaced, besides the files of the folder itself.

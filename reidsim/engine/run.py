@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
-from reidsim.deprecation import formerly
 from reidsim.engine.batch.batch_run import run_batch_loaded
 from reidsim.engine.batch.design import (
-    Design,
     at_point,
     check_points,
     design_of,
@@ -18,11 +15,9 @@ from reidsim.engine.batch.design import (
     require_runs_fit,
 )
 from reidsim.engine.batch.executors.choice import executor_named
-from reidsim.engine.expected_time import Expected, expected_batch, expected_run
 from reidsim.engine.run_result import RunResult
-from reidsim.engine.single_run import Checked, check_once, run_once
+from reidsim.engine.single_run import check_once, run_once
 from reidsim.engine.stress.checks import check_stress
-from reidsim.engine.stress.expected_time import expected_stress
 from reidsim.errors import InputError
 from reidsim.memory import memory_text
 from reidsim.progress import watched
@@ -33,7 +28,6 @@ from reidsim.scenarios.study import Progress
 from reidsim.wording import counted
 
 
-@formerly(overrides="set")
 @watched
 def run(
     scenario: str | Path,
@@ -83,7 +77,6 @@ def run_loaded(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | Non
     return run_once(loaded, progress=progress, explain=True)
 
 
-@formerly(overrides="set")
 @watched
 def run_batch(
     scenario: str | Path,
@@ -159,41 +152,16 @@ def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
     InputError
         If a file, value or hierarchy cannot be used, or a batch or stress test asks for what the game does not have.
     """
-    return _checked(loaded)[0].told
-
-
-def describe_with_time(loaded: LoadedScenario[ScenarioHead]) -> tuple[str, dict[str, Expected]]:
-    """Say what `describe` does, and how long running it takes, and its stress test, where that can be told.
-
-    Raises
-    ------
-    InputError
-        See `describe`.
-    """
-    checked, design = _checked(loaded)
-    study, seconds = checked.study, checked.seconds
-    if design is None:
-        found = {"time": expected_run(study, seconds)}
-    else:
-        found = {"time": expected_batch(loaded, design, study, seconds)}
-    if loaded.scenario.stress is not None:
-        found["time of the stress test"] = expected_stress(loaded, study, seconds)
-    return checked.told, {name: expected for name, expected in found.items() if expected is not None}
-
-
-def _checked(loaded: LoadedScenario[ScenarioHead]) -> tuple[Checked, Design | None]:
-    """Check a scenario, of several runs the first; return the design of these, too."""
     if loaded.scenario.stress is not None:
         check_stress(loaded)
     loaded = whoever_comes(loaded)
     if not has_several_runs(loaded.scenario):
-        return check_once(loaded), None
+        return check_once(loaded)
     design = design_of(loaded)
     if not is_batch(loaded.scenario):
-        return check_once(loaded), design
+        return check_once(loaded)
     kept = memory_text(require_runs_fit(loaded, design))
     check_points(loaded, design)
     first = check_once(at_point(loaded, design.values(0)))
     points = f"{counted(len(design.points), 'point')}, {counted(design.replications, 'replication')} of each"
-    told = f"{points}, {kept} of memory for their results; the first: {first.told}"
-    return replace(first, told=told), design
+    return f"{points}, {kept} of memory for their results; the first: {first}"

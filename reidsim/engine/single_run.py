@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from reidsim.engine.memory import build_within_memory, memory_told
 from reidsim.engine.release_file import release_file_facts
-from reidsim.engine.results import Stopwatch, begun, make_manifest
+from reidsim.engine.results import begun, make_manifest
 from reidsim.engine.rounds import describe_rounds, play_rounds
 from reidsim.engine.run_result import RunResult, run_table
 from reidsim.errors import locating
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
-from reidsim.scenarios.releases_by_loss import FACT as EXPECTED_LOSSES
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Played, Progress, Study, equilibria_of
 
 _LOGGER = logging.getLogger(__name__)
+# The expected loss of each policy in manifests of runs.
+EXPECTED_LOSSES = "expected_losses"
 
 
 def run_once(
@@ -70,26 +71,8 @@ def run_once(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Checked:
-    """A scenario that can be run.
-
-    Parameters
-    ----------
-    told : str
-        What there is to solve, in a line.
-    study : Study
-    seconds : float
-        That building the study took.
-    """
-
-    told: str
-    study: Study[Any]
-    seconds: float
-
-
-def check_once(loaded: LoadedScenario[ScenarioHead]) -> Checked:
-    """Check everything that one run of a scenario needs.
+def check_once(loaded: LoadedScenario[ScenarioHead]) -> str:
+    """Check everything that one run of a scenario needs; return in a line what there is to solve.
 
     Raises
     ------
@@ -97,12 +80,11 @@ def check_once(loaded: LoadedScenario[ScenarioHead]) -> Checked:
         As `run_once` does.
     """
     loaded.makers()
-    kind, watch = kind_of(loaded.scenario), Stopwatch()
+    kind = kind_of(loaded.scenario)
     study = build_within_memory(loaded)
-    seconds = watch.seconds
     with locating(loaded.path):
         size = describe_rounds(study) if kind.in_rounds(loaded.scenario) else kind.describe(study)
-    return Checked(size + memory_told(study), study, seconds)
+    return size + memory_told(study)
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:

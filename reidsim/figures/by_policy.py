@@ -14,14 +14,11 @@ from matplotlib.ticker import FuncFormatter
 from reidsim.figures import style
 from reidsim.figures.inputs import checked
 from reidsim.figures.style import label_axes, legend_below, looks, new_figure, ordered_policies, policy_name
-from reidsim.figures.switch import loss_switches
 from reidsim.games.measures import ADVERSARY_PAYOFF, MEASURES, PUBLISHER_PAYOFF
 from reidsim.measures import Measure, measures_among
 from reidsim.palette import BLUE, GREY, VERMILION
 from reidsim.scenarios.faces import Shown
 from reidsim.scenarios.people import once_each
-from reidsim.scenarios.registry import kind_of_content
-from reidsim.scenarios.releases_by_loss import releases_by_loss
 
 _COLOURS = {PUBLISHER_PAYOFF.column: BLUE, ADVERSARY_PAYOFF.column: VERMILION}
 _RISKS = {"policy", "attacked", "success_probability"}
@@ -30,16 +27,13 @@ _ROW = 0.45
 
 
 def figures_by_policy(result: Shown) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of what a run of any kind of scenario has: payoffs, people at risk, the switch point."""
+    """Yield name and figure of what a run of any kind of scenario has: payoffs and people at risk."""
     if {"policy", *_COLOURS} <= set(result.runs.columns):
         yield "payoffs", payoffs_by_policy(result.summary.reset_index(), result.measures)
     if set(result.records.columns) >= _RISKS and len(result.records):
         yield "risks", risks_by_policy(once_each(result.records, result.manifest["content"]))
     if len(result.analysis.reidentified):
         yield "reidentified", reidentified_by_policy(result.analysis.reidentified)
-    by_loss = releases_by_loss(result.summary, result.manifest, kind_of_content(result.manifest["content"]).policies)
-    if by_loss is not None:
-        yield "switch", loss_switches(by_loss)
 
 
 def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASURES) -> Figure:

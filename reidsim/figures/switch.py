@@ -9,23 +9,10 @@ from matplotlib.figure import Figure
 from reidsim.figures import style
 from reidsim.figures.inputs import checked
 from reidsim.palette import GREY
-from reidsim.scenarios.releases_by_loss import ReleasesByLoss, loss_text
+from reidsim.scenarios.asked import loss_text
 
 # A switch is named by its amount unless it is nearer than this part of the axis to the one before.
 _APART = 0.1
-# How far the axis of the loss goes: so many times the scenario's, and beyond the last switch.
-_TIMES_OWN, _BEYOND = 4.0, 1.25
-
-
-def loss_switches(by_loss: ReleasesByLoss) -> Figure:
-    """Draw what the releases of each policy would pay at other losses, over bands of those that pay most."""
-    stretches = by_loss.stretches
-    high = max(_TIMES_OWN * by_loss.own, _BEYOND * stretches[-1].low)
-    bands = pd.DataFrame(
-        [(low, min(end, high), policy) for low, end, policy in stretches], columns=["low", "high", "policy"]
-    )
-    parameter = "times the scenario's loss" if by_loss.in_times else "loss"
-    return switch_lines(by_loss.lines(high), bands, parameter=parameter, own=by_loss.own)
 
 
 def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, own: float) -> Figure:

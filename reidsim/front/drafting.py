@@ -143,6 +143,7 @@ def new(
     data: pd.DataFrame | str | Path,
     *,
     quasi_identifiers: Sequence[str] = (),
+    only_named: bool = False,
     drop: Sequence[str] = (),
     population: str | Path | None = None,
     benefit: float | None = None,
@@ -155,6 +156,7 @@ def new(
     person: str | Sequence[str] | None = None,
     one_row_per_person: bool = False,
     unmatched_unique: Sequence[str] = (),
+    names: str | Path | None = None,
     hierarchies: Mapping[str, str | Path] | None = None,
     name: str = "records",
 ) -> DraftedScenario:
@@ -165,7 +167,9 @@ def new(
     data : DataFrame, str or Path
         One row per record, in memory or as a file that `reidsim new` reads.
     quasi_identifiers : sequence of str
-        Columns that others may know; guessed if none.
+        Columns that others may know, besides those that are inferred.
+    only_named : bool
+        Whether to take the columns of `quasi_identifiers` and no others.
     drop : sequence of str
         Columns that are no quasi-identifiers.
     population : str or Path, optional
@@ -184,6 +188,8 @@ def new(
         Whether each row is a person, although an identifier repeats.
     unmatched_unique : sequence of str
         Columns whose values outside the population count as unique.
+    names : str or Path, optional
+        TOML file of words to recognize columns by, besides those of the package.
     hierarchies : mapping of str to str or Path, optional
         Hierarchy files by column, one row per value and one column per level; drafted if not given.
     name : str
@@ -222,6 +228,7 @@ def new(
         source,
         folder,
         named=quasi_identifiers,
+        only_named=only_named,
         dropped=drop,
         population=None if population is None else str(population),
         prices=Prices(benefit, loss, gain, cost),
@@ -231,6 +238,7 @@ def new(
         person=key_columns(person),
         one_row_per_person=one_row_per_person,
         unmatched_unique=unmatched_unique,
+        names=None if names is None else Path(names),
         hierarchies={column: Path(path) for column, path in (hierarchies or {}).items()},
     )
     draft.write(folder)

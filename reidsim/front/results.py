@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,6 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.deprecation import level_outside
 from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.release_file import sha256_of
 from reidsim.engine.results import Result
@@ -33,6 +33,7 @@ from reidsim.reports.verdict import has_verdict, told_by
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.tables import read_table
 
+_PACKAGE = str(Path(__file__).parents[1])
 _FRAME = '<iframe srcdoc="{}" style="width: 100%; height: 40em; border: 1px solid #ccc"></iframe>'
 
 
@@ -89,7 +90,9 @@ def report(
         if isinstance(result, Result):
             result.save(folder, illustrate=illustrate)
         if path is not None:
-            write_report(folder, path, author=author, institution=institution)
+            written = write_report(folder, path, author=author, institution=institution)
+            if written.suffix != ".md":
+                return Report(written.read_text(encoding="utf-8"))
         return Report(report_text(folder, author=author, institution=institution))
 
 
@@ -165,7 +168,7 @@ def share(
             accept_risk=accept_risk,
         )
         for text in told:
-            warnings.warn(text, stacklevel=level_outside())
+            warnings.warn(text, stacklevel=_level_outside())
         table = (
             read_table(written, delimiter=str(sidecar["delimiter"]), trim=False)
             if sidecar["records"]["shared"]
@@ -225,3 +228,11 @@ def _table(result: Result) -> str:
     return pd.DataFrame(
         {measure.label: result.summary[name].map(measure.text) for name, measure in known.items()}
     ).to_html()
+
+
+def _level_outside() -> int:
+    """Return the stack level at which a warning of the calling function points to the code that uses the package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level

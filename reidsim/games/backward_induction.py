@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from threading import Lock
 
 import numba
 import numpy as np
@@ -11,13 +10,11 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.games.contenders import Contenders
-from reidsim.games.record_game import WITHHELD, WORTH_THREADS, Choice, Constraint, DivisibleLinker, RecordGame
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.linkage.risk import UniformGuess
 from reidsim.populations.population import Counts
 from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
-from reidsim.threads import done_in_threads
 
 # More than rounding makes of a share that is lost.
 _SLACK = 1e-9
@@ -40,23 +37,19 @@ class _Held:
         self._best = np.full(shape, -np.inf)
         self.strategies = np.full(shape, WITHHELD, dtype=np.int64)
 
-    def needs(self, strategy: int) -> bool:
-        """Tell whether the linkage of a strategy is needed to play it."""
-        return True
-
     def play(self, strategy: int) -> None:
         """Take a strategy where it is better."""
         outcome = self._game.outcome(strategy)
         for best, chosen, constraint in zip(self._best, self.strategies, self._constraints, strict=True):
             better = outcome.publisher_payoff > best + self._tie
-            if constraint.no_attack or constraint.minimum is not None:
+            if constraint.no_attack or constraint.restricts_forms:
                 better &= constraint.allows(self._game.space, strategy, outcome.response.invited)
             best[better] = outcome.publisher_payoff[better]
             chosen[better] = strategy
 
 
 class _HeldCompiled(_Held):
-    """The same against one attempt at each record, compiled: threads need the interpreter a few times per strategy."""
+    """The same against one attempt at each record, compiled, for records of which a strategy may be best."""
 
     def __init__(self, game: RecordGame, constraints: Sequence[Constraint]) -> None:
         super().__init__(game, constraints)
@@ -70,8 +63,6 @@ class _HeldCompiled(_Held):
         self._amounts = np.array([np.broadcast_to(each, (n,)) for each in amounts])
         # What may be lost so that a strategy may still win; nothing is held yet.
         self._room = np.full(n, np.inf)
-        # For which records strategies may win that were asked for ahead of being played.
-        self._found: dict[int, Rows] = {}
         self._no_attack = np.array([each.no_attack for each in constraints], dtype=np.bool_)
 
     @staticmethod
@@ -97,25 +88,16 @@ class _HeldCompiled(_Held):
                     self._lost_outside += each[above]
         return self._lost_outside, of_last[level] if level > 0 else np.zeros(0)
 
-    def needs(self, strategy: int) -> bool:
-        """Tell whether the linkage of a strategy is needed to play it."""
-        self._found[strategy] = rows = self._may_win(strategy)
-        return len(rows) > 0
-
-    def _may_win(self, strategy: int) -> Rows:
-        """Return the records for which the strategy may be better, ascending."""
-        return _within_room(*self._lost(strategy), self._room)
-
     def _within(self, strategy: int, rows: Rows) -> NDArray[np.bool_]:
-        """Return where the strategy is at the minimum or above, (n_constraints, n_rows); of no length if all may be."""
-        if all(each.minimum is None for each in self._constraints):
+        """Return where the strategy is allowed without attacks, (n_constraints, n_rows); of no length if everywhere."""
+        if not any(each.restricts_forms for each in self._constraints):
             return np.zeros((0, 0), dtype=np.bool_)
         anywhere = np.zeros(len(rows), dtype=np.bool_)
         return np.array([each.allows(self._lattice, strategy, anywhere, rows) for each in self._constraints])
 
     def play(self, strategy: int) -> None:
         """Take a strategy where it is better."""
-        rows = self._found.pop(strategy) if strategy in self._found else self._may_win(strategy)
+        rows = _within_room(*self._lost(strategy), self._room)
         if not len(rows):
             return
         few = len(rows) < _FEW * self._game.n_records
@@ -136,7 +118,7 @@ class _HeldCompiled(_Held):
         )
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True)
 def _within_room(outside: Floats, last: Floats, room: Floats) -> Rows:
     """Return the records of which no more is lost than may be; for the parameters see `_take_better`."""
     rows, found = np.empty(len(outside), dtype=np.intp), 0
@@ -146,7 +128,7 @@ def _within_room(outside: Floats, last: Floats, room: Floats) -> Rows:
     return rows[:found]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy")
 def _take_better(
     strategy: int,
     rows: Rows,
@@ -172,7 +154,7 @@ def _take_better(
     amounts : ndarray of float64, shape (4, n_records)
         Benefit, loss, gain, and what an attack must be worth more than.
     within : ndarray of bool, shape (n_constraints, n_rows)
-        Where the strategy is at the minimum or above; of no length if there is none.
+        Where the strategy is allowed if nobody attacks; of no length if everywhere.
     no_attack : ndarray of bool, shape (n_constraints,)
         Constraints under which nobody may be attacked.
     best, chosen : ndarray, shape (n_constraints, n_records)
@@ -203,7 +185,6 @@ def backward_induction(
     game: RecordGame,
     constraints: Mapping[str, Constraint],
     *,
-    contenders: Contenders | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Choice]:
     """Find the best strategy of every record under each of several constraints, in one pass over the space.
@@ -216,57 +197,22 @@ def backward_induction(
     ----------
     game : RecordGame
     constraints : mapping of str to Constraint
-    contenders : Contenders, optional
-        Of this game and each of the constraints: no others are worked out again.
     progress : callable, optional
-        Called with strategies done and in all; not where contenders are given, which take an instant.
+        Called with strategies done and in all.
 
     Returns
     -------
     dict of str to Choice
-        Exact; a record whose constraint no strategy satisfies is withheld. `evaluated` counts all strategies, as those
-        that are no contenders were compared before.
+        Exact; a record whose constraint no strategy satisfies is withheld.
     """
     n, size = game.n_records, game.space.size
-    if contenders is None or contenders.pairs is None:
-        held = _of_all_strategies(game, list(constraints.values()), progress)
-        strategies = dict(zip(constraints, np.concatenate([each.strategies for each in held], axis=1), strict=True))
-    else:
-        strategies = dict.fromkeys(constraints, contenders.best(game))
-    evaluated = np.full(n, size, dtype=np.int64)
-    return {name: Choice(strategies[name], "backward-induction", evaluated, exact=True) for name in constraints}
-
-
-def _of_all_strategies(
-    game: RecordGame, constraints: Sequence[Constraint], progress: Callable[[int, int], None] | None
-) -> list[_Held]:
-    """Return the best of all strategies, in parts of the records that are played in threads."""
-    size = game.space.size
-    parts = game.parts(in_step=True)
-    kind = _HeldCompiled if _HeldCompiled.fits(game) else _Held
-    held = [kind(part, [each.of(rows) for each in constraints]) for rows, part in parts]
-    at_once = 1
-    if len(held) > 1 and isinstance(game.linker, DivisibleLinker):
-        # Until threads wait for each other, so long waits whoever is interrupted.
-        at_once = max(1, min(WORTH_THREADS // game.n_records, game.linker.tables_kept or 0))
-    for begin in range(0, size, at_once):
-        several = range(begin, min(begin + at_once, size))
-        # Of two threads one links ahead while the other plays, so that neither waits for what both need.
-        ahead = {strategy: Lock() for strategy in several[1:]} if len(held) > 1 else {}
-
-        def play(each: _Held, several: range = several, ahead: Mapping[int, Lock] = ahead) -> None:
-            for strategy in several:
-                following = ahead.get(strategy + 1)
-                if (
-                    following is not None
-                    and not following.locked()
-                    and each.needs(strategy + 1)
-                    and following.acquire(blocking=False)
-                ):
-                    game.linker.link(strategy + 1, np.empty(0, dtype=np.intp))
-                each.play(strategy)
-
-        list(done_in_threads(play, held, len(held)))
+    held = (_HeldCompiled if _HeldCompiled.fits(game) else _Held)(game, list(constraints.values()))
+    for strategy in range(size):
+        held.play(strategy)
         if progress is not None:
-            progress(several.stop, size)
-    return held
+            progress(strategy + 1, size)
+    evaluated = np.full(n, size, dtype=np.int64)
+    return {
+        name: Choice(strategies, "backward-induction", evaluated, exact=True)
+        for name, strategies in zip(constraints, held.strategies, strict=True)
+    }

@@ -29,19 +29,19 @@ def branch_and_bound(
     node only if a visited node just above it left that node open. Two rules close nodes, with v(g) the benefit of a
     strategy and U(g) <= v(g) its payoff:
 
-    1. Below a node g that is not attacked nothing is visited.
+    1. Below a node g that is allowed and not attacked nothing is visited.
     2. A node g is not visited when v(g) is below the best payoff found, or equal to it with a higher strategy number.
 
     Why no better strategy is missed. The payoff is the benefit less an expected loss: U(g) = v(g) - L q(g) p(g), with q
     the probability of an attack, which is 0 or 1 unless the adversary errs or attacks at random, and p that of its
     success. So U(g) <= v(g), whatever the adversary does. Let h lie below g. Generalizing never raises the benefit, so
-    U(h) <= v(h) <= v(g): v(g) bounds everything beneath g, itself included. If g is not attacked, q(g) = 0 and
-    U(g) = v(g), so no h below pays more; h also has a higher strategy number, so it would lose a tie; and g itself
-    satisfies the No-Attack constraint and, as every node visited lies below the minimum, that constraint too. That is
-    rule 1. Rule 2 discards only strategies whose payoff cannot exceed the best found or that would lose the tie against
-    it, for every h below g has a higher number than g. Every strategy allowed by the constraint lies below its starting
-    node, and each is either visited or beneath a closed node. Hence payoff and strategy are those of
-    `backward_induction`.
+    U(h) <= v(h) <= v(g): v(g) bounds everything beneath g, itself included. If g is not attacked, q(g) = 0 and U(g) =
+    v(g), so no h below pays more; h also has a higher strategy number, so it would lose a tie; and g itself is allowed.
+    That is rule 1. Only limits on sensitive attributes forbid a node that is not attacked: it stays open, as a
+    generalization of a forbidden node may be allowed, and one of an allowed node forbidden. Rule 2 discards only
+    strategies whose payoff cannot exceed the best found or that would lose the tie against it, for every h below g has
+    a higher number than g. Every strategy allowed by the constraint lies below its starting node, and each is either
+    visited or beneath a closed node. Hence payoff and strategy are those of `backward_induction`.
 
     Against an adversary who may attack every form, such as one with logit errors, rule 1 closes nothing, and rule 2
     alone carries the search. What an adversary makes of its chances is not asked: the bound needs no order of attacks.
@@ -120,11 +120,12 @@ def branch_and_bound(
         response = game.adversary.respond(game.linker.link(node, rows), rows)
         payoff = benefit - game.loss[rows] * response.reidentified
         evaluated[rows] += 1
-        better = wins(node, rows, payoff) & constraint.allows(space, node, response.invited, rows)
+        allowed = constraint.allows(space, node, response.invited, rows)
+        better = wins(node, rows, payoff) & allowed
         best[rows[better]] = payoff[better]
         strategies[rows[better]] = node
-        attacked = rows[response.attacks]
-        take(attacked.nbytes)
+        unsettled = rows[response.attacks | ~allowed]
+        take(unsettled.nbytes)
         for child in space.successors(node):
-            leave_open(child, attacked)
+            leave_open(child, unsettled)
     return Choice(strategies, "branch-and-bound", evaluated, exact=True)

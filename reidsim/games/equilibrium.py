@@ -12,7 +12,6 @@ from reidsim.adversaries.response import arrays_of
 from reidsim.games.attempts import Attempts, AttemptsSoFar
 from reidsim.games.record_game import WITHHELD, Choice, PopulationLinker, RecordGame, shared_rows
 from reidsim.releases.strategy_space import Floats, Rows
-from reidsim.threads import done_in_threads
 
 
 @dataclass(frozen=True)
@@ -112,9 +111,7 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
     frequency: Floats | None = None
     attempts = AttemptsSoFar(game.loss)
 
-    def play(shared: tuple[int, Rows]) -> None:
-        nonlocal frequency
-        strategy, rows = shared
+    for strategy, rows in shared_rows(strategies):
         outcome = game.outcome(strategy, rows)
         publisher[rows] = outcome.publisher_payoff
         adversary[rows] = outcome.response.adversary_payoff
@@ -126,7 +123,6 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
             frequency = np.ones(n) if frequency is None else frequency
             frequency[rows] = outcome.response.often
 
-    list(done_in_threads(play, list(shared_rows(strategies)), game.threads))
     intensity = game.space.generalization_intensity(np.maximum(strategies, 0))
     return Equilibrium(
         strategies=strategies,

@@ -67,7 +67,7 @@ def iceberg(
     Parameters
     ----------
     game : RecordGame
-        Others than those of `fits` are played by `branch_and_bound`.
+        Others than those of `fits` are played by `branch_and_bound`, and so are constraints on sensitive columns.
     constraints : mapping of str to Constraint
     progress : callable, optional
         Called with parts done and in all.
@@ -77,7 +77,8 @@ def iceberg(
     dict of str to Choice
         Exact; `evaluated` counts the strategies whose payoff was computed.
     """
-    if not fits(game):
+    # Whether a group may be released is no matter of its size alone where the values of sensitive columns count.
+    if not fits(game) or any(constraint.admissible is not None for constraint in constraints.values()):
         return {
             name: branch_and_bound(game, constraint, partial(progress, number, len(constraints)))
             for number, (name, constraint) in enumerate(constraints.items())

@@ -18,7 +18,7 @@ from reidsim.adversaries.multistage.attack import PlanLinkage
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary, Linkage, Response, arrays_of, one_over
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
-from reidsim.games.record_game import DivisibleLinker, Linker
+from reidsim.games.record_game import Linker
 from reidsim.linkage.people import RowSets, best_entries, smallest_groups
 from reidsim.linkage.row_groups import classes_at
 from reidsim.populations.population import Counts
@@ -109,15 +109,6 @@ class PeopleLinker:
 
     linker: Linker
     row_sets: RowSets
-
-    @property
-    def tables_kept(self) -> int | None:
-        """See `DivisibleLinker`."""
-        return self.linker.tables_kept if isinstance(self.linker, DivisibleLinker) else None
-
-    def of(self, rows: slice) -> PeopleLinker:
-        """See `DivisibleLinker`."""
-        return PeopleLinker(self.linker, self.row_sets.of_neighbours(rows))
 
     def link(self, strategy: int, rows: Rows | None = None) -> PeopleLinkage:
         """Link all row sets, or those of `rows`, shared as `strategy`."""

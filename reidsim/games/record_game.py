@@ -10,22 +10,16 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response
 from reidsim.errors import InputError
+from reidsim.games.attributes import AdmissibleGroups
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Counts
-from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
-from reidsim.threads import available_threads
 
 WITHHELD = -1
-# Payoffs, of a record shared as a strategy, that take a tenth of a second or more.
-WORTH_THREADS = 10_000_000
 # Different strategies of a choice, times records, from which group sizes are counted for all of them at once.
 _MANY_LINKED = 50_000_000
-# Strategies that threads which do not wait for each other may be apart.
-_APART = 16
 
 
 class Linker(Protocol):
@@ -42,20 +36,6 @@ class JointLinker(Linker, Protocol):
 
     def given(self, strategies: Strategies) -> Linker:
         """Return what links records if each is shared as `strategies` (n_records,) say; -1 where it is not shared."""
-        ...
-
-
-@runtime_checkable
-class DivisibleLinker(Linker, Protocol):
-    """Tells what linkage yields to several threads, each of which asks for some neighbouring records."""
-
-    @property
-    def tables_kept(self) -> int | None:
-        """How many strategies threads may be apart without making a table twice; None if several cannot ask."""
-        ...
-
-    def of(self, rows: slice) -> Linker:
-        """Return what links neighbouring records."""
         ...
 
 
@@ -77,17 +57,7 @@ class PopulationLinker:
     believed_group_sizes: GroupSizes | None = None
     population: GroupSizes | None = None
 
-    @property
-    def tables_kept(self) -> int:
-        """See `DivisibleLinker`."""
-        each = (self.group_sizes, self.believed_group_sizes, self.population)
-        return min(sizes.tables_kept for sizes in each if sizes is not None)
-
-    def of(self, rows: slice) -> Linker:
-        """See `DivisibleLinker`."""
-        return _NeighboursLinker(self, rows)
-
-    def link(self, strategy: int, rows: Rows | slice | None = None) -> Linkage:
+    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return group sizes; see `Linker`."""
         true = self.group_sizes.at(strategy, rows)
         believed = true if self.believed_group_sizes is None else self.believed_group_sizes.at(strategy, rows)
@@ -101,18 +71,17 @@ class PopulationLinker:
         rows = np.flatnonzero(strategies != WITHHELD)
         if len(np.unique(strategies[rows])) * len(strategies) < _MANY_LINKED:
             return self
-        sizes: list[Counts | None] = []
-        each = (self.group_sizes, self.believed_group_sizes, self.population)
-        for place, groups in enumerate(each):
-            if groups is None or groups in each[:place]:
-                sizes.append(None if groups is None else sizes[each.index(groups)])
-                continue
-            sizes.append(groups.each(strategies[rows], rows))
-            if sizes[-1] is None:
+        chosen, found = strategies[rows], dict[str, Counts | None]()
+        for name in ("group_sizes", "believed_group_sizes", "population"):
+            groups = getattr(self, name)
+            same = next((other for other in found if getattr(self, other) is groups), None)
+            sizes = None if groups is None else found[same] if same is not None else groups.each(chosen, rows)
+            if sizes is None and groups is not None:
                 return self
-        true, believed, everybody = sizes
-        assert true is not None  # noqa: S101 # as returned above otherwise
-        share = None if self.population is None or everybody is None else everybody / self.population.total
+            found[name] = sizes
+        true, believed, everybody = found.values()
+        assert true is not None  # noqa: S101 # there are group sizes in every linker
+        share = None if self.population is None or everybody is None else np.asarray(everybody / self.population.total)
         by_chance = self.group_sizes.by_chance
         return _LinkedOnce(rows, Linkage(true, true if believed is None else believed, share, by_chance=by_chance))
 
@@ -134,18 +103,6 @@ class PopulationLinker:
             believed = spread([linked.believed_group_sizes for _, linked in parts])
         shares = [linked.match_probability for _, linked in parts if linked.match_probability is not None]
         return Linkage(true, believed, spread(shares) if shares else None, by_chance=parts[0][1].by_chance)
-
-
-@dataclass(frozen=True)
-class _NeighboursLinker:
-    """Links some neighbouring records as another linker does (a `Linker`)."""
-
-    linker: PopulationLinker
-    records: slice
-
-    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return group sizes; see `Linker`."""
-        return self.linker.link(strategy, self.records if rows is None else rows + self.records.start)
 
 
 @dataclass(frozen=True)
@@ -239,43 +196,6 @@ class RecordGame:
         linker = self.linker
         return replace(self, linker=linker.given(strategies)) if isinstance(linker, JointLinker) else self
 
-    @property
-    def _divisible(self) -> DivisibleLinker | None:
-        """The linker, if several threads may ask it and the adversary, and gain anything by it."""
-        linker = self.linker
-        may_be_asked = (
-            isinstance(linker, DivisibleLinker)
-            and linker.tables_kept is not None
-            and type(self.adversary) is OneShotAdversary
-            and isinstance(self.space, GeneralizationLattice)
-        )
-        worth_it = self.n_records * self.space.size >= WORTH_THREADS and available_threads() > 1
-        return linker if may_be_asked and worth_it else None  # type: ignore[return-value]
-
-    @property
-    def threads(self) -> int:
-        """How many threads may play different strategies at a time."""
-        return available_threads() if self._divisible is not None else 1
-
-    def parts(self, *, in_step: bool = False) -> list[tuple[slice, RecordGame]]:
-        """Return the games of neighbouring records, to be played in a thread each, all of them in lattice order.
-
-        The game as it is where all strategies take an instant, linkage or adversary cannot be asked by
-        several, or too few tables are kept for threads that are not `in_step`, a few strategies at a time.
-        """
-        linker, adversary, n = self._divisible, self.adversary, self.n_records
-        if linker is None or not (in_step or (linker.tables_kept or 0) >= _APART):
-            return [(slice(0, n), self)]
-        assert isinstance(adversary, OneShotAdversary)  # noqa: S101 # as `_divisible` found
-        assert isinstance(self.space, GeneralizationLattice)  # noqa: S101
-        ends = np.linspace(0, n, min(available_threads(), n) + 1).astype(np.int64).tolist()
-        return [
-            (rows, RecordGame(
-                self.space.of(rows), linker.of(rows), adversary.of(rows), self.benefit[rows], self.loss[rows]
-            ))
-            for rows in map(slice, ends[:-1], ends[1:])
-        ]  # fmt: skip
-
     def tie(self, rows: Rows | None = None) -> Floats:
         """Return the difference below which two of the publisher's payoffs are equal, per record."""
         of = slice(None) if rows is None else rows
@@ -305,10 +225,18 @@ class Constraint:
         game).
     minimum : ndarray of int64, shape (n_records,), optional
         Only forms at least as protective as this strategy (Safe-Harbor-friendly: that of Safe Harbor).
+    admissible : AdmissibleGroups, optional
+        Only forms that keep to the limits on sensitive attributes.
     """
 
     no_attack: bool = False
     minimum: Strategies | None = None
+    admissible: AdmissibleGroups | None = None
+
+    @property
+    def restricts_forms(self) -> bool:
+        """Whether some forms are forbidden whatever adversaries do."""
+        return self.minimum is not None or self.admissible is not None
 
     def allows(
         self, space: StrategySpace, strategy: int, invited: NDArray[np.bool_], rows: Rows | None = None
@@ -319,11 +247,9 @@ class Constraint:
             distinct, position = self._distinct_minima
             reached = space.at_least(strategy, distinct)
             allowed &= reached[position if rows is None else position[rows]]
+        if self.admissible is not None:
+            allowed &= self.admissible.at(strategy, rows)
         return allowed
-
-    def of(self, rows: slice) -> Constraint:
-        """Return the constraint of some of the records."""
-        return self if self.minimum is None else replace(self, minimum=self.minimum[rows])
 
     @cached_property
     def _distinct_minima(self) -> tuple[Strategies, Rows]:

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from threading import Event, RLock
 from typing import Any, ClassVar
 
 import numba
@@ -32,9 +30,6 @@ from reidsim.releases.strategy_space import Rows, Strategies
 _MOST_KEPT, _LEAST_KEPT, _MANY_TABLES = 256 * 2**20, 32 * 2**20, 1_000
 # A key space this many times larger than the table is still merged by direct addressing rather than by sorting.
 _DIRECT_ADDRESSING_FACTOR = 8
-# Held while it is looked up which tables there are, and which of them, by whose they are and node, a thread is making.
-_LOOKING = RLock()
-_IN_THE_MAKING: dict[tuple[int, int], Event] = {}
 
 
 @dataclass(frozen=True)
@@ -80,8 +75,7 @@ class GroupSizes:
         number of different people who have a row in it.
     lattice : GeneralizationLattice
     memory_limit : int, optional
-        Bytes that kept tables may take together; `most_kept` of those who can be looked up, if not given. Besides them,
-        each thread may be making one.
+        Bytes that kept tables may take together; `most_kept` of those who can be looked up, if not given.
     holds_records : bool
         Whether every record's person is in the population.
     """
@@ -115,12 +109,7 @@ class GroupSizes:
         """Records whose cell holds nobody in the population, shape (n_records,)."""
         return np.asarray(self._base.counts[self._base.group_of] <= 0)
 
-    @property
-    def tables_kept(self) -> int:
-        """How many tables as large as that of the population can be kept: threads no further apart make none twice."""
-        return self._memory_limit // max(self._base.nbytes, 1)
-
-    def at(self, strategy: int, rows: Rows | slice | None = None) -> Counts:
+    def at(self, strategy: int, rows: Rows | None = None) -> Counts:
         """Return the group size of each record (or of `rows`) when shared as `strategy`, shape (n,)."""
         table = self.table(strategy)
         group_of = table.group_of if rows is None else table.group_of[rows]
@@ -163,39 +152,21 @@ class GroupSizes:
         if strategy == 0:
             return self._base
         if (kept := self._kept.get(strategy)) is not None:
-            # Another thread may have dropped it in the meantime.
-            with suppress(KeyError):
-                self._kept.move_to_end(strategy)
+            self._kept.move_to_end(strategy)
             return kept
-        own, key = Event(), (id(self), strategy)
-        try:
-            while True:
-                with _LOOKING:
-                    if (kept := self._kept.get(strategy)) is not None:
-                        return kept
-                    making = _IN_THE_MAKING.setdefault(key, own)
-                if making is own:
-                    return self._made(strategy)
-                making.wait()
-        finally:
-            # Also where an interrupt ends it: others would wait for ever.
-            with _LOOKING:
-                if _IN_THE_MAKING.get(key) is own:
-                    del _IN_THE_MAKING[key]
-            own.set()
+        table = self._made(strategy)
+        self._keep(strategy, table)
+        return table
 
     def _made(self, strategy: int) -> NodeTable:
         below = list(self._lattice.predecessors(strategy))
         source = below[-1]
-        # Sums of whole numbers are the same whichever table they are made from. Others are always made from one: which
-        # tables there are may depend on threads.
+        # Sums of whole numbers do not depend on the table they are made from. Others are always made from the same one,
+        # whichever tables are kept.
         if self._base.counts.dtype.kind in "iu":
-            with _LOOKING:
-                kept = [s for s in below if s == 0 or s in self._kept]
-                source = min(kept, key=lambda s: len(self.table(s).keys), default=source)
-        table = self._roll_up(source, strategy)
-        self._keep(strategy, table)
-        return table
+            kept = [s for s in below if s == 0 or s in self._kept]
+            source = min(kept, key=lambda s: len(self.table(s).keys), default=source)
+        return self._roll_up(source, strategy)
 
     def _roll_up(self, source: int, target: int) -> NodeTable:
         below = self.table(source)
@@ -228,12 +199,11 @@ class GroupSizes:
         return NodeTable(merged, counts, _looked_up(inverse, below.group_of), people)
 
     def _keep(self, strategy: int, table: NodeTable) -> None:
-        with _LOOKING:
-            self._kept[strategy] = table
-            self._kept_bytes += table.nbytes
-            while self._kept_bytes > self._memory_limit and len(self._kept) > 1:
-                _, dropped = self._kept.popitem(last=False)
-                self._kept_bytes -= dropped.nbytes
+        self._kept[strategy] = table
+        self._kept_bytes += table.nbytes
+        while self._kept_bytes > self._memory_limit and len(self._kept) > 1:
+            _, dropped = self._kept.popitem(last=False)
+            self._kept_bytes -= dropped.nbytes
 
 
 class _SizesAmong(GroupSizes):
@@ -251,9 +221,7 @@ class _SizesAmong(GroupSizes):
         return replace(table, counts=_people_in(table.group_of, self._people, len(table.keys)))
 
     def _made(self, strategy: int) -> NodeTable:
-        table = self._counted(strategy)
-        self._keep(strategy, table)
-        return table
+        return self._counted(strategy)
 
 
 @numba.njit(cache=True)
@@ -293,7 +261,7 @@ def _base_table(population: Population, lattice: GeneralizationLattice) -> tuple
     return NodeTable(np.arange(len(first)), totals, group_of, people), cells
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True)
 def _looked_up(values: NDArray[Any], places: NDArray[np.integer[Any]]) -> NDArray[Any]:
     """Return the values at some places, as numpy does after it has made other numbers of the places."""
     found = np.empty(len(places), dtype=values.dtype)
@@ -302,7 +270,7 @@ def _looked_up(values: NDArray[Any], places: NDArray[np.integer[Any]]) -> NDArra
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True)
 def _looked_up_from(least: int, values: NDArray[Any], places: NDArray[np.integer[Any]]) -> NDArray[Any]:
     """Do the same for values of which none counts as less than the least."""
     found = np.empty(len(places), dtype=values.dtype)
@@ -311,7 +279,7 @@ def _looked_up_from(least: int, values: NDArray[Any], places: NDArray[np.integer
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True)
 def _regroup(
     keys: NDArray[np.int64], inner: int, radix: int, parents: NDArray[np.int32], new_radix: int
 ) -> NDArray[np.int64]:
@@ -324,7 +292,7 @@ def _regroup(
     return regrouped
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True)
 def _merge_in_order(keys: NDArray[np.int64], order: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Find the distinct keys and where each key went, given the positions of the keys in ascending order."""
     merged, inverse, found = np.empty(len(keys), dtype=np.int64), np.empty(len(keys), dtype=np.int32), 0
@@ -336,7 +304,7 @@ def _merge_in_order(keys: NDArray[np.int64], order: NDArray[np.intp]) -> tuple[N
     return merged[:found].copy(), inverse
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True)
 def _merge_by_address(keys: NDArray[np.int64], space: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Find the distinct keys, all below `space`, in ascending order, and where each key went."""
     slots = np.full(space, -1, dtype=np.int32)

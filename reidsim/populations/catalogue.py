@@ -11,7 +11,6 @@ import numpy as np
 from pydantic import Field, RootModel
 
 from reidsim.bundled import resolve
-from reidsim.deprecation import formerly
 from reidsim.errors import InputError, locating
 from reidsim.overrides import override, validated_after
 from reidsim.populations.attribute_model.draw import attribute_model_population
@@ -118,7 +117,6 @@ def recipe_of(path: Path) -> Recipe:
     return validated_after({}, _AnyRecipe, read_toml(path), path).root
 
 
-@formerly(overrides="set")
 def make(
     recipe: str | Path,
     *,

@@ -43,7 +43,7 @@ def counted_population(recipe: CountsRecipe, folder: Path, *, name: str, seed: i
         If the file cannot be used; names the file, row and column.
     """
     path = data_file(recipe.file, folder, "populations")
-    frame = read_table(path, delimiter=recipe.delimiter, comment="#")
+    frame = read_table(path, delimiter=recipe.delimiter, comment="#", encoding=recipe.encoding)
     require_columns(frame, recipe.columns.values(), path)
     _require_known_attributes(recipe)
     blank = np.column_stack([frame[column].isin(recipe.missing_values) for column in recipe.columns.values()])

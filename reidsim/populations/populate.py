@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from reidsim.bundled import resolve
-from reidsim.deprecation import formerly
 from reidsim.errors import InputError
 from reidsim.overrides import override
 from reidsim.populations.catalogue import Counting, Made, Progress, make
@@ -49,7 +48,6 @@ class PopulationFile:
     truth: Path | None = None
 
 
-@formerly(overrides="set")
 def populate(
     recipe: str | Path,
     output: str | Path,

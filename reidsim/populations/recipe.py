@@ -39,6 +39,7 @@ class CountsRecipe(RecipeHead):
     kind: Literal["counts"] = Field(description="this kind")
     file: str = Field(description="CSV file with a header, or Parquet file")
     delimiter: Delimiter = Field(default=",", description="between columns of a CSV file")
+    encoding: str = Field(default="utf-8", description="of a CSV file, such as `latin-1`")
     columns: dict[str, str] = Field(min_length=1, description="attribute = column of the file")
     count: str | None = Field(default=None, description="column of counts; every row is one person without it")
     missing_values: tuple[str, ...] = Field(default=("",), description="values that mean that the value is missing")

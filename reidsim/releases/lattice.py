@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
 
@@ -62,12 +62,6 @@ class GeneralizationLattice:
     def __repr__(self) -> str:
         names = ", ".join(each.attribute.name for each in self.hierarchies)
         return f"GeneralizationLattice({len(self.codes):,} records, {self.size:,} strategies: {names})"
-
-    def of(self, rows: slice) -> GeneralizationLattice:
-        """Return the lattice of neighbouring records; it shares what this one holds of them."""
-        part = replace(self, codes=self.codes[rows])
-        part.__dict__["record_losses"] = tuple(losses[:, rows] for losses in self.record_losses)
-        return part
 
     @cached_property
     def domain(self) -> Domain:

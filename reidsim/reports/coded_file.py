@@ -18,7 +18,14 @@ from reidsim.file_sizes import require_no_device
 from reidsim.linkage.uniqueness.sample_cells import require_weights
 from reidsim.parquet_sizes import require_parquet_fits
 from reidsim.populations.files import population_metadata
-from reidsim.tables import read_parquet, read_table, reading_parquet, require_columns, sniff_delimiter
+from reidsim.tables import (
+    read_parquet,
+    read_table,
+    reading_parquet,
+    refuse_encoding_of_types,
+    require_columns,
+    sniff_delimiter,
+)
 
 MISSING = 0
 
@@ -74,7 +81,12 @@ class CodedFile:
 
 
 def read_coded_file(
-    path: Path, *, columns: Sequence[str] | None = None, count: str | None = None, weight: str | None = None
+    path: Path,
+    *,
+    columns: Sequence[str] | None = None,
+    count: str | None = None,
+    weight: str | None = None,
+    encoding: str | None = None,
 ) -> CodedFile:
     """Read a file of people.
 
@@ -89,6 +101,8 @@ def read_coded_file(
         Column that holds the number of records in a row. The one that the file names as such, if any, if not given.
     weight : str, optional
         Column that holds sampling weights.
+    encoding : str, optional
+        Of delimited text; UTF-8 if not given.
 
     Returns
     -------
@@ -103,12 +117,14 @@ def read_coded_file(
     says: dict[str, Any] = {}
     is_parquet = _is_parquet(path)
     if is_parquet:
+        refuse_encoding_of_types(path.with_suffix(".parquet"), encoding)
         schema, says = _parquet_schema(path)
         names = schema.names
     else:
-        table = pa.Table.from_pandas(
-            read_table(path, delimiter=sniff_delimiter(path), comment="#"), preserve_index=False
-        )
+        refuse_encoding_of_types(path, encoding)
+        delimiter = sniff_delimiter(path, encoding)
+        frame = read_table(path, delimiter=delimiter, comment="#", encoding=encoding or "utf-8")
+        table = pa.Table.from_pandas(frame, preserve_index=False)
         names = table.column_names
     count = count if count is not None else says.get("count")
     besides = [name for name in (count, weight) if name is not None]

@@ -112,6 +112,7 @@ def describe_file(
     population_size: int | None = None,
     seed: int = 0,
     level: float = 0.95,
+    encoding: str | None = None,
 ) -> FileDescription:
     """Describe a file of records or of counts by cell.
 
@@ -134,6 +135,8 @@ def describe_file(
         Of the bootstrap of Zayatz's estimator.
     level : float
         Confidence level of the intervals.
+    encoding : str, optional
+        Of a CSV file; UTF-8 if not given.
 
     Returns
     -------
@@ -163,7 +166,7 @@ def describe_file(
         )  # fmt: skip
     if columns is not None and person is not None and person not in columns:
         columns = [*columns, person]
-    file = read_coded_file(Path(path), columns=columns, count=count, weight=weight)
+    file = read_coded_file(Path(path), columns=columns, count=count, weight=weight, encoding=encoding)
     if person is None:
         frequencies = GroupFrequencies.from_group_sizes(group_sizes(file.columns, file.counts))
         profile, n_people = KAnonymityProfile.of_file(frequencies), None

@@ -117,7 +117,7 @@ def _acting(
     """Return who acts in a phase of this scenario, what they decide, and what they know; the last empty if nobody."""
     publisher = "data subjects" if subjects_share else "publisher"
     if phase.name == "enforce" and not agents.enforcement.detection:
-        return "nobody, since no exploit is detected", "", ""
+        return "no step (no exploit is detected)", "", ""
     if phase.name != "learn":
         foresees = phase.name == "publish" and agents.foresees == "plans"
         information = phase.information + ", and what they will buy and can pay for" * foresees
@@ -143,7 +143,7 @@ def _acting(
         learns["data subjects"] = (True, " and ".join(part[1] for part in both), ", ".join(part[2] for part in both))
     actors = {name: (decision, knowing) for name, (acts, decision, knowing) in learns.items() if acts}
     if not actors:
-        return "nobody, since beliefs are given and everybody takes part", "", ""
+        return "no step (beliefs are fixed, and everybody takes part)", "", ""
     decisions = "; ".join(f"{name}: {decision}" for name, (decision, _) in actors.items())
     return ", ".join(actors), decisions, "; ".join(f"{name}: {knowing}" for name, (_, knowing) in actors.items())
 

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from reidsim.adversaries.factored_mdp import Method
 from reidsim.errors import InputError, listed, nearest, require_distinct
+from reidsim.linkage.sensitive_values import GainsFrom
 from reidsim.scenarios.amounts import Count, Money, Share, Text
 from reidsim.scenarios.equipment_schema import EquipmentSection, refuse_knowledge_held
 from reidsim.scenarios.rationality_schema import RationalitySection
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 Risk = Literal["prosecutor", "journalist", "sample"]
 # Who is this row, which row is this person, or the worse of both.
 Direction = Literal["record", "person", "both"]
+# Planners of the package that make one attack on a record, or none.
+_ONE_ATTACK = ("one-shot", "always", "never", "random")
 
 # Planners of the package; any other is an object of a module, or an entry point of an installed package.
 PLANNERS = ("one-shot", "fmdp", "always", "never", "random")
@@ -184,6 +187,11 @@ class AdversarySection(PlannerSection):
         default="record",
         description="asks whose row this is, which row is a person's, or whichever succeeds more",
     )
+    gains_from: GainsFrom = Field(
+        default="identity",
+        description="what a successful attack is: naming the person of a record, a correct inference of a sensitive "
+        "value (a column of `publisher.sensitive`), or at least one of both",
+    )
     knowledge: str | None = Field(
         default=None,
         description='knowledge recipe (name or file), such as `"tennessee-voters"`; knows everything if not given',
@@ -213,6 +221,7 @@ class AdversarySection(PlannerSection):
                 "beliefs of unknown groups need a population that is counted", where="sequential.belief",
                 found="unknown", expected="known",
             )  # fmt: skip
+        self._infers_consistently()
         linked = "knowledge" if self.knowledge is not None else "stages" if self.stages is not None else None
         self._looks_up_consistently(linked)
         if linked is not None and self.plans_sequentially:
@@ -227,6 +236,24 @@ class AdversarySection(PlannerSection):
                     found="unknown", expected="known",
                 )  # fmt: skip
         return self
+
+    def _infers_consistently(self) -> None:
+        """Check that whoever gains from an inference counts values in groups of the table, in one attack per record."""
+        if self.gains_from == "identity":
+            return
+        for key, other, expected in (
+            ("planner", self.planner not in _ONE_ATTACK, f"one of {listed(_ONE_ATTACK)}"),
+            ("risk", self.risk != "prosecutor", '"prosecutor", as the values of others are not known'),
+            ("direction", self.looks_up, '"record"'),
+            ("knowledge", self.knowledge is not None, "all quasi-identifiers are known"),
+            ("stages", self.stages is not None, "one attack"),
+            ("holds", bool(self.holds), "no list"),
+        ):
+            if other:
+                raise InputError(
+                    f'not with gains_from = "{self.gains_from}"', where=key, found=getattr(self, key),
+                    expected=expected,
+                )  # fmt: skip
 
     def _holds_consistently(self) -> None:
         for key, given in (

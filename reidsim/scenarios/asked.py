@@ -143,6 +143,11 @@ def plain(value: object) -> str:
     return number_text(value)
 
 
+def loss_text(loss: float) -> str:
+    """Return a loss: whole where it is large, else with three digits."""
+    return f"{loss:,.0f}" if loss >= 100 else f"{loss:.3g}"
+
+
 GAIN, LOSS = "economics.gain", "economics.loss"
 
 

@@ -122,6 +122,7 @@ class AttackResourceSection(Section):
         default=None, description="file of people with a header, CSV or Parquet; takes the place of `population`"
     )
     delimiter: Delimiter = Field(default=",", description="between columns of a CSV file")
+    encoding: str = Field(default="utf-8", description="of a CSV file, such as `latin-1`")
     columns: dict[str, str] = Field(default={}, description="attribute = column of the file, where names differ")
     count: Text | None = Field(default=None, description="column with the number of people of each row")
 

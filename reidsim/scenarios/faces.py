@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute
 from reidsim.measures import Measure
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.agents_schema import AgentsSection
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 # Figures by name, as they are drawn.
 Figures = Iterator[tuple[str, "Figure"]]
-Value = float | str
+Value = float | str | None
 # Sliders reach this many times the scenario's own amount, or the amount below if that is more.
 _REACH = 3.0
 _LEAST_REACH = 10.0
@@ -78,6 +79,10 @@ class Slider:
     high : float
         Upper bound; the lower one is 0.
     step : float
+    follows : str
+        Key whose value this one takes while it has none of its own; empty if it always has one.
+    linked : bool
+        Whether the scenario gives it no value of its own.
     """
 
     key: str
@@ -85,6 +90,8 @@ class Slider:
     value: float
     high: float
     step: float
+    follows: str = ""
+    linked: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,8 +159,9 @@ class Faces:
         if economics is not None:
             yield amount_slider("economics.benefit", "Benefit of sharing, per record", economics.benefit)
             yield amount_slider("economics.loss", "Loss if re-identified, per record", economics.loss)
-            if economics.gain is not None:
-                yield amount_slider("economics.gain", "Adversary's gain, per record", economics.gain)
+            if getattr(getattr(economics, "columns", None), "gain", None) is None:
+                gain = amount_slider("economics.gain", "Adversary's gain, per record", economics.adversary_gain)
+                yield replace(gain, follows="economics.loss", linked=economics.gain is None)
             yield amount_slider("economics.cost", "Cost of an attack, per record", economics.cost)
         for key, field in type(scenario).model_fields.items():
             value = getattr(scenario, key)
@@ -217,37 +225,6 @@ class ManyPoints:
 
 
 @dataclass(frozen=True)
-class Portions:
-    """How a study is cut down.
-
-    Parameters
-    ----------
-    units : int
-        Of work, in which the time of a run is linear: rows of games that are solved one by one, for instance.
-    study_of : callable
-        Returns the study of some of them, `least` to `units`, of which nothing has been computed.
-    least : int
-        Fewer cannot be played.
-    steps : str, optional
-        If even the least part would take nearly as long as a run: how the progress that a run reports relates to its
-        time, ``"even"`` if each step takes about as long, else ``"uneven"``. A run is then begun, and given up.
-    """
-
-    units: int
-    study_of: Callable[[int], Any]
-    least: int = 1
-    steps: Literal["even", "uneven"] | None = None
-
-
-class CutDown:
-    """Whether the studies of a kind can be cut down; they cannot, if it does not say so."""
-
-    def portions(self, study: Any) -> Portions | None:
-        """Return how a study is cut down to tell the time that it takes; None if its time cannot be told from less."""
-        return None
-
-
-@dataclass(frozen=True)
 class HierarchyFile:
     """A file that says by which labels the values of an attribute are released.
 
@@ -286,6 +263,8 @@ class SharedColumns:
     counts_release : bool
         Whether success probabilities are those of an adversary who knows who is in the file, and every
         quasi-identifier of everybody in it, so that counts in the file must not exceed them.
+    identifies : bool
+        Whether success is naming the person of a record, rather than also or only inferring a sensitive value.
     """
 
     column_of: Mapping[str, str]
@@ -295,6 +274,21 @@ class SharedColumns:
     stars: frozenset[str] = frozenset()
     person: str | tuple[str, ...] | None = None
     counts_release: bool = True
+    identifies: bool = True
+
+
+class LimitedColumns(NamedTuple):
+    """Sensitive columns of records, and the limits on what a shared file may reveal of them.
+
+    Attributes
+    ----------
+    attributes : tuple of SensitiveAttribute
+        Values of all records of the release.
+    limits : AttributeLimits
+    """
+
+    attributes: tuple[SensitiveAttribute, ...]
+    limits: AttributeLimits
 
 
 class SensitiveColumn(NamedTuple):
@@ -335,6 +329,27 @@ class RecordSharing:
 
     def sensitive_column(self, scenario: Any, policy: str) -> SensitiveColumn | None:
         """Return the column that a policy protects from inference; None if it protects none."""
+        return None
+
+    def limited_columns(
+        self,
+        scenario: Any,
+        frame: pd.DataFrame,
+        path: Path,
+        hierarchies: Callable[[], Mapping[str, list[list[str]]]],
+    ) -> LimitedColumns | None:
+        """Return the columns of the records for which a scenario sets limits; None without limits.
+
+        Parameters
+        ----------
+        scenario : ScenarioHead
+        frame : DataFrame
+            All columns of the records.
+        path : Path
+            Their file.
+        hierarchies : callable
+            Returns the rows of the hierarchy files that `shared_columns` names.
+        """
         return None
 
     def read_records(self, scenario: Any, path: Path) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from reidsim.errors import InputError
 from reidsim.games.measures import MEASURES
 from reidsim.measures import Measure, columns_of
 from reidsim.random_streams import nested_stream
-from reidsim.scenarios.faces import CutDown, Faces, ManyPoints, RecordSharing
+from reidsim.scenarios.faces import Faces, ManyPoints, RecordSharing
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.study import (
@@ -55,11 +55,10 @@ Use = Literal["run", "rounds", "cross-play", "stress"]
 MADE: dict[type | str, Kind] = {}
 
 
-class Kind(Faces, RecordSharing, ManyPoints, CutDown, ABC):
+class Kind(Faces, RecordSharing, ManyPoints, ABC):
     """A kind of scenario; a kind of one's own says the attributes, `build`, and what else differs.
 
-    How its records are shared is said by `RecordSharing`, what it solves for many points at once by `ManyPoints`, and
-    how its studies are cut down to tell the time that they take by `CutDown`.
+    `RecordSharing` says how its records are shared, `ManyPoints` what it solves for many points at once.
 
     Attributes
     ----------

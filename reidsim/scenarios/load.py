@@ -15,7 +15,6 @@ from reidsim.bundled import BUNDLED, resolve
 from reidsim.errors import InputError, locating
 from reidsim.overrides import merged, override, validated_after, value_if_any
 from reidsim.scenarios.adversary_schema import PLANNERS, names_object
-from reidsim.scenarios.former_keys import FORMER_GAMES, refuse_former
 from reidsim.scenarios.given import validated_with
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.origins import origins_of
@@ -196,13 +195,7 @@ def load_scenario(
     changes = {key: _from_working_folder(key, value, content, overrides) for key, value in overrides.items()}
     if seed is not None:
         changes["seed"] = seed
-    given: dict[str, Any] = {}
-    override(given, changes)
     override(content, changes)
-    game = str(content.get("game", DEFAULT_KIND))
-    if "game" in given or game not in FORMER_GAMES:
-        # Else it is the file that is of the former form.
-        refuse_former(given, game, "--set")
     schema = scenario_kind(content, path, allow_code=allow_code).schema
     scenario = validated_after(changes, schema, content, path, seed_given=seed is not None)
     _refuse_unread(scenario, content, changes, path, also_read)
@@ -334,10 +327,9 @@ def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = 
     Raises
     ------
     InputError
-        If there is no such kind, it is in a module that may not run, or the scenario is of a former form.
+        If there is no such kind, or it is in a module that may not run.
     """
     game = content.get("game", DEFAULT_KIND)
-    refuse_former(content, str(game), path)
     with locating(path):
         if not (isinstance(game, str) and names_object(game)):
             return kind_named(game)

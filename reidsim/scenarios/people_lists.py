@@ -176,7 +176,9 @@ class _Maker:
         path = data_file(str(given["file"]), self.folder, "scenarios")
         columns = {attribute: given["columns"].get(attribute, attribute) for attribute in self.attributes}
         person = self.section.person or "person"
-        return list_in_file(self.name, path, self.people, person, columns, delimiter=given["delimiter"])
+        return list_in_file(
+            self.name, path, self.people, person, columns, delimiter=given["delimiter"], encoding=given["encoding"]
+        )
 
     def _chance(self, size: int | None) -> Floats:
         """Return the probability of each person to be in the list, or its weight."""
@@ -264,7 +266,14 @@ class _Maker:
 
 
 def list_in_file(
-    name: str, path: Path, people: People, person: str, columns: Mapping[str, str], *, delimiter: str
+    name: str,
+    path: Path,
+    people: People,
+    person: str,
+    columns: Mapping[str, str],
+    *,
+    delimiter: str,
+    encoding: str | None = None,
 ) -> PeopleList:
     """Read a list.
 
@@ -279,13 +288,15 @@ def list_in_file(
     columns : mapping of str to str
         Column of each attribute that the list carries.
     delimiter : str
+    encoding : str, optional
+        UTF-8 if not given.
 
     Raises
     ------
     InputError
         If the file cannot be used: names the row and column.
     """
-    frame = read_table(path, delimiter=delimiter, comment="#")
+    frame = read_table(path, delimiter=delimiter, comment="#", encoding=encoding)
     require_columns(frame, [person, *columns.values()], path)
     rows = people.rows if people.rows is not None else np.arange(people.n_people)
     about = _positions(frame[person].tolist(), rows, path, person)

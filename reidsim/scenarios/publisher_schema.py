@@ -75,4 +75,9 @@ class PublisherScenario(ScenarioHead):
                     "persons are looked up in tables alone", where=f"{where}.direction", found=section.direction,
                     expected="record",
                 )  # fmt: skip
+            if section.gains_from != "identity":
+                raise InputError(
+                    "sensitive values are inferred in tables alone", where=f"{where}.gains_from",
+                    found=section.gains_from, expected="identity",
+                )  # fmt: skip
         return self

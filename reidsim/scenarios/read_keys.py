@@ -122,7 +122,8 @@ def _conditions(section: Any, data: Any, above: str, scenario: Any) -> Iterator[
     """Yield each key that the data of a section hold, with the condition of reading it that does not hold, or None."""
     fields = {field.alias or name: (name, field) for name, field in type(section).model_fields.items()}
     for key, value in data.items():
-        if key not in fields:
+        # None, which only an override can say, takes a key back.
+        if key not in fields or value is None:
             continue
         name, field = fields[key]
         where = f"{above}{key}"

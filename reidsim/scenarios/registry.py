@@ -15,7 +15,6 @@ from importlib.metadata import EntryPoints, entry_points
 from typing import TYPE_CHECKING, Any, cast
 
 from reidsim.errors import InputError, not_among
-from reidsim.scenarios.former_keys import FORMER_GAMES
 from reidsim.scenarios.kind import MADE, Kind
 from reidsim.scenarios.parts import in_use, told_in_a_line
 
@@ -91,7 +90,7 @@ def kind_of(scenario: ScenarioHead) -> Kind:
 
 
 def kind_of_content(content: Mapping[str, Any]) -> Kind:
-    """Return the kind of a scenario as run, in results of former versions, too.
+    """Return the kind of a scenario as run.
 
     Raises
     ------
@@ -99,7 +98,7 @@ def kind_of_content(content: Mapping[str, Any]) -> Kind:
         If there is no such kind.
     """
     game = content.get("game", DEFAULT_KIND)
-    return MADE.get(str(game)) or kind_named(DEFAULT_KIND if game in FORMER_GAMES else game)
+    return MADE.get(str(game)) or kind_named(game)
 
 
 def kinds_at_hand() -> Iterator[Kind]:

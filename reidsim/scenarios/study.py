@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from reidsim.populations.population import Population
-from reidsim.threads import available_threads, done_in_threads
 
 if TYPE_CHECKING:
     from reidsim.games.defenders.defender import Game
@@ -170,8 +169,7 @@ def record_table(
     strategies = pd.Index(["withheld" if each < 0 else describe(each) for each in used.tolist()], dtype="str")
     policies = pd.Index(list(equilibria), dtype="str")
 
-    def of_policy(number: int) -> tuple[int, pd.DataFrame]:
-        equilibrium = equilibria[policies[number]]
+    def of_policy(number: int, equilibrium: Equilibrium) -> pd.DataFrame:
         each = equilibrium.expand(rows)
         code = np.searchsorted(used, equilibrium.strategies).astype(np.int32)[rows]
         outcome = pd.DataFrame(
@@ -188,10 +186,9 @@ def record_table(
                 "generalization_intensity": each.generalization_intensity,
             }
         )
-        return number, outcome if released is None else pd.concat([outcome, released(each)], axis=1)
+        return outcome if released is None else pd.concat([outcome, released(each)], axis=1)
 
-    parts = dict(done_in_threads(of_policy, range(len(policies)), available_threads()))
-    return pd.concat([parts[number] for number in range(len(policies))], ignore_index=True)
+    return pd.concat([of_policy(*each) for each in enumerate(equilibria.values())], ignore_index=True)
 
 
 def solver_facts(equilibrium: Equilibrium, row_of_record: np.ndarray[Any, np.dtype[np.intp]]) -> dict[str, Any]:

@@ -15,12 +15,18 @@ from reidsim.engine.batch.one_run import data_key
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
-from reidsim.overrides import override, validated_after
+from reidsim.overrides import override, validated_after, value_if_any
+from reidsim.reports.page.answer import mean_payoffs
+from reidsim.reports.page.blocks import Block, paragraph
+from reidsim.reports.page.release_audit import read_back_table
+from reidsim.reports.page.stored_run import RunInMemory
+from reidsim.reports.shared.recommended import recommendation
+from reidsim.reports.shared.releases import Releases, releases_of
 from reidsim.reports.verdict import best_policy
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.faces import Value
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.people import HOUSEHOLD, PERSON
+from reidsim.scenarios.people import HOUSEHOLD, PERSON, unit_sentence
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
 from reidsim.scenarios.study import Study
@@ -74,10 +80,39 @@ class Explored:
         told = (*RECORD_COLUMNS, PERSON, HOUSEHOLD) if named else RECORD_COLUMNS
         return [column for column in self.result.records.columns if column not in told]
 
+    @cached_property
+    def releases(self) -> Releases | None:
+        """Releases of the policies, read back in memory; None if the records are from no file.
+
+        Raises
+        ------
+        InputError
+            If the records cannot be shared as they are.
+        """
+        return releases_of(RunInMemory.of(self.result))
+
     @property
     def rounds(self) -> pd.DataFrame | None:
         """Measures by policy and round, if agents played."""
         return self.result.analysis.tables().get("rounds")
+
+
+def read_back_blocks(shown: Explored) -> list[Block]:
+    """Return the unit, the recommended release and the read-back, as the report shows them; none without a file."""
+    run = RunInMemory.of(shown.result)
+    unit = unit_sentence(run.manifest)
+    try:
+        releases = shown.releases
+    except InputError as error:
+        return [paragraph(f"The records as released were not read back: {error}", kind="warning")]
+    if releases is None or not shown.policies:
+        return []
+    payoffs = mean_payoffs(run)
+    return [
+        paragraph(unit),
+        paragraph(*recommendation(releases, payoffs, run.units[0])),
+        read_back_table(releases, releases.ranked(payoffs)),
+    ]
 
 
 class Explorer:
@@ -135,8 +170,13 @@ def changed(loaded: LoadedScenario[ScenarioHead], values: Values) -> LoadedScena
     """
     kept = without(loaded, *_LEFT_OUT)
     content = deepcopy(kept.content)
-    override(content, values)
-    scenario = validated_after(values, type(loaded.scenario), content, loaded.path)
+    # A key without a value is taken out: another one then counts in its place.
+    stated = {key: value for key, value in values.items() if value is not None}
+    override(content, stated)
+    for key in values.keys() - stated.keys():
+        section, _, last = key.rpartition(".")
+        value_if_any(content, section, {}).pop(last, None)
+    scenario = validated_after(stated, type(loaded.scenario), content, loaded.path)
     return replace(loaded, scenario=scenario, content=content)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,13 @@ from reidsim.figures.agents import rounds_by_policy
 from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
 from reidsim.figures.style import number_text, policy_name
 from reidsim.reports.measures_html import measures_table
+from reidsim.reports.page.as_html import fragment
 from reidsim.reports.verdict import verdict
 from reidsim.scenarios.faces import Choice, Control, Value
 from reidsim.scenarios.people import once_each
 from reidsim.scenarios.registry import kind_of
 from reidsim.web import figures, served
-from reidsim.web.exploration import Explored
+from reidsim.web.exploration import Explored, read_back_blocks
 from reidsim.wording import counted
 
 _STYLESHEET = Path(__file__).with_suffix(".css")
@@ -47,7 +48,7 @@ def Page() -> None:  # noqa: N802 - solara's name for the component that is serv
     with solara.Sidebar():
         solara.Text(f"{loaded.name}: {loaded.scenario.title}")
         for control in kind_of(loaded.scenario).controls(loaded.scenario):
-            _control(control, values.value.get(control.key, control.value), change)
+            _control(control, values.value, change)
         if explorer.n_rounds:
             label = f"Play {counted(explorer.n_rounds, 'round')}"
             solara.Button(label, on_click=lambda: asked.set(values.value), disabled=played.pending, color="primary")
@@ -60,25 +61,38 @@ def Page() -> None:  # noqa: N802 - solara's name for the component that is serv
     # Numbers of other values stay in sight, and are seen to be such.
     with solara.Column(classes=["reidsim-stale"] if solved.pending or played.pending else []):
         _answer(rounds or shown)
+        _read_back(shown)
         _figures(shown)
         if rounds is not None and rounds.rounds is not None:
             _picture(_source(rounds_by_policy(rounds.rounds)), f"Rounds played: {rounds.rounds['round'].max()}")
 
 
-def _control(control: Control, value: Value, change: Callable[[str, Value], None]) -> None:
+def _control(control: Control, values: Mapping[str, Value], change: Callable[[str, Value], None]) -> None:
     def set_value(new: Any) -> None:
         if new is not None:
             change(control.key, new)
 
+    value = values.get(control.key, control.value)
     if isinstance(control, Choice):
         solara.Select(control.label, values=list(control.options), value=str(value), on_value=set_value)
         return
-    amount = float(value)
-    solara.InputFloat(f"{control.label} (0 to {number_text(control.high)})", value=amount, on_value=set_value)
+    linked = bool(control.follows) and (values[control.key] is None if control.key in values else control.linked)
+    if linked:
+        value = values.get(control.follows, control.value)
+    amount = float(value or 0.0)
+    label = f"{control.label} (0 to {number_text(control.high)})"
+    solara.InputFloat(f"{label}, moves with the loss" if linked else label, amount, set_value, disabled=linked)
     # A slider ends where it does; a number beyond that can still be typed.
     solara.SliderFloat(
-        "", value=min(max(amount, 0.0), control.high), min=0.0, max=control.high, step=control.step, on_value=set_value
-    )
+        "", value=min(max(amount, 0.0), control.high), min=0.0, max=control.high, step=control.step,
+        on_value=set_value, disabled=linked,
+    )  # fmt: skip
+    if control.follows:
+        solara.Checkbox(
+            label="Gain moves with the loss (gain = loss)",
+            value=linked,
+            on_value=lambda on: change(control.key, None if on else amount),
+        )
 
 
 @solara.component
@@ -89,6 +103,15 @@ def _answer(shown: Explored) -> None:
     solara.Text(text, classes=["reidsim-verdict"])
     table = measures_table(shown.measures, shown.content)
     solara.HTML(unsafe_innerHTML=table, classes=["reidsim-measures"])
+
+
+@solara.component
+def _read_back(shown: Explored) -> None:
+    """Count in the rows of each release in the background."""
+    found = use_task(lambda: fragment(read_back_blocks(shown)), dependencies=[shown])
+    _busy(found.pending)
+    if found.latest:
+        solara.HTML(unsafe_innerHTML=found.latest, classes=["reidsim-measures", "reidsim-read-back"])
 
 
 @solara.component

@@ -66,6 +66,11 @@ SCENARIOS = {
     + '[publisher]\npolicies = ["full-domain", "local-recoding", "k-anonymity"]\n',
     "table": _PROSECUTOR + '[publisher]\nunit = "table"\n',
     "table, journalist": _TABLE + _POPULATION.replace("drawn", "town") + '[publisher]\nunit = "table"\n',
+    "sensitive column, records": _PROSECUTOR.replace("cost = 40", "cost = 20") + 'gains_from = "either"\n[publisher]\n'
+    'policies = ["no-protection", "basic"]\nsensitive = ["disease"]\nt_closeness = 0.4\nl_diversity = 2\n',
+    "sensitive column, table": _PROSECUTOR + '[publisher]\nunit = "table"\nsensitive = "disease"\n'
+    "max_inference = 0.6\nt_closeness = 0.12\n"
+    'sensitive_hierarchies = { disease = { rule = "groups", groups = [[["a", "c"]]] } }\n',
     "table, anytime": _PROSECUTOR + '[publisher]\nunit = "table"\nsearch = "anytime"\nnodes = 25\n',
     "sample": _TABLE.replace('"people.csv"', '"people.csv"\nweight = "weight"') + '[adversary]\nrisk = "sample"\n',
     "sequential": _TABLE + _POPULATION + '[adversary]\nplanner = "fmdp"\n'
@@ -87,7 +92,7 @@ SCENARIOS = {
     '[adversaries.marketer]\nweight = 0.6\nbuys = ["voters", "broker"]\nbudget = 900\n'
     '[adversaries.insider]\nweight = 0.4\nholds = ["voters"]\naccuracy = 0.7\nexpected_accuracy = 0.9\n',
     "releases": _PROSECUTOR + '[publisher]\npolicies = ["basic", "m-invariance"]\n'
-    '[releases]\nenters = "first"\nleaves = "last"\nsensitive = "disease"\n',
+    'sensitive = "disease"\n[releases]\nenters = "first"\nleaves = "last"\n',
     "lists": _TABLE + _POPULATION + '[resources.voters]\nkind = "broker-file"\ncoverage = 0.6\n'
     'attributes = ["age", "sex"]\n[adversary]\nholds = ["voters"]\n',
     "masking": _MASKING + '[targets]\nfile = "people.csv"\n[resources.register]\nfile = "people.csv"\n'
@@ -174,7 +179,11 @@ VALUES: dict[str, list[object]] = {
     "safe_harbor.zip": ["zip"],
     "releases": [{"enters": "first"}],
     "releases.leaves": ["last"],
-    "releases.sensitive": ["disease"],
+    "publisher.sensitive": ["disease", "amount"],
+    "publisher.sensitive_hierarchies": [
+        {"disease": {"rule": "groups", "groups": [[["a", "b"]]]}},
+        {"disease": {"rule": "groups", "groups": [[["b", "c"]]]}},
+    ],
     "agents": [{"rounds": 2}],
     "agents.learning": [{}],
     "agents.participation": [{"reward": 1, "harm": 5}],

@@ -12,9 +12,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from pages import blocks_of
+from reference_pages.key_pages import _game_keys
 
 from reidsim.cli import main
-from reidsim.reports.reference.key_pages import _game_keys
 from reidsim.scenarios import parts, registry
 
 DRIVER = Path(__file__).with_name("every_command.py")
@@ -103,7 +103,6 @@ OTHERS = """\
 run rounds.toml -o rounds
 report rounds -o rounds.html
 explain rounds.toml
-upgrade ward.toml -o upgraded.toml
 share ward --policy basic -o shared.csv --accept-risk --rulebook rules.csv
 apply rules.csv patients.csv -o applied.csv
 attributes ward.toml -o attributes

@@ -153,10 +153,9 @@ def test_a_promise_that_rests_on_an_even_guess_says_so(tmp_path):
     ]  # fmt: skip
     # Of nine rows, one fits 1 or 2 people of 10 and the others all 10.
     assert result.summary.loc["no-attack", "exposed_to_weighted"] == pytest.approx(0.2)
-    assert [text for text in result.warnings if text.startswith("no-attack")] == [
-        "no-attack: nobody is at risk if all rows that fit a person are taken for equally likely; 2 of 10 are if rows "
-        "that fit fewer people are taken for likelier"
-    ]
+    warnings = [text for text in result.warnings if text.startswith("no-attack")]
+    assert len(warnings) == 1
+    assert "2 of 10 people" in warnings[0]
 
 
 def test_reports_say_who_looks_what_up(tmp_path):
@@ -173,7 +172,7 @@ def test_reports_say_who_looks_what_up(tmp_path):
     assert [people in text for text in said.values()] == [True, False, True]
     assert [person in text for text in said.values()] == [False, True, True]
     assert "Utility lost to searches for persons" in said["both"]
-    assert "rows that fit fewer people are taken for likelier" in said["both"]
+    assert "2 of 10 people are at risk" in said["both"]
 
 
 def test_persons_can_be_looked_up_without_a_population(tmp_path):

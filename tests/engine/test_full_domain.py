@@ -326,7 +326,7 @@ def test_two_runs_are_the_same(folder):
 def test_a_results_folder_with_figures(result, tmp_path):
     folder = result.save(tmp_path / "out", illustrate=illustrate)
     manifest = json.loads((folder / "manifest.json").read_text())
-    names = ["payoffs.png", "payout-front.png", "reidentified.png", "risks.png", "switch.png"]
+    names = ["payoffs.png", "payout-front.png", "reidentified.png", "risks.png"]
     assert sorted(manifest["figures"]) == sorted(names)
     assert sorted(path.name for path in (folder / "figures").iterdir()) == sorted(names)
     optima = pd.read_parquet(folder / "optima.parquet")
@@ -335,11 +335,11 @@ def test_a_results_folder_with_figures(result, tmp_path):
 
 
 def test_check_says_how_large_the_game_is(folder, monkeypatch):
-    text = check_once(load_scenario(folder / "ward.toml")).told
+    text = check_once(load_scenario(folder / "ward.toml"))
     assert text.startswith("40 records in ")
     assert "16 strategies, a population of 90, about " in text
     monkeypatch.setattr(tables_kind, "_MANY_NODES", 15)
-    assert 'publisher.search = "anytime" has a budget' in check_once(load_scenario(folder / "ward.toml")).told
+    assert 'publisher.search = "anytime" has a budget' in check_once(load_scenario(folder / "ward.toml"))
 
 
 def test_without_figures_there_are_the_tables_of_the_policies(folder):

@@ -25,10 +25,10 @@ cost = 12
 risk = "prosecutor"
 [publisher]
 policies = ["basic", "independent", "hold-first", "m-invariance"]
+sensitive = "diagnosis"
 [releases]
 enters = "from"
 leaves = "until"
-sensitive = "diagnosis"
 """
 DATES = ["2021-01-31", "2021-07-31", "2022-01-31"]
 
@@ -140,8 +140,11 @@ def test_a_sweep_and_types_of_adversary(clinic):
         ({"releases.enters": "diagnosis"}, "column 'diagnosis': no wave; found '.*'; expected a number, or dates"),
         ({"releases.enters": "until"}, r"row \d+, column 'until': no wave; found ''"),
         ({"releases.enters": "age"}, "releases.enters: a quasi-identifier"),
-        ({"releases.sensitive": "sex"}, "releases.sensitive: a quasi-identifier"),
-        ({"releases": {"enters": "from"}}, "releases.sensitive: m-invariance is about a sensitive value"),
+        ({"publisher.sensitive": "sex"}, "publisher.sensitive: column of attributes.sex"),
+        (
+            {"publisher.sensitive": ["diagnosis", "home"]},
+            "publisher.sensitive: m-invariance is about one sensitive value",
+        ),
         ({"releases.m": 1}, "releases.m: value not allowed"),
         ({"releases.m": 6}, "no m-invariant release 1: too many of its new records"),
         ({"agents.rounds": 3}, "agents.rounds: the waves of the releases say it"),

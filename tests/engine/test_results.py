@@ -96,7 +96,7 @@ def town(tmp_path):
 def test_the_folder_holds_manifest_tables_and_figures_and_nothing_else(folder):
     assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*")) == [
         "figures", "figures/payoffs.png", "figures/reidentified.png", "figures/risks.png", "figures/strategies.png",
-        "figures/switch.png", "manifest.json", "records.parquet", "reidentified.parquet", "runs.parquet",
+        "manifest.json", "records.parquet", "reidentified.parquet", "runs.parquet",
         "strategies.parquet",
     ]  # fmt: skip
 
@@ -341,7 +341,7 @@ def test_the_manifest_says_how_large_the_game_was_and_how_it_was_solved(manifest
         "strategies_evaluated_per_record": 18,
         "withheld": 0,
     }
-    assert manifest["figures"] == ["payoffs.png", "risks.png", "reidentified.png", "switch.png", "strategies.png"]
+    assert manifest["figures"] == ["payoffs.png", "risks.png", "reidentified.png", "strategies.png"]
     assert manifest["warnings"] == []
 
 

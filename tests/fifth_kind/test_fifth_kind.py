@@ -119,7 +119,7 @@ def test_commands_run_report_and_plot_it(scenario):
     assert reported.exit_code == 0, reported.output
     text = Path("out/report.html").read_text()
     assert "share-all" in text
-    assert {path.stem for path in Path("out/figures").glob("*.png")} == {"payoffs", "reidentified", "risks", "switch"}
+    assert {path.stem for path in Path("out/figures").glob("*.png")} == {"payoffs", "reidentified", "risks"}
     explained = command.invoke(app, ["explain", "few.toml", "--allow-code"]).output
     assert (
         "publisher: basic, share-all, each on its own\nadversary:\n  adversary: weight 1, planner one-shot" in explained
@@ -129,7 +129,7 @@ def test_commands_run_report_and_plot_it(scenario):
 def test_the_page_changes_its_amounts(scenario):
     loaded = reidsim.load_scenario(scenario, allow_code=True)
     controls = kind_of(loaded.scenario).controls(loaded.scenario)
-    assert [each.key for each in controls] == ["economics.benefit", "economics.loss", "economics.cost"]
+    assert [each.key for each in controls] == [f"economics.{name}" for name in ("benefit", "loss", "gain", "cost")]
     shown = Explorer(loaded).solve({"economics.loss": 30.0})
     assert shown.measures.loc["share-all", "publisher_payoff"] == pytest.approx(payoffs(30).mean(), rel=1e-12)
     assert "basic pays most, " in verdict(shown.measures, shown.content)

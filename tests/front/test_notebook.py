@@ -12,7 +12,7 @@ import pytest
 import reidsim
 from reidsim.progress import watched
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+SCRIPTS = Path(__file__).resolve().parents[2] / "tools"
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,9 @@ def patients():
 
 @pytest.fixture(scope="module")
 def draft(patients):
-    return reidsim.new(patients, quasi_identifiers=["age", "sex"], benefit=100, loss=300, cost=20, name="clinic")
+    return reidsim.new(
+        patients, quasi_identifiers=["age", "sex"], only_named=True, benefit=100, loss=300, cost=20, name="clinic"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +59,19 @@ def test_drafting_and_sharing_a_table_is_what_the_command_line_does(
 ):
     monkeypatch.chdir(tmp_path)
     patients.to_csv("clinic.csv", index=False)
-    options = ["--quasi-identifier", "age", "--quasi-identifier", "sex", "--benefit", 100, "--loss", 300, "--cost", 20]
+    options = [
+        "--quasi-identifier",
+        "age",
+        "--quasi-identifier",
+        "sex",
+        "--only-named",
+        "--benefit",
+        100,
+        "--loss",
+        300,
+        "--cost",
+        20,
+    ]
     reidsim_command("new", "clinic.csv", *options)
     assert Path("clinic/clinic.toml").read_text().replace("../clinic.csv", "clinic.csv") == draft.text
     reidsim_command("run", "clinic/clinic.toml", "-o", "out")

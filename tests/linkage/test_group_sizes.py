@@ -1,7 +1,5 @@
 """Group sizes of every node of a lattice against counting people one by one."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -229,35 +227,3 @@ def test_a_registry_may_hold_nobody_of_a_group():
     assert [registry.at(strategy).tolist() for strategy in range(3)] == [[2, 0, 0], [2, 2, 0], [2, 2, 2]]
     assert [everybody.at(strategy).tolist() for strategy in range(3)] == [[2, 1, 1], [2, 2, 1], [2, 2, 2]]
     assert registry.total == 2
-
-
-def test_threads_that_ask_for_one_table_wait_for_who_makes_it_and_make_it_if_that_fails(monkeypatch):
-    levels = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
-    small = game_of([levels, levels], [(0, 0), (3, 3)], [(0, 0)], benefit=1.0, loss=1.0, gain=1.0, cost=1.0)
-    sizes, made, ended = GroupSizes(small.population(), small.lattice()), [], []
-    roll_up, waiting = GroupSizes._roll_up, threading.Barrier(3)
-
-    class Waited(threading.Event):
-        def wait(self, timeout=None):
-            if not ended:
-                waiting.wait(10)
-            return super().wait(10)
-
-    def rolled_up(*nodes):
-        made.append(threading.get_ident())
-        if len(made) == 1:
-            # Until the two others wait.
-            waiting.wait(10)
-            ended.append(True)
-            raise KeyboardInterrupt
-        return roll_up(*nodes)
-
-    monkeypatch.setattr(GroupSizes, "_roll_up", rolled_up)
-    monkeypatch.setattr(module, "Event", Waited)
-    with ThreadPoolExecutor(3) as pool:
-        asked = [pool.submit(sizes.table, 1) for _ in range(3)]
-        failed = [each.exception() for each in asked]
-    assert sorted(map(type, failed), key=str) == sorted([KeyboardInterrupt, type(None), type(None)], key=str)
-    assert not module._IN_THE_MAKING
-    assert len(made) == 2
-    assert len({id(each.result()) for each in asked if each.exception() is None}) == 1

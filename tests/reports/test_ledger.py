@@ -3,8 +3,7 @@
 import re
 
 import pytest
-
-from reidsim.reports.ledger import CALIBRATED, NOT_REPRODUCED, REPRODUCED, Entry, Found, Ledger, compared, ledger_page
+from reproduction.ledger import CALIBRATED, NOT_REPRODUCED, REPRODUCED, Entry, Found, Ledger, compared, ledger_page
 
 
 def entry(what: str, ours: float) -> Entry:
@@ -36,7 +35,7 @@ def test_a_calibrated_number_counts_as_reproduced_nowhere(monkeypatch) -> None:
         {"key": "free", "what": "free", "value": 1.0, "tolerance": 0.1},
     ]
     printed = {"how": "How.", "parts": [{"where": "Table 1", "printed": rows}]}
-    monkeypatch.setattr("reidsim.reports.ledger.read_toml", lambda path: printed)
+    monkeypatch.setattr("reproduction.ledger.read_toml", lambda path: printed)
     ledger = compared("first", "A et al. 2001", {"fitted": 1.05, "claim": "yes", "missed": 2.0, "free": 1.0})
     assert [each.verdict for each in ledger.entries] == [CALIBRATED, CALIBRATED, NOT_REPRODUCED, REPRODUCED]
     page = ledger_page([ledger])
@@ -72,7 +71,7 @@ def test_what_is_computed_is_compared_by_the_key_of_what_is_printed(monkeypatch)
         {"key": "claim", "what": "a claim", "value": "never"},
     ]
     printed = {"how": "How.", "parts": [{"where": "Table 1", "form": "{:.1f}", "printed": rows}]}
-    monkeypatch.setattr("reidsim.reports.ledger.read_toml", lambda path: printed)
+    monkeypatch.setattr("reproduction.ledger.read_toml", lambda path: printed)
 
     def verdicts(**found) -> list[str]:
         return [entry.verdict for entry in compared("first", "A et al. 2001", found).entries]

@@ -71,7 +71,7 @@ def test_keys_changed_one_at_a_time_make_a_row_each_at_the_scenarios_own_values(
 
 
 def test_a_run_without_figures_of_its_kind_shows_payoffs_and_risks(town):
-    assert [name for name, _ in figures_of(run(town))] == ["payoffs", "risks", "reidentified", "switch"]
+    assert [name for name, _ in figures_of(run(town))] == ["payoffs", "risks", "reidentified"]
 
 
 def test_what_has_no_numbers_tells_figures_apart(town):

@@ -134,7 +134,7 @@ def test_the_result_tells_how_it_was_found(folder):
     assert result.manifest["policies"]["masking"]["proved_optimal"]
     assert any("1 of 4 targets are not in resource 'town'" in warning for warning in result.warnings)
     loaded = load_scenario(folder / "game.toml")
-    assert "up to 4 knowledge sets per subject, linked on age, town" in check_once(loaded).told
+    assert "up to 4 knowledge sets per subject, linked on age, town" in check_once(loaded)
 
 
 def test_an_attribute_that_always_is_shared_need_not_be_looked_up(folder):

@@ -9,11 +9,13 @@ import pytest
 from reidsim.engine.single_run import run_once
 from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
 from reidsim.reports.measures_html import measures_table
+from reidsim.reports.page.as_html import fragment
+from reidsim.reports.page.report import report_text
 from reidsim.reports.verdict import best_policy, verdict
 from reidsim.scenarios.faces import Choice, Slider
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of
-from reidsim.web.exploration import Explorer, changed
+from reidsim.web.exploration import Explorer, changed, read_back_blocks
 from reidsim.web.figures import FORMS, form_bars, form_shares
 
 
@@ -36,7 +38,8 @@ def small(tmp_path_factory):
 
 def test_prices_and_planner_can_be_changed(small):
     controls = {control.key: control for control in controls_of(small)}
-    assert list(controls) == ["economics.benefit", "economics.loss", "economics.cost", "adversary.planner"]
+    amounts = [f"economics.{name}" for name in ("benefit", "loss", "gain", "cost")]
+    assert list(controls) == [*amounts, "adversary.planner"]
     assert isinstance(controls["adversary.planner"], Choice)
     for control in controls.values():
         if isinstance(control, Slider):
@@ -48,6 +51,34 @@ def test_prices_and_planner_can_be_changed(small):
 def test_a_masking_scenario_offers_its_threshold_and_a_risk_scenario_nothing():
     assert "adversary.confidence_threshold" in {c.key for c in controls_of(load_scenario("wan2021"))}
     assert controls_of(load_scenario("xia2021")) == ()
+
+
+def test_gain_moves_with_the_loss_until_it_has_a_value_of_its_own(small):
+    gain = next(control for control in controls_of(small) if control.key == "economics.gain")
+    assert (gain.linked, gain.follows, gain.value) == (True, "economics.loss", 6)
+    fixed = small.with_content({**small.content, "economics": {**small.content["economics"], "gain": 5}})
+    own = next(control for control in controls_of(fixed) if control.key == "economics.gain")
+    assert (own.linked, own.value) == (False, 5)
+    explorer = Explorer(small)
+    both = explorer.solve({"economics.loss": 60.0})
+    stays = explorer.solve({"economics.loss": 60.0, "economics.gain": 6.0})
+    linked_again = explorer.solve({"economics.loss": 60.0, "economics.gain": None})
+    assert both.measures.equals(linked_again.measures)
+    # A gain of 60 makes attacks pay that do not pay at a gain of 6.
+    assert stays.measures.loc["no-attack", "utility"] > both.measures.loc["no-attack", "utility"]
+    unlinked = Explorer(fixed).solve({"economics.gain": None})
+    assert "gain" not in unlinked.content["economics"]
+
+
+def test_the_read_back_is_that_of_the_report(small, tmp_path):
+    shown = Explorer(small).solve({})
+    run_once(small).save(tmp_path / "results")
+    report = report_text(tmp_path / "results", break_even=False)
+    blocks = read_back_blocks(shown)
+    assert len(blocks) == 3
+    for block in blocks[1:]:
+        assert fragment([block]) in report.replace('<p class="answer">', "<p>")
+    assert "Unit: rows; each of 6 rows is taken as one person" in fragment(blocks[:1])
 
 
 def test_values_change_the_result_as_they_do_in_a_run(small):

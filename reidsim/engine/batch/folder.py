@@ -20,7 +20,7 @@ from reidsim.engine.batch.journal import JOURNAL, keeps_runs, not_kept, read_pla
 from reidsim.engine.batch.runner import tasks_of
 from reidsim.engine.batch.tasks import code_version, error_line
 from reidsim.engine.release_file import sha256_of
-from reidsim.engine.results import keep_private, require_no_links, scenario_hash, sync, write_json
+from reidsim.engine.results import keep_private, require_no_links, require_sound, scenario_hash, sync, write_json
 from reidsim.errors import InputError
 from reidsim.parquet_sizes import require_parquet_fits
 from reidsim.scenarios.load import LoadedScenario, scenario_kind
@@ -67,6 +67,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     for key, kind in _PARTS.items():
         if not isinstance(manifest.get(key), kind):
             raise InputError("not the manifest of a batch", source=path, where=key, expected="what reidsim run writes")
+    require_sound(manifest, path)
     if not isinstance(manifest.get("warnings", []), list):
         raise InputError("not the manifest of a batch", source=path, where="warnings", expected="a list")
     files = manifest["design"].get("files", {})

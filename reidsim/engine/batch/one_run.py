@@ -97,23 +97,6 @@ class Studies(threading.local):
         return self._together[1]
 
 
-class GivenStudy(Studies):
-    """A study with any amounts, whatever a scenario says of its data.
-
-    Parameters
-    ----------
-    study : Study
-    """
-
-    def __init__(self, study: Study[Any]) -> None:
-        super().__init__()
-        self._given = study
-
-    def get(self, loaded: LoadedScenario[ScenarioHead]) -> Study[Any]:
-        """Return the study, with the amounts of a scenario."""
-        return self._given.with_loaded(loaded)
-
-
 def data_key(loaded: LoadedScenario[ScenarioHead]) -> str:
     """Return what a study is built from: scenarios of the same key differ in amounts and beliefs alone."""
     # Unsorted: attributes in another order are other columns of the lattice.

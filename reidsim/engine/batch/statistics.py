@@ -92,25 +92,6 @@ def paired_difference(first: Floats, second: Floats) -> MeanInterval:
     return mean_interval(first - second)
 
 
-def required_replications(values: Floats, half_width: float | Floats) -> Floats:
-    """Return how many runs make the interval of the mean as narrow as wanted, by the spread of those at hand.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (..., n_runs)
-        Independent runs; NaN for those without a value.
-    half_width : float or ndarray of float64
-        Wanted distance from the mean to either bound of the interval, above 0.
-
-    Returns
-    -------
-    ndarray of float64
-        At least 2; NaN if there are fewer than two runs, or the half-width is not above 0.
-    """
-    _, variance, n = _moments(np.asarray(values, dtype=np.float64))
-    return _required(variance, n, half_width)
-
-
 def _required(variance: Floats, n: NDArray[np.int64], half_width: float | Floats) -> Floats:
     """Return the required number of draws by their variance and the number of those at hand."""
     from scipy.special import ndtri, stdtrit

@@ -9,7 +9,6 @@ from typing import Any, Unpack
 
 import pandas as pd
 
-from reidsim.deprecation import formerly
 from reidsim.engine.batch import Executor
 from reidsim.engine.batch.batch_run import Ended, Job, Keeping, run_job
 from reidsim.engine.batch.design import Design
@@ -28,7 +27,6 @@ from reidsim.scenarios.several_adversaries import WHO_COMES, who_may_come, whoev
 from reidsim.scenarios.study import Progress
 
 
-@formerly(overrides="set")
 @watched
 def cross_play(
     scenario: str | Path,

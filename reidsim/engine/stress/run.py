@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.deprecation import formerly
 from reidsim.engine.batch import Executor
 from reidsim.engine.batch.data_files import DataFiles
 from reidsim.engine.batch.design import Design, sweep_points
@@ -61,7 +60,6 @@ from reidsim.scenarios.stress_schema import PolicyMapSection, RobustnessSection,
 from reidsim.scenarios.study import AmountPoints, Progress
 
 
-@formerly(overrides="set")
 @watched
 def stress(
     scenario: str | Path,

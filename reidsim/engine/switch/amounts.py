@@ -34,11 +34,14 @@ class PlannedAt:
         By policy; what `Amounts.paid_at` takes.
     payoffs : mapping of str to float
         Publisher's payoff per record, by policy.
+    risks : mapping of str to float
+        Re-identification risk, by policy.
     """
 
     amount: float
     plans: Mapping[str, Any]
     payoffs: Mapping[str, float]
+    risks: Mapping[str, float]
 
 
 class Player(Protocol):
@@ -100,7 +103,11 @@ class Amounts:
         loaded = self.scenario_at(amount)
         plans = self._player.plan(loaded, self.policies if policies is None else policies)
         self.evaluations += 1
-        return PlannedAt(amount, plans, self._payoffs(loaded, plans))
+        outcomes = self._player.outcomes(loaded, plans)
+        payoffs, risks = (
+            {policy: measures[name] for policy, measures in outcomes.items()} for name in ("publisher_payoff", "risk")
+        )
+        return PlannedAt(amount, plans, payoffs, risks)
 
     def paid_at(self, planned: PlannedAt, amount: float) -> dict[str, float]:
         """Return what plans that were made at another value pay at this one, by policy."""

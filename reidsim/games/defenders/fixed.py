@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from reidsim.errors import InputError
+from reidsim.games.attributes import AdmissibleGroups
 from reidsim.games.defenders.defender import Game, outcome_of, record_game_of
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice
@@ -16,11 +17,12 @@ from reidsim.releases.strategy_space import Strategies
 
 @dataclass(frozen=True)
 class OptIn:
-    """Shares a record as it is if that pays more than nothing, and else withholds it."""
+    """Shares a record as it is if that pays more than nothing and is admissible, and else withholds it."""
 
     plans: ClassVar[bool] = True
 
     name: str = "opt-in"
+    admissible: AdmissibleGroups | None = None
 
     def choose(self, game: Game) -> Choice:
         """Return the better of the two; see `Defender`."""
@@ -29,6 +31,8 @@ class OptIn:
         evaluated = np.ones(n, dtype=np.int64)
         payoff = outcome_of(game, Choice(everything, self.name, evaluated, exact=False)).publisher_payoff
         worth = payoff > payoff_of_withholding(record_game_of(game))
+        if self.admissible is not None:
+            worth &= self.admissible.at(record_game_of(game).space.most_specific)
         return Choice(np.where(worth, everything, WITHHELD), self.name, evaluated, exact=True)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
+from reidsim.games.attributes import AdmissibleGroups
 from reidsim.games.defenders.defender import Game, record_game_of, require_comparable
 from reidsim.games.people import PeopleLattice
 from reidsim.games.record_game import WITHHELD, Choice
@@ -38,6 +39,8 @@ class KAnonymity:
     minimum : int
         Only forms at least as protective as this one; any, if 0.
     name : str
+    admissible : AdmissibleGroups, optional
+        Records of groups that do not keep to the limits on sensitive attributes are withheld, too.
 
     Raises
     ------
@@ -52,6 +55,7 @@ class KAnonymity:
     limit: float = 0.0
     minimum: int = 0
     name: str = "k-anonymity"
+    admissible: AdmissibleGroups | None = None
 
     def __post_init__(self) -> None:
         check_share("limit", self.limit)
@@ -81,6 +85,7 @@ class _Search:
 
     The more general a form, the larger its classes, and so the fewer records are withheld: a form that withholds too
     many rules out all that are more specific. On a way up from a form, the first that does not is found by halving.
+    Neither holds of limits on sensitive attributes: a group within them may merge with one beyond them into one beyond.
     """
 
     def __init__(self, rule: KAnonymity, lattice: GeneralizationLattice, weights: NDArray[np.float64]) -> None:
@@ -108,6 +113,9 @@ class _Search:
                 break
             if not self._allowed[form] or refused[form]:
                 continue
+            if self._rule.admissible is not None:
+                self._permitted(form)
+                continue
             way = [form, *self._way_up(form)]
             low, high = 0, len(way)
             while low < high:
@@ -128,6 +136,10 @@ class _Search:
 
     def _evaluate(self, form: int) -> bool:
         shared = self._class_sizes(form) >= self._rule.k
+        if self._rule.admissible is not None:
+            shared &= self._rule.admissible.at(form)
+        if self._weights[~shared].sum() > self._most and self._rule.admissible is not None:
+            return False
         if self._weights[~shared].sum() > self._most:
             self._refused[tuple(slice(level + 1) for level in self._lattice.levels(form))] = True
             return False

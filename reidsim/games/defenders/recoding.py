@@ -189,7 +189,10 @@ class _Regions:
     def one_node(self) -> Recoding | None:
         """Return the best form for all records that keeps to the limit, if there is one."""
         rule = self._defender
-        form = SameForm(rule.name, rule.weights, rule.limit, rule.no_attack, rule.minimum, suppresses=True)
+        form = SameForm(
+            rule.name, rule.weights, rule.limit, rule.no_attack, rule.minimum,
+            admissible=rule.admissible, suppresses=True,
+        )  # fmt: skip
         found = form.best_of(self._game, np.arange(self._lattice.n_records))
         if found.form == WITHHELD:
             return None
@@ -202,6 +205,8 @@ class _Regions:
         shared = outcome.publisher_payoff > self._game.tie()
         if self._defender.no_attack:
             shared &= ~outcome.response.invited
+        if self._defender.admissible is not None:
+            shared &= self._defender.admissible.at(form)
         of_record = classes_at(self._lattice, form)
         member = np.unique(of_record, return_index=True)[1]
         pays, withheld = (

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.games.attributes import AdmissibleGroups
 from reidsim.games.defenders.defender import Game, record_game_of, require_comparable
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.same_strategy import same_strategy
@@ -55,6 +56,8 @@ class Withholding:
         Withhold the records that would be attacked.
     minimum : int
         Only forms at least as protective as this one; any, if 0.
+    admissible : AdmissibleGroups, optional
+        Withhold the records of groups that do not keep to the limits on sensitive attributes.
 
     Raises
     ------
@@ -69,6 +72,7 @@ class Withholding:
     limit: float = 1.0
     no_attack: bool = False
     minimum: int = 0
+    admissible: AdmissibleGroups | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         check_share("limit", self.limit)
@@ -147,7 +151,7 @@ class SameForm(Withholding):
                 break
             form, evaluated = allowed[position], evaluated + 1
             outcome = game.outcome(form, rows)
-            shared = self._shared(outcome, needed)
+            shared = self._shared(outcome, needed, self._admitted(form, rows))
             payoff = dot(weights, np.where(shared, outcome.publisher_payoff, withheld))
             first = best.form == WITHHELD or form < best.form
             better = payoff > best.payoff + tie or (payoff >= best.payoff - tie and first)
@@ -155,10 +159,14 @@ class SameForm(Withholding):
                 best = FormOfAll(form, shared, payoff, 0)
         return best._replace(evaluated=evaluated)
 
-    def _shared(self, outcome: Outcome, needed: Floats) -> NDArray[np.bool_]:
-        """Tell which records are shared in a form, given what each has to pay more than."""
+    def _admitted(self, form: int, rows: Rows) -> NDArray[np.bool_]:
+        """Return whether records are in a group within the limits on sensitive attributes."""
+        return np.ones(len(rows), dtype=np.bool_) if self.admissible is None else self.admissible.at(form, rows)
+
+    def _shared(self, outcome: Outcome, needed: Floats, admitted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Tell which records are shared in a form, given what each has to pay more than and where it is admitted."""
         invited = outcome.response.invited
+        allowed = admitted & ~invited if self.no_attack else admitted
         if not self.suppresses:
-            return np.full(len(invited), not (self.no_attack and invited.any()))
-        pays = outcome.publisher_payoff > needed
-        return np.asarray(pays & ~invited if self.no_attack else pays)
+            return np.full(len(invited), allowed.all())
+        return np.asarray((outcome.publisher_payoff > needed) & allowed)

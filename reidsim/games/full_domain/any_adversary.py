@@ -14,6 +14,7 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame
+from reidsim.games.attributes import AdmissibleGroups
 from reidsim.games.full_domain.class_table import ClassTable, RollUp
 from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
 from reidsim.games.full_domain.node_payoffs import ADVERSARY, ATTACKED, PAYOUT, SUPPRESSED
@@ -83,6 +84,8 @@ class AnyAdversaryGame(FullDomainGame):
         less. Classes then stand for their records, and the search by branches takes the game. One-shot adversaries
         reply so, one or several together: each attacks up to some size, the chance of naming the right person falls
         with size, and by whatever rule types meet, the chance that any of them does rises with that of each.
+    admissible : AdmissibleGroups, optional
+        Limits on sensitive attributes; records of other groups are suppressed.
 
     Raises
     ------
@@ -92,6 +95,7 @@ class AnyAdversaryGame(FullDomainGame):
 
     record_game: RecordGame
     by_size: bool = False
+    admissible: AdmissibleGroups | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,7 +111,14 @@ class AnyAdversaryGame(FullDomainGame):
             raise InputError("several parameter points", found=self.prices.n_points, expected="one")
 
     @classmethod
-    def of(cls, game: FullDomainGame, record_game: RecordGame, *, by_size: bool = False) -> AnyAdversaryGame:
+    def of(
+        cls,
+        game: FullDomainGame,
+        record_game: RecordGame,
+        *,
+        by_size: bool = False,
+        admissible: AdmissibleGroups | None = None,
+    ) -> AnyAdversaryGame:
         """Return a game with the replies of a record game in place of those of the one-shot adversary.
 
         In the No-Attack game, adversaries attack when indifferent if only larger classes are safe; see `safe_class`.
@@ -115,7 +126,8 @@ class AnyAdversaryGame(FullDomainGame):
         given = {item.name: getattr(game, item.name) for item in fields(FullDomainGame)}
         strict = game.no_attack and game.safe_class == "above"
         record_game = eager(record_game) if strict else record_game
-        return cls(**given, record_game=record_game, by_size=by_size and game.by_class)
+        by_size = by_size and game.by_class and admissible is None
+        return cls(**given, record_game=record_game, by_size=by_size, admissible=admissible)
 
     @cached_property
     def by_class(self) -> bool:
@@ -141,7 +153,7 @@ class AnyAdversaryGame(FullDomainGame):
         if self.by_size:
             return super().outcomes(node, table, followed)
         outcome = self.record_game.outcome(node)
-        kept, outcomes = self._kept(outcome), np.empty((1, 4))
+        kept, outcomes = self._kept(node, outcome), np.empty((1, 4))
         records = np.where(kept, self.released, 0).astype(np.float64)
         # Sums, as the threads of a dot product that short take many times as long on a busy machine.
         outcomes[0, PAYOUT] = (records * outcome.publisher_payoff).sum()
@@ -187,14 +199,16 @@ class AnyAdversaryGame(FullDomainGame):
         """Tell which cells' records are kept at a node, shape (n_cells,)."""
         if node == NO_SOLUTION:
             return np.zeros(self.lattice.n_records, dtype=np.bool_)
-        return self._kept(self.record_game.outcome(node))
+        return self._kept(node, self.record_game.outcome(node))
 
-    def _kept(self, outcome: Outcome) -> NDArray[np.bool_]:
+    def _kept(self, node: int, outcome: Outcome) -> NDArray[np.bool_]:
         if self.no_attack:
             # Somebody who errs may attack all the same, and make sharing a record a loss.
             shared = outcome.publisher_payoff >= self._withheld - self.record_game.tie()
-            return np.asarray(~outcome.response.invited & shared)
-        return np.asarray(outcome.publisher_payoff > self._withheld + self.record_game.tie())
+            shared &= ~outcome.response.invited
+        else:
+            shared = outcome.publisher_payoff > self._withheld + self.record_game.tie()
+        return np.asarray(shared if self.admissible is None else shared & self.admissible.at(node))
 
     @cached_property
     def _withheld(self) -> Floats:

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
 from typing import Any
-
-import numpy as np
 
 from reidsim.adversaries.knowledge.sets import count_sets
 from reidsim.kinds.assessment.assessing import assess_study
 from reidsim.kinds.assessment.measures import MEASURES, MEASURES_OF_PEOPLE
-from reidsim.kinds.assessment.release import Release
 from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
 from reidsim.scenarios.asked import Stored, section
-from reidsim.scenarios.faces import Portions
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.people import Keys
 from reidsim.scenarios.study import Played, Progress
 from reidsim.wording import Code, Sentence, codes, counted, number_text
 
@@ -68,10 +61,6 @@ class AssessmentKind(Kind):
         of_records = records * (_OF_RECORD + _OF_VALUE * attributes + _OF_RISKS * adversaries)
         return of_people + of_records + simulated * _OF_SIMULATED * adversaries
 
-    def portions(self, study: RiskStudy) -> Portions:
-        """Return how a study is cut down: to one sample of each size, then to smaller ones."""
-        return Portions(sum(study.sizes) * study.n_samples, partial(_of_people, study))
-
     def assess(self, study: RiskStudy, report: Progress) -> Played:
         """Return the risks of everybody."""
         return assess_study(study, report)
@@ -102,39 +91,6 @@ class AssessmentKind(Kind):
             value = f" {number_text(uniqueness['value'])}" if "value" in uniqueness else ""
             method = str(uniqueness.get("method", "pitman"))
             yield ("Whether sample uniques are population uniques: ", Code(method), f"{value}.")
-
-
-def _of_people(study: RiskStudy, number: int) -> RiskStudy:
-    scenario, file, once = study.scenario, study.file, sum(study.sizes)
-    share = min(number / once, 1.0)
-    sizes = tuple(max(1, round(size * share)) for size in scenario.release.sizes)
-    samples = max(1, round(number / once))
-    update: dict[str, object] = {"release": scenario.release.model_copy(update={"sizes": sizes, "samples": samples})}
-    threshold, settings = scenario.threshold, scenario.figures.settings
-    if threshold is not None:
-        simulated = tuple(max(1, round(size * share)) for size in threshold.sizes)
-        update["threshold"] = threshold.model_copy(update={"sizes": simulated})
-    if settings is not None and settings.records is not None:
-        records = max(1, round(settings.records * share))
-        update["figures"] = scenario.figures.model_copy(
-            update={"settings": settings.model_copy(update={"records": records})}
-        )
-    loaded = study.loaded.with_sections(**update)
-    part = None if file is None else _of_records(file, max(1, round(file.n_records * share)))
-    return replace(study, loaded=loaded, file=part)
-
-
-def _of_records(file: Release, number: int) -> Release:
-    rows = np.linspace(0, file.n_records - 1, number).astype(np.intp)
-
-    def numbered(keys: Keys | None) -> Keys | None:
-        return None if keys is None else np.unique(keys[rows], return_inverse=True)[1]
-
-    return replace(
-        file, codes=file.codes[rows], persons=None if file.persons is None else file.persons[rows],
-        weights=None if file.weights is None else file.weights[rows],
-        person=numbered(file.person), household=numbered(file.household),
-    )  # fmt: skip
 
 
 ASSESSMENT = AssessmentKind()

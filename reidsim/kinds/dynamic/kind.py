@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,11 +22,11 @@ from reidsim.kinds.dynamic.outcomes import (
 )
 from reidsim.kinds.dynamic.policies import FIXED, PK, POLICIES
 from reidsim.kinds.dynamic.schema import PERIOD, DynamicScenario
-from reidsim.kinds.dynamic.study import DynamicStudy, build_study, study_on
+from reidsim.kinds.dynamic.study import DynamicStudy, build_study
 from reidsim.linkage.group_sizes import most_kept
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan, section
-from reidsim.scenarios.faces import Portions, SharedColumns
+from reidsim.scenarios.faces import SharedColumns
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import MONEY_KEYS
@@ -74,10 +73,6 @@ class DynamicKind(Kind):
         if PK in publisher.policies:
             needed += int(lattice.sizes.max()) * publisher.simulations * _OF_SIMULATED
         return needed
-
-    def portions(self, study: DynamicStudy) -> Portions:
-        """Cut a study down to some cases of each period, which has one at least."""
-        return Portions(len(study.cases.codes), partial(_of_cases, study), len(study.cases.periods))
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what cases and people are made of."""
@@ -166,15 +161,6 @@ class DynamicKind(Kind):
             yield ("The adversary looks records up in the list ", Code(recipe), ".")
         yield from adversaries(run, plan)
         yield from by_generalization(run, "publisher")
-
-
-def _of_cases(study: DynamicStudy, number: int) -> DynamicStudy:
-    cases, period = study.cases, study.cases.period
-    sizes = np.bincount(period)
-    place = np.empty(len(period), dtype=np.int64)
-    place[np.argsort(period, kind="stable")] = np.arange(len(period)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    some = place < np.maximum(1, np.round(sizes * number / len(period)))[period]
-    return study_on(study.loaded, replace(cases, codes=cases.codes[some], period=period[some]))
 
 
 DYNAMIC = DynamicKind()

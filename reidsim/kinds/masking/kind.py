@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +30,7 @@ from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.asked import Stored, adversaries, beliefs, gain_and_cost, knowledge, section
-from reidsim.scenarios.faces import Control, Portions, Slider
+from reidsim.scenarios.faces import Control, Slider
 from reidsim.scenarios.kind import Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import LEFT_OUT, OpponentOptions, Opponents, ideas_of_several, types_of_setting
@@ -108,12 +106,6 @@ class MaskingKind(SubjectsSharing, MaskingResults):
             leaders = subjects * kept_of_target(subjects, rows(name, scenario.resources[name]))
             needed += max(leaders * _OF_LEADER, n_kept * places * _OF_PLACE)
         return needed
-
-    def portions(self, study: MaskingStudy) -> Portions:
-        """Return how a study is cut down: to some of its data subjects, each of whom decides alone."""
-        files, drawn = study.tables.files, study.scenario.targets.size
-        subjects = files[TARGETS].n_rows if TARGETS in files else drawn or study.tables.n_people
-        return Portions(subjects, partial(_of_subjects, study), int(np.max(study.scenario.subjects.k)))
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what tables are drawn from."""
@@ -237,21 +229,6 @@ def _prices(run: Stored, defender: str) -> Iterator[Sentence]:
         + ("" if "adversaries" in run.content else f" The adversary gains {gain} and pays {cost} for an attack."),
     )
     yield from beliefs(run, defender)
-
-
-def _of_subjects(study: MaskingStudy, number: int) -> MaskingStudy:
-    scenario, files = study.scenario, study.tables.files
-    update: dict[str, object] = {"targets": scenario.targets.model_copy(update={"size": number})}
-    if TARGETS in files:
-        update, files = {}, {**files, TARGETS: files[TARGETS].of_rows(slice(number))}
-    path = scenario.figures.search_path
-    if path is not None and path >= number:
-        update["figures"] = scenario.figures.model_copy(update={"search_path": 0})
-    loaded = study.loaded.with_sections(**update)
-    tables = replace(study.tables, loaded=loaded, files=files)
-    part = study.with_loaded(loaded)
-    alone = {name: replace(each, tables=tables) for name, each in part.alone.items()}
-    return replace(part, tables=tables, alone=alone)
 
 
 MASKING = MaskingKind()

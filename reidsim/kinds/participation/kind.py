@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from reidsim.kinds.participation.policies import POLICIES
 from reidsim.kinds.participation.schema import ParticipationScenario
 from reidsim.kinds.participation.study import ParticipationStudy, build_participation_study
 from reidsim.scenarios.asked import Stored, section
-from reidsim.scenarios.faces import Control, Portions, Slider, amount_slider
+from reidsim.scenarios.faces import Control, Slider, amount_slider
 from reidsim.scenarios.kind import Kind, Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import OpponentOptions
@@ -59,24 +58,6 @@ class ParticipationKind(Kind):
         """Return the bytes of relatives."""
         pairs = 0 if study.relatives is None else len(study.relatives.other)
         return _PAIR * (pairs + study.n_people)
-
-    def portions(self, study: ParticipationStudy) -> Portions:
-        """Cut a study down to fewer types of people, or draws of drop-outs: fewer relatives decide otherwise."""
-        scenario, equilibria = study.scenario, study.scenario.figures.equilibria
-
-        def of_types(number: int) -> ParticipationStudy:
-            population = scenario.population.model_copy(update={"types": number})
-            return replace(study, loaded=study.loaded.with_sections(population=population))
-
-        def of_draws(number: int) -> ParticipationStudy:
-            figures = scenario.figures.model_copy(
-                update={"equilibria": equilibria.model_copy(update={"draws": number})}
-            )
-            return replace(study, loaded=study.loaded.with_sections(figures=figures))
-
-        if study.relatives is None:
-            return Portions(scenario.population.types, of_types)
-        return Portions(equilibria.draws, of_draws)
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what relatives are found by."""

@@ -21,6 +21,7 @@ from reidsim.kinds.tables.release import ReleasedRecords, coded_records, read_re
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.table_data import PRICES
+from reidsim.linkage.sensitive_values import SensitiveValues
 from reidsim.populations.domain import Codes, distinct_rows, keys_of_both
 from reidsim.populations.individuals import Individuals
 from reidsim.populations.population import Population
@@ -30,7 +31,7 @@ from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.load import LoadedScenario
-from reidsim.scenarios.people import Keys
+from reidsim.scenarios.people import Keys, key_columns
 from reidsim.scenarios.people_lists import lists_of_people
 from reidsim.scenarios.people_values import People
 from reidsim.scenarios.resource_schema import check_buyer
@@ -89,6 +90,7 @@ def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
             loaded, lattice, cell_of_record, kind, Prices.of_kinds(*kinds.T), population, dataset, safe_harbor,
             sampled=sampled_people(scenario, lattice.domain, records), persons=persons,
             household_of=_households(records), waves=records.waves,
+            sensitive=SensitiveValues(records.codes, records.sensitive) if records.sensitive else None,
         )  # fmt: skip
         study.require_walkable()
         if scenario.lists:
@@ -181,6 +183,8 @@ def data_content(loaded: LoadedScenario[TablesScenario]) -> dict[str, Any]:
     scenario = loaded.scenario
     # Whether records must be people of the population hangs on the unit.
     content["publisher.unit"] = scenario.publisher.unit
+    content["publisher.sensitive"] = key_columns(scenario.publisher.sensitive)
+    content["publisher.sensitive_hierarchies"] = loaded.content.get("publisher", {}).get("sensitive_hierarchies")
     # The people whom records stand for are made where somebody counts them, in truth or in belief.
     content["sampled"] = "sample" in scenario.risks
     if scenario.has_price_columns:

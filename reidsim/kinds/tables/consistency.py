@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from reidsim.errors import InputError, require_among
 from reidsim.kinds.tables.policies import POLICIES, WHERE, policy_named
+from reidsim.kinds.tables.sensitive import check_sensitive
 from reidsim.scenarios.adversary_schema import WeightedAdversarySection, check_adversaries
 from reidsim.scenarios.people import HOUSEHOLD, PERSON, key_columns
 from reidsim.scenarios.policy import require_by_agents
@@ -49,6 +50,7 @@ def check_consistent(scenario: TablesScenario) -> None:
     _check_people(scenario)
     _check_releases(scenario)
     _check_resources(scenario)
+    check_sensitive(scenario)
 
 
 def _check_resources(scenario: TablesScenario) -> None:
@@ -94,12 +96,12 @@ def _check_releases(scenario: TablesScenario) -> None:
             found=False, expected=f"true, or other policies than {over_time[0]}",
         )  # fmt: skip
     planned = [name for name in policies if policy_named(name).way == "m-invariance"]
-    if planned and (section is None or section.sensitive is None):
+    sensitive = key_columns(scenario.publisher.sensitive)
+    if planned and len(sensitive) != 1:
         raise InputError(
-            "m-invariance is about a sensitive value",
-            where="releases.sensitive",
+            "m-invariance is about one sensitive value", where="publisher.sensitive", found=list(sensitive),
             expected="a column of the records",
-        )
+        )  # fmt: skip
     if planned and scenario.release.person is not None:
         raise InputError(
             "m-invariance groups records of one person each", where="publisher.policies", found=planned[0],
@@ -123,7 +125,7 @@ def _check_releases(scenario: TablesScenario) -> None:
     taken = [key for key, column in section.columns.items() if column in columns]
     if taken:
         raise InputError(
-            "a quasi-identifier says when a record is released, or is sensitive", where=f"releases.{taken[0]}",
+            "a quasi-identifier says when a record is released", where=f"releases.{taken[0]}",
             found=section.columns[taken[0]], expected="a column that is no attribute",
         )  # fmt: skip
 

@@ -71,6 +71,7 @@ class TablesResourceSection(DrawnResourceSection):
     size: Count | None = Field(default=None, description="of a list: exact number of people")
     file: Text | None = Field(default=None, description='of kind `"file"`: CSV or Parquet file of the list')
     delimiter: Annotated[Delimiter, with_key("file")] = Field(default=",", description="between columns of a CSV file")
+    encoding: Annotated[str, with_key("file")] = Field(default="utf-8", description="of a CSV file, such as `latin-1`")
     columns: Annotated[dict[str, str], with_key("file")] = Field(
         default={}, description="attribute = column of the file, where the names differ"
     )

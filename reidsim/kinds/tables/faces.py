@@ -7,9 +7,11 @@ from typing import Literal
 
 from reidsim.kinds.tables.policies import policy_named
 from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.linkage.sensitive_values import AttributeLimits
 from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan, section
 from reidsim.scenarios.faces import Choice, Control, Faces, amount_slider
+from reidsim.scenarios.people import key_columns
 from reidsim.wording import Code, Sentence, codes, number_text
 
 
@@ -31,6 +33,7 @@ class TablesFaces(Faces):
             ways = f"each in one of {number_text(strategies)} generalizations" if isinstance(strategies, int) else ""
         yield _shared(run, ways)
         yield from _group(run, default="prosecutor" if former == "full-domain" else "journalist")
+        yield from _inference(run)
         yield from adversaries(run, plan)
         yield from by_generalization(run, "publisher")
 
@@ -39,6 +42,8 @@ class TablesFaces(Faces):
         yield from super().controls(scenario)
         adversary = scenario.adversary
         if scenario.publisher.unit == "table" or adversary.knowledge is not None or scenario.adversaries:
+            return
+        if adversary.gains_from != "identity":
             return
         yield Choice("adversary.planner", "Planner of the adversary", adversary.planner, ("one-shot", "fmdp"))
         if adversary.plans_sequentially:
@@ -73,6 +78,27 @@ def _shared(run: Stored, ways: str) -> Sentence:
     come = (" from ", Code(str(origin))) if origin else ()
     names = codes(list(section(run.content, "attributes")))
     return (f"{number}", *come, " are to be shared", f", {ways}" if ways else "", ". Quasi-identifiers: ", *names, ".")
+
+
+def _inference(run: Stored) -> Iterator[Sentence]:
+    publisher = section(run.content, "publisher")
+    columns = key_columns(publisher.get("sensitive"))
+    several = section(spelled_out(run.content), "adversaries")
+    each = [section(several, name) for name in several] or [section(run.content, "adversary")]
+    gains = {adversary.get("gains_from", "identity") for adversary in each}
+    for gain, success in (
+        ("attribute", "infers a sensitive value correctly"),
+        ("either", "names the person of a record or infers a sensitive value correctly"),
+    ):
+        if gain in gains:
+            who = "An attack" if len(gains) == 1 else "For some adversaries an attack"
+            yield (f"{who} succeeds if it {success}: ", *codes(columns), ".")
+    limits = AttributeLimits(*(publisher.get(key) for key in ("l_diversity", "t_closeness", "max_inference")))
+    if limits:
+        yield (
+            "Policies that choose keep to limits on the sensitive values of every group, ", *codes(columns),
+            f": {limits.describe()}.",
+        )  # fmt: skip
 
 
 def _group(run: Stored, default: str = "journalist") -> Iterator[Sentence]:

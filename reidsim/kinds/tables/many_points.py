@@ -85,6 +85,7 @@ class TablesPoints(ManyPoints):
             and "sample" not in scenario.risks
             and not scenario.in_rounds
             and scenario.release.person is None
+            and not publisher.attribute_limits
             and set(keys) <= _WALKED
         )
         return MOST_POINTS if walked else 1
@@ -111,6 +112,7 @@ def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
         and scenario.planned_risk == adversary.risk
         and scenario.beliefs.lists == "members"
         and not scenario.in_rounds
+        and not publisher.attribute_limits
         and set(keys) <= set(MONEY_KEYS)
     )
 

@@ -19,6 +19,8 @@ EVALUATED = _OWN["evaluated"]
 UTILITY_PRICE = _OWN["utility_price"]
 EXPOSED_BY_RECORD = _OWN["exposed_by_record"]
 EXPOSED_TO_WEIGHTED = _OWN["exposed_to_weighted"]
+INFERENCE = _OWN["inference"]
+BEYOND_LIMITS = _OWN["beyond_limits"]
 MEASURES = (*RUN_MEASURES, HOUSEHOLD_RISK, *_OWN.values())
 # Where records name their person, and people are counted.
 MEASURES_OF_PEOPLE = in_words(MEASURES, _WORDS["people"])

@@ -1,17 +1,14 @@
-"""How much memory the run of a study of a table takes, from its size alone, and the study of fewer of its records."""
+"""How much memory the run of a study of a table takes, from its size alone."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial, reduce
-from typing import Literal
+from functools import reduce
 
 import numpy as np
 
 from reidsim.kinds.tables.consistency import lists_every_form
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.group_sizes import most_kept
-from reidsim.scenarios.faces import Portions
 from reidsim.scenarios.kind import Use
 
 # Bytes, fitted to the peaks of whole runs of up to a million records; see `docs/limits.md`.
@@ -33,8 +30,6 @@ _OF_STEP = 24
 # More nodes than these are not looked at one by one; a search that leaves out nodes is taken to visit so many. Rules
 # have one each.
 _MANY_NODES, _SEARCHED = 100_000, 1_000
-# Records times strategies above which even few records take seconds: the tables of all people are made all the same.
-_MANY_GROUPS = 100_000_000
 
 
 def needed_memory(study: TablesStudy, use: Use = "run") -> int:
@@ -93,37 +88,3 @@ def _rolled_up(study: TablesStudy, use: Use, cells: int) -> int:
         groups = int(np.minimum(reduce(np.multiply.outer, by_attribute), cells).sum())
     of_base = cells * _OF_GROUP + lattice.n_records * _OF_GROUPED
     return min(most_kept(of_base), visited * lattice.n_records * _OF_GROUPED + groups * _OF_GROUP)
-
-
-def portions(study: TablesStudy) -> Portions:
-    """Return how a study is cut down; see `Kind.portions`."""
-    publisher = study.scenario.publisher
-    steps: Literal["even", "uneven"] | None = None
-    walks = lists_every_form(study.scenario) or (publisher.unit == "record" and publisher.solver == "iceberg")
-    if walks and not study.scenario.looks_up and study.space.n_records * study.lattice.size > _MANY_GROUPS:
-        steps = "even" if publisher.solver == "backward-induction" else "uneven"
-    return Portions(study.space.n_records, partial(_of_rows, study), int(np.max(publisher.k)), steps)
-
-
-def _of_rows(study: TablesStudy, number: int) -> TablesStudy:
-    rows = np.linspace(0, study.space.n_records - 1, number).astype(np.intp)
-    part = study.split(rows, study.weights[rows])
-    if study.persons is None:
-        codes, drawn = part.lattice.codes, study.drawn
-        own = study.own.of_other_records(study.loaded, study, codes, rows)
-        owns = {
-            name: study.owns[str(name)].of_other_records(each.loaded, each, codes, rows)
-            for name, each in study.each.items()
-            if name is not None
-        }
-        part = replace(part, own=own, owns=owns, drawn=None if drawn is None else drawn.of_records(rows))
-    # Data subjects of a row are neighbours.
-    subjects = np.argsort(study.row_of_subject, kind="stable")
-    subjects = subjects[np.isin(study.row_of_subject[subjects], rows)]
-    waves, household = study.waves, study.household_of
-    if waves is not None:
-        sensitive = None if waves.sensitive is None else waves.sensitive[subjects]
-        waves = replace(waves, enters=waves.enters[subjects], leaves=waves.leaves[subjects], sensitive=sensitive)
-    if household is not None:
-        household = np.unique(household[subjects], return_inverse=True)[1]
-    return replace(part, waves=waves, household_of=household)

@@ -29,11 +29,17 @@ def whole_game(study: TablesStudy, policy: str, game: RecordGame) -> FullDomainG
     risk, prices = study.scenario.planned_risk, study.believed(study.prices)
     # Compiled searches count people, whom sample risk estimates from two counts.
     own = None if risk == "sample" else _prices_against(study, game, prices)
-    # A publisher who foresees purchases also looks at games with higher losses.
+    # A publisher who foresees purchases also looks at games with higher losses. Compiled searches know no limits on
+    # sensitive columns.
+    if study.admissible is not None:
+        own = None
     if own is not None and game.linker is study.linker(risk) and np.array_equal(game.loss, study.of_cells(prices.loss)):
         return planned_game(study, policy, risk, own)
     return AnyAdversaryGame.of(
-        planned_game(study, policy, risk, prices), game, by_size=_replies_by_size(study, game, risk)
+        planned_game(study, policy, risk, prices),
+        game,
+        by_size=_replies_by_size(study, game, risk),
+        admissible=study.admissible,
     )
 
 

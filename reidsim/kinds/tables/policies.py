@@ -38,6 +38,9 @@ Way = Literal[
     "m-invariance",
 ]
 
+# Local recoding counts groups among the records left for a round, and m-invariance among those of a wave.
+_WITHOUT_LIMITS: tuple[Way, ...] = ("rounds", "lattice-search", "m-invariance")
+
 
 @dataclass(frozen=True)
 class TablesPolicy(Policy):
@@ -76,6 +79,14 @@ class TablesPolicy(Policy):
     def is_constrained(self) -> bool:
         """Whether it picks the best of some generalizations of each of the publisher's units only."""
         return self.way == "unit" and (self.forbids_attacks or self.within_safe_harbor)
+
+    @property
+    def meets_attribute_limits(self) -> bool:
+        """Whether limits on sensitive attributes can be set beside it.
+
+        Rules that prescribe generalizations are a reference and need not keep to them; policies of one's own cannot.
+        """
+        return self.way not in _WITHOUT_LIMITS and (self.way != "form" or self.form is not None)
 
     @property
     def thins(self) -> bool:

@@ -14,7 +14,9 @@ from reidsim.errors import InputError, locating, nearest
 from reidsim.kinds.tables.data_schema import AttributeSection
 from reidsim.kinds.tables.people import people_of_records, sampling_weights
 from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.kinds.tables.sensitive import read_sensitive
 from reidsim.kinds.tables.waves import Waves, read_waves
+from reidsim.linkage.sensitive_values import SensitiveAttribute
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.population import Population
@@ -52,6 +54,7 @@ class ReleasedRecords:
         Numbers of the person and the household of each record.
     waves : Waves, optional
         When each person, or each record where each is a person, is released.
+    sensitive : tuple of SensitiveAttribute
     """
 
     codes: Codes
@@ -62,6 +65,7 @@ class ReleasedRecords:
     person: Keys | None = None
     household: Keys | None = None
     waves: Waves | None = None
+    sensitive: tuple[SensitiveAttribute, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,8 +147,12 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
             prices[price] = np.asarray(numbers(frame, column, Path(source)), dtype=np.float64)
     weights = sampling_weights(scenario.release, frame, source)
     person, household = people_of_records(scenario, frame, source, prices)
-    waves = None if scenario.releases is None else read_waves(scenario.releases, frame, source, person)
-    return ReleasedRecords(codes, hierarchies, population, prices, weights, person, household, waves)
+    sensitive = read_sensitive(loaded, frame, source)
+    waves = None
+    if scenario.releases is not None:
+        values = sensitive[0].codes if sensitive else None
+        waves = read_waves(scenario.releases, frame, source, person, values)
+    return ReleasedRecords(codes, hierarchies, population, prices, weights, person, household, waves, sensitive)
 
 
 def columns_of_release(

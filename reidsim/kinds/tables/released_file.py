@@ -175,7 +175,8 @@ class ReleasedFile:
     def _require_people(self) -> None:
         for name, each in self.study.each.items():
             # How many people of a population are in a set is not estimated from a sample.
-            if not each.own.links_with_everybody or each.scenario.adversary.risk == "sample":
+            section = each.scenario.adversary
+            if not each.own.links_with_everybody or section.risk == "sample" or section.gains_from != "identity":
                 row = int((~self.is_of_hierarchies).argmax())
                 where = "adversary" if name is None else f"adversaries.{name}"
                 told, found = "rows of the scenario's hierarchies", f"row {row + 1} of the released file"
@@ -184,7 +185,7 @@ class ReleasedFile:
                 raise InputError(
                     f"the adversary links with more than the people who fit a row, which needs {told} only",
                     where=where, found=found,
-                    expected="an adversary without knowledge, stages, registry and sample risk",
+                    expected="an adversary who identifies, without knowledge, stages, registry and sample risk",
                 )  # fmt: skip
 
 

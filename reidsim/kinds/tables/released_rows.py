@@ -16,6 +16,7 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.memory import free_memory, require_memory
 from reidsim.releases.strategy_space import Rows
 from reidsim.tables import read_table, require_columns, sniff_delimiter
+from reidsim.wording import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> Rel
     """
     if study.scenario.looks_up:
         raise InputError(
-            "a released file is played against who asks whose a row is", source=study.loaded.path,
+            "a released file is scored against an adversary who asks whose row each is", source=study.loaded.path,
             where="adversary.direction", found=study.scenario.adversary.direction, expected="record",
         )  # fmt: skip
     if not path.is_file():
@@ -81,8 +82,8 @@ def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: 
     if key is None:
         if len(frame) != study.n_records:
             raise InputError(
-                "another number of rows than the release has records", found=len(frame), expected=str(study.n_records),
-                hint="--key COLUMN names one that says whose record each row is",
+                "not one row per record of the release", found=counted(len(frame), "row"),
+                expected=counted(study.n_records, "record"), hint="match them by an identifier with --key COLUMN",
             )  # fmt: skip
         return np.arange(len(frame))
     require_columns(frame, [key], path)

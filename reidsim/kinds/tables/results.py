@@ -14,13 +14,15 @@ from reidsim.adversaries.sequential.planning import attack_threshold
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.directions.linker import by_record, directed_linker
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.record_game import WITHHELD
+from reidsim.games.record_game import WITHHELD, shared_rows
 from reidsim.kinds.tables.measures import (
     ADVERSARY_PAYOFF_DIFFERENCE,
     ATTACK_THRESHOLD,
+    BEYOND_LIMITS,
     EVALUATED,
     EXPOSED_BY_RECORD,
     EXPOSED_TO_WEIGHTED,
+    INFERENCE,
     PUBLISHER_PAYOFF_DIFFERENCE,
     SHARE_OPTIMAL,
     UTILITY_PRICE,
@@ -43,16 +45,19 @@ from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.people import HOUSEHOLD
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, solver_facts
+from reidsim.wording import counted
 
 
 class TablesResults(Kind):
     """What comes of policies of a table: the part of its kind that makes tables and facts of it; see `Kind`."""
 
     def summarise(self, study: TablesStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Average the outcomes over all who are counted; tell what looking persons up changes, and households' risk."""
+        """Average the outcomes over all who are counted, and add measures of lookups, inference and households."""
         summary, household = super().summarise(study, draw, equilibria), study.household_of
         if study.scenario.looks_up:
             summary = summary.join(direction_measures(study, equilibria))
+        if study.scenario.infers:
+            summary = summary.join(attribute_measures(study, equilibria))
         if household is not None:
             risks = [household_risk(found, study.row_of_subject, household).mean() for found in equilibria.values()]
             summary[HOUSEHOLD] = risks
@@ -262,6 +267,26 @@ def search_deviation(
     }
 
 
+def attribute_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+    """Return what each policy reveals of sensitive columns, indexed by policy.
+
+    Returns
+    -------
+    DataFrame
+        ``inference``, and with limits ``beyond_limits``.
+    """
+    groups, limits, weights = study.sensitive_groups, study.scenario.publisher.attribute_limits, study.weights
+    rows = {}
+    for name, equilibrium in equilibria.items():
+        highest, beyond = 0.0, 0
+        for node, released in shared_rows(equilibrium.strategies):
+            highest = max(highest, float(groups.success("attribute", node)[released].max()))
+            beyond += int(weights[released][~groups.within(limits, node)[released]].sum())
+        rows[name] = {INFERENCE.column: highest, BEYOND_LIMITS.column: beyond / study.n_subjects}
+    measures = pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
+    return measures if limits else measures[[INFERENCE.column]]
+
+
 def direction_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
     """Return what looking persons up changes for each policy, indexed by policy.
 
@@ -291,8 +316,9 @@ def direction_warnings(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]
             exposed = round(exposed_to_weighted(study, outcome.equilibrium.strategies) * study.n_subjects)
             if exposed:
                 yield (
-                    f"{name}: nobody is at risk if all rows that fit a person are taken for equally likely; "
-                    f"{exposed:,} of {study.n_subjects:,} are if rows that fit fewer people are taken for likelier"
+                    f"{name}: nobody is at risk if the adversary treats all matching rows as equally likely; "
+                    f"{exposed:,} of {counted(study.n_subjects, 'person is', 'people are')} at risk if the adversary "
+                    "favours the rows that match the fewest people"
                 )
 
 

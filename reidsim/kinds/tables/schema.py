@@ -7,19 +7,22 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, require_among, require_distinct
 from reidsim.kinds.tables.consistency import check_consistent
 from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection, ReleaseSection, TablesResourceSection
 from reidsim.kinds.tables.policies import PolicyName, Way, policy_named
 from reidsim.kinds.tables.waves import ReleasesSection
+from reidsim.linkage.sensitive_values import AttributeLimits
 from reidsim.scenarios.adversary_schema import (
     AdversarySection,
     Risk,
     WeightedAdversarySection,
 )
 from reidsim.scenarios.agents_schema import AgentsSection
-from reidsim.scenarios.amounts import Count, Share
+from reidsim.scenarios.amounts import Count, Share, Text
 from reidsim.scenarios.figures_schema import FiguresSection
+from reidsim.scenarios.hierarchy_schema import HierarchySection
+from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.policy import WITH_K_ANONYMITY, AnonymityK, with_each_k
 from reidsim.scenarios.publisher_schema import PoliciesSection
 from reidsim.scenarios.read_keys import ReadIf, with_key
@@ -55,6 +58,9 @@ class TablesBeliefsSection(ListBeliefsSection):
     risk: Risk | None = Field(
         default=None, description="where the publisher counts groups when planning; the true choice if not given"
     )
+
+
+_WITH_T_CLOSENESS = ReadIf(lambda section, scenario: section.t_closeness is not None, "with t_closeness")
 
 
 class PublisherSection(PoliciesSection):
@@ -99,12 +105,34 @@ class PublisherSection(PoliciesSection):
     )
     rounds: Count = Field(default=100, description="the most rounds of local recoding")
     k: Annotated[AnonymityK, WITH_K_ANONYMITY] = 2
+    sensitive: Text | Annotated[tuple[Text, ...], Field(min_length=1)] | None = Field(
+        default=None,
+        description="column whose values nobody shall infer, or a list of columns, each protected on its own; the one "
+        "column that policy `m-invariance` protects",
+    )
+    sensitive_hierarchies: Annotated[dict[str, HierarchySection], _WITH_T_CLOSENESS] = Field(
+        default={},
+        description="hierarchies of sensitive columns, whose values are then as far apart as the lowest group of both "
+        "is high (hierarchical distance); values of other columns are equally far apart",
+    )
+    l_diversity: Annotated[int, Field(ge=2), with_key("sensitive")] | None = Field(
+        default=None, description="least number of different sensitive values in a group (distinct l-diversity)"
+    )
+    t_closeness: Annotated[Share, with_key("sensitive")] | None = Field(
+        default=None,
+        description="largest earth mover's distance between the sensitive values of a group and those of the table",
+    )
+    max_inference: Annotated[float, Field(gt=0, le=1), with_key("sensitive")] | None = Field(
+        default=None,
+        description="largest probability of a correct inference: share of the most frequent sensitive value in a group",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> PublisherSection:
         # Wherever policies are named, that of each k has its own name.
         object.__setattr__(self, "policies", with_each_k(self.policies, self.k))
         self.require_policies()
+        self._check_sensitive()
         budgeted = self.nodes is not None or self.seconds is not None
         if self.search == "anytime" and not budgeted:
             raise InputError("the anytime search needs a budget", where="search", expected="nodes, seconds or both")
@@ -112,12 +140,34 @@ class PublisherSection(PoliciesSection):
             raise InputError("only the anytime search has a budget", where="search", found="exact", expected="anytime")
         if self.solver == "lattice-search" and self.unit == "record":
             constrained = [name for name in self.policies if policy_named(name).is_constrained]
-            if constrained:
+            if constrained or (self.attribute_limits and self.has_way("unit")):
                 raise InputError(
-                    "lattice-search cannot meet the constraint of a policy", where="solver", found=constrained[0],
+                    "lattice-search cannot meet the constraint of a policy", where="solver",
+                    found=constrained[0] if constrained else self.attribute_limits.describe(),
                     expected="backward-induction, branch-and-bound or iceberg",
                 )  # fmt: skip
         return self
+
+    @property
+    def attribute_limits(self) -> AttributeLimits:
+        """The limits on what a group of records reveals of the sensitive columns; none unless they are given."""
+        return AttributeLimits(self.l_diversity, self.t_closeness, self.max_inference)
+
+    def has_way(self, *ways: Way) -> bool:
+        """Return whether a policy picks generalizations in one of some ways."""
+        return any(policy_named(name).way in ways for name in self.policies)
+
+    def _check_sensitive(self) -> None:
+        columns = key_columns(self.sensitive)
+        require_distinct("listed twice", columns, where="sensitive")
+        for name in self.sensitive_hierarchies:
+            require_among("not a sensitive column", (name,), columns, where="sensitive_hierarchies")
+        unmet = [name for name in self.policies if not policy_named(name).meets_attribute_limits]
+        if self.attribute_limits and unmet:
+            raise InputError(
+                "this policy does not keep to limits on sensitive columns", where="policies", found=unmet[0],
+                expected=f"other policies, or no limit ({self.attribute_limits.describe()})",
+            )  # fmt: skip
 
 
 class SafeHarborSection(Section):
@@ -164,7 +214,15 @@ class TablesScenario(ScenarioHead):
             ("release.weight", "release.sampling_fraction", "release.estimator"),
             ReadIf(lambda section, scenario: "sample" in scenario.risks, 'with risk = "sample"'),
         ),
-        "releases.sensitive": _with_way("policy m-invariance", "m-invariance"),
+        "publisher.sensitive": ReadIf(
+            lambda section, scenario: scenario.infers or section.has_way("m-invariance"),
+            "with l_diversity, t_closeness, max_inference, policy m-invariance, or adversaries who gain from an "
+            "inference",
+        ),
+        **dict.fromkeys(
+            ("publisher.sensitive_hierarchies.*.suppress", "publisher.sensitive_hierarchies.*.costless_levels"),
+            ReadIf(lambda section, scenario: False, "of hierarchies of attributes, whose values are released"),
+        ),
         "releases.m": _with_way("policy m-invariance", "m-invariance"),
         "publisher.rounds": _with_way("a policy of local recoding", "rounds"),
         "publisher.suppression_limit": ReadIf(
@@ -234,16 +292,23 @@ class TablesScenario(ScenarioHead):
 
     @property
     def plain_adversary(self) -> AdversarySection | None:
-        """The one adversary, if it attacks rows once, where that pays, and amounts are the same for all; else None."""
+        """The one adversary, if it identifies rows in one attack, where that pays, at the same amounts; else None."""
         first, *others = self.every_adversary.values()
         own = any(each.amounts for each in self.adversaries.values())
         plain = first.attacks_what_pays and not first.looks_up and not self.has_price_columns
+        plain &= first.gains_from == "identity"
         return first if plain and not others and not own else None
 
     @property
     def looks_up(self) -> bool:
         """Whether an adversary looks persons up, so that how one record is shared matters to others."""
         return any(section.looks_up for section in self.every_adversary.values())
+
+    @property
+    def infers(self) -> bool:
+        """Whether the inference of sensitive values has limits, or adversaries gain from it."""
+        gains = any(section.gains_from != "identity" for section in self.every_adversary.values())
+        return gains or bool(self.publisher.attribute_limits)
 
     @property
     def linked_risk(self) -> Risk:
@@ -276,7 +341,7 @@ class TablesScenario(ScenarioHead):
 
     def has_way(self, *ways: Way) -> bool:
         """Whether a policy picks generalizations in one of some ways."""
-        return any(policy_named(name).way in ways for name in self.publisher.policies)
+        return self.publisher.has_way(*ways)
 
     @property
     def lists(self) -> tuple[str, ...]:

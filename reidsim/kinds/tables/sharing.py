@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -10,11 +11,24 @@ from reidsim.errors import InputError
 from reidsim.kinds.tables.policies import policy_named
 from reidsim.kinds.tables.release import attribute_labels
 from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.kinds.tables.sensitive import sensitive_attributes
 from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.scenarios.faces import HierarchyFile, RecordSharing, SensitiveColumn, SharedColumns
-from reidsim.scenarios.hierarchy_schema import Table
+from reidsim.scenarios.faces import HierarchyFile, LimitedColumns, RecordSharing, SensitiveColumn, SharedColumns
+from reidsim.scenarios.hierarchy_schema import HierarchySection, Table
+from reidsim.scenarios.people import key_columns
 from reidsim.tables import read_table
+
+# Before the names of sensitive columns, to tell their hierarchies from those of attributes.
+_OF_SENSITIVE = "sensitive column "
+
+
+def _hierarchies(scenario: TablesScenario) -> dict[str, HierarchySection]:
+    """Return the hierarchies of attributes and sensitive columns."""
+    sensitive = scenario.publisher.sensitive_hierarchies
+    return {name: attribute.hierarchy for name, attribute in scenario.attributes.items()} | {
+        _OF_SENSITIVE + name: section for name, section in sensitive.items()
+    }
 
 
 class TablesSharing(RecordSharing):
@@ -40,11 +54,12 @@ class TablesSharing(RecordSharing):
             header=scenario.release.header or scenario.release.format == "adult",
             hierarchies={
                 name: HierarchyFile(section.file, section.delimiter, section.header)
-                for name, attribute in scenario.attributes.items()
-                if isinstance(section := attribute.hierarchy, Table)
+                for name, section in _hierarchies(scenario).items()
+                if isinstance(section, Table)
             },
             stars=frozenset(name for name, attribute in scenario.attributes.items() if SUPPRESSED in attribute.values),
             person=getattr(scenario.release, "person", None),
+            identifies=all(section.gains_from == "identity" for section in sections),
             counts_release=all(
                 section.risk == "prosecutor"
                 and section.knowledge is None
@@ -57,9 +72,26 @@ class TablesSharing(RecordSharing):
     def sensitive_column(self, scenario: TablesScenario, policy: str) -> SensitiveColumn | None:
         """Return the column that m-invariance protects; None for other policies."""
         section = scenario.releases
-        if section is None or section.sensitive is None or policy_named(policy).way != "m-invariance":
+        if section is None or policy_named(policy).way != "m-invariance":
             return None
-        return SensitiveColumn(section.sensitive, section.m)
+        return SensitiveColumn(key_columns(scenario.publisher.sensitive)[0], section.m)
+
+    def limited_columns(
+        self,
+        scenario: TablesScenario,
+        frame: pd.DataFrame,
+        path: Path,
+        hierarchies: Callable[[], Mapping[str, list[list[str]]]],
+    ) -> LimitedColumns | None:
+        """Return the sensitive columns with the limits on them; None without limits."""
+        limits = scenario.publisher.attribute_limits
+        if not limits:
+            return None
+
+        def rows_of(name: str, section: Table) -> list[list[str]]:
+            return hierarchies()[_OF_SENSITIVE + name]
+
+        return LimitedColumns(sensitive_attributes(scenario.publisher, frame, path, rows_of), limits)
 
     def read_records(self, scenario: TablesScenario, path: Path) -> pd.DataFrame:
         """Read all columns of the records, values as they are."""

@@ -16,7 +16,6 @@ import numpy as np
 from reidsim.errors import InputError, locating
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.contenders import Contenders
 from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.defenders.fixed import FixedForms, OptIn
 from reidsim.games.defenders.k_anonymity import KAnonymity
@@ -180,6 +179,8 @@ def _looked_up(study: TablesStudy, policy: str, game: RecordGame, linker: Direct
 
 def _choose(study: TablesStudy, policy: str, game: RecordGame, report: Callable[[], object] = lambda: None) -> Choice:
     section, way = study.scenario.publisher, study.policy(policy).way
+    if section.attribute_limits and not study.policy(policy).meets_attribute_limits:
+        raise InputError("this policy does not keep to limits on sensitive columns", where=policy)
     if way == "unit" and section.unit == "record":
         return _best_of_each(study, policy, game, report)
     if way == "record-level":
@@ -200,7 +201,7 @@ def _choose(study: TablesStudy, policy: str, game: RecordGame, report: Callable[
     if way == "lattice-search":
         return lattice_search(game)
     if way == "opt-in":
-        return OptIn().choose(game)
+        return OptIn(admissible=study.admissible).choose(game)
     if way == "m-invariance":
         raise InputError("a policy of several releases, which are played in rounds", where=policy)
     if way == "k-anonymity":
@@ -213,7 +214,8 @@ def _anonymous(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     section, n = study.scenario.publisher, study.space.n_records
     k, of_table = k_of(study.policy(policy), section.k, "publisher.k"), section.unit == "table"
     limit = section.suppression_limit if of_table else 0.0
-    choice = KAnonymity(k, study.weights, limit, study.lattice.index(study.minimum), policy).choose(game)
+    lowest, admissible = study.lattice.index(study.minimum), study.admissible
+    choice = KAnonymity(k, study.weights, limit, lowest, policy, admissible).choose(game)
     node = int(choice.strategies.max(initial=WITHHELD))
     if not of_table or node == WITHHELD:
         return choice
@@ -238,7 +240,7 @@ def constraint_of(study: TablesStudy, policy: str) -> Constraint:
     if lowest:
         everywhere = np.full(study.space.n_records, lowest, dtype=np.int64)
         minimum = everywhere if minimum is None else study.lattice.join(minimum, everywhere)
-    return Constraint(no_attack=study.policy(policy).forbids_attacks, minimum=minimum)
+    return Constraint(study.policy(policy).forbids_attacks, minimum, study.admissible)
 
 
 def _planned(study: TablesStudy, policy: str, game: RecordGame) -> RecordGame:
@@ -280,31 +282,7 @@ def _by_backward_induction(
     constraints: dict[str, Constraint],
     progress: Callable[[int, int], None] | None,
 ) -> dict[str, Choice]:
-    choices: dict[str, Choice] = {}
-    # Where one policy has all strategies worked out, the others are compared on the way.
-    all_are = any(each.no_attack for each in constraints.values())
-    for name, constraint in list(constraints.items()):
-        contenders = _contenders(study, name, game, constraint, only_kept=all_are)
-        if contenders is not None and contenders.pairs is not None:
-            choices |= backward_induction(game, {name: constraint}, contenders=contenders)
-            del constraints[name]
-    if constraints:
-        choices |= backward_induction(game, constraints, progress=progress)
-    return choices
-
-
-def _contenders(
-    study: TablesStudy, policy: str, game: RecordGame, constraint: Constraint, *, only_kept: bool
-) -> Contenders | None:
-    """Return the strategies that may win, those of the game before if they are the same; None if they are not known."""
-    kept = study.contenders.get(policy)
-    if kept is not None and kept.are_of(game, constraint):
-        return kept
-    study.contenders.pop(policy, None)
-    found = None if only_kept else Contenders.of(game, constraint)
-    if found is not None:
-        study.contenders[policy] = found
-    return found
+    return backward_induction(game, constraints, progress=progress)
 
 
 def _best_of_each(study: TablesStudy, policy: str, game: RecordGame, report: Callable[[], object]) -> Choice:
@@ -339,7 +317,7 @@ def _record_level(played: FullDomainGame) -> Choice:
         evaluated = np.full(n, best.evaluated, dtype=np.int64)
         return TablesChoice(best.strategies[0], "record-level", evaluated, exact=True, planned_payout=payout)
     game, minimum = played.record_game, np.full(n, played.lattice.index(played.lowest), dtype=np.int64)
-    choice = branch_and_bound(game, Constraint(no_attack=played.no_attack, minimum=minimum))
+    choice = branch_and_bound(game, Constraint(played.no_attack, minimum, played.admissible))
     payoff = evaluate(game, choice).publisher_payoff
     withheld = payoff_of_withholding(game)
     strategies = np.where(payoff > withheld + game.tie(), choice.strategies, WITHHELD)
@@ -386,7 +364,7 @@ def _split(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
     if isinstance(played, AnyAdversaryGame):
         rule = MultiDimensional(
             policy, study.weights, section.suppression_limit, study.policy(policy).forbids_attacks,
-            study.lattice.index(study.minimum),
+            study.lattice.index(study.minimum), admissible=study.admissible,
         )  # fmt: skip
         return rule.choose(played.record_game)
     with locating(study.loaded.path, "publisher.policies"):

@@ -214,7 +214,8 @@ def _from_file(section: AttackResourceSection, needed: tuple[str, ...], folder: 
     file = str(section.file)
     path = data_file(file, folder, "populations")
     # As with records that are shared, a row of a user's file may begin with any character.
-    frame = read_table(path, delimiter=section.delimiter, comment="#" if file.startswith(BUNDLED) else None)
+    comment = "#" if file.startswith(BUNDLED) else None
+    frame = read_table(path, delimiter=section.delimiter, comment=comment, encoding=section.encoding)
     columns = {attribute: section.columns.get(attribute, attribute) for attribute in needed}
     require_columns(frame, columns.values(), path)
     counts = None

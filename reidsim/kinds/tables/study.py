@@ -14,7 +14,7 @@ from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import locating
 from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.contenders import Contenders
+from reidsim.games.attributes import AttributeLinker
 from reidsim.games.directions.linker import DirectedLinker
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.prices import Prices
@@ -35,6 +35,7 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import World, digest_of
+from reidsim.validation import revalidated
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +53,11 @@ class TablesStudy(TableData):
     linkers : dict
         What links cells to people, once it was asked for, by what an adversary links with (None: with everybody):
         rolled-up people do not depend on amounts.
-    contenders : dict
-        The strategies that may win, by policy, of the game solved last if it was solved by them.
     """
 
     own: OwnAdversary = field(default_factory=OwnAdversary)
     owns: dict[str, OwnAdversary] = field(default_factory=dict)
     linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
-    contenders: dict[str, Contenders] = field(default_factory=dict, repr=False)
 
     def policy(self, name: str) -> TablesPolicy:
         """Return a policy of this kind by its name."""
@@ -114,6 +112,12 @@ class TablesStudy(TableData):
                     )
                 )
             return self.linkers[key]
+        gains_from = self.scenario.adversary.gains_from
+        if gains_from != "identity":
+            inferred = (None, risk, gains_from)
+            if inferred not in self.linkers:
+                self.linkers[inferred] = AttributeLinker(self.sensitive_groups, gains_from)
+            return self.linkers[inferred]
         if self.own.links_with_everybody:
             return self.linker(risk)
         own = (self.own, risk, guessed)
@@ -250,7 +254,8 @@ class TablesStudy(TableData):
         checked = {name: getattr(section, name) for name in AdversarySection.model_fields}
         if section.planner in self.loaded.given:
             checked["planner"] = "one-shot"
-        section = AdversarySection(**checked).model_copy(update={"planner": section.planner})
+        whole = revalidated(AdversarySection, checked, self.loaded.path)
+        section = whole.model_copy(update={"planner": section.planner})
         study = self.with_sections(adversary=section, adversaries={})
         study = study.by_subject() if section.looks_up else study
         if _links(section) == _links(before) and not self.owns:
@@ -332,6 +337,7 @@ class TablesStudy(TableData):
         parts += [getattr(self.prices, price) for price in PRICES]
         parts += [self.persons and self.persons.of_record, self.household_of]
         parts += [] if self.waves is None else [self.waves.enters, self.waves.leaves, self.waves.sensitive]
+        parts += [] if self.sensitive is None else [each.codes for each in self.sensitive.columns]
         parts += [self.population, self.sampled, *(study.own.registry for study in self.each.values())]
         if self.drawn is not None:
             parts.append(self.drawn.person)
@@ -349,4 +355,5 @@ def _links(section: AdversarySection) -> tuple[object, ...]:
         plan and (plan.registry, plan.belief),
         section.risk,
         section.direction,
+        section.gains_from,
     )

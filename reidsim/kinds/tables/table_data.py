@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.drawn_lists import DrawnLists
 from reidsim.errors import InputError
+from reidsim.games.attributes import AdmissibleGroups
 from reidsim.games.full_domain.nodes import MOST_NODES
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import records_outside
@@ -18,6 +19,7 @@ from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.waves import Waves
 from reidsim.linkage.individual_risk import SampledPeople
+from reidsim.linkage.sensitive_values import SensitiveGroups, SensitiveValues
 from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
 from reidsim.releases.full_domain import common_levels
@@ -65,6 +67,8 @@ class TableData(Study[TablesScenario]):
         When each person is released, where there are several releases.
     drawn : DrawnLists, optional
         Resources that are lists drawn from the people; each record is then a row of its own.
+    sensitive : SensitiveValues, optional
+        Values of the sensitive columns of all records of the table.
     """
 
     lattice: GeneralizationLattice
@@ -79,6 +83,7 @@ class TableData(Study[TablesScenario]):
     household_of: Keys | None = None
     waves: Waves | None = None
     drawn: DrawnLists | None = None
+    sensitive: SensitiveValues | None = None
 
     @property
     def n_records(self) -> int:
@@ -171,6 +176,27 @@ class TableData(Study[TablesScenario]):
             for amounts in (prices.gain, prices.cost)
         )
         return gain, cost
+
+    # Sensitive values
+
+    @property
+    def sensitive_groups(self) -> SensitiveGroups:
+        """Sensitive values among the records that agree with each row of the games.
+
+        Raises
+        ------
+        InputError
+            If the scenario names no sensitive column.
+        """
+        if self.sensitive is None:
+            raise InputError("no sensitive column", source=self.loaded.path, where="publisher.sensitive")
+        return self.sensitive.groups(self.lattice)
+
+    @property
+    def admissible(self) -> AdmissibleGroups | None:
+        """The generalizations of each row that keep to the limits on sensitive columns; None without limits."""
+        limits = self.scenario.publisher.attribute_limits
+        return AdmissibleGroups(self.sensitive_groups, limits) if limits else None
 
     # Generalization
 

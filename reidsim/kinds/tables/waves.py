@@ -30,9 +30,6 @@ class ReleasesSection(Section):
         default=None,
         description="column with the first wave without the record; empty where it stays",
     )
-    sensitive: Text | None = Field(
-        default=None, description="of policy `m-invariance`: column with the sensitive value"
-    )
     m: Annotated[int, Field(ge=2, le=1000)] = Field(
         default=2, description="of policy `m-invariance`: least number of different sensitive values in a group"
     )
@@ -40,8 +37,7 @@ class ReleasesSection(Section):
     @property
     def columns(self) -> dict[str, str]:
         """The columns named, by key."""
-        given = {"enters": self.enters, "leaves": self.leaves, "sensitive": self.sensitive}
-        return {key: column for key, column in given.items() if column is not None}
+        return {"enters": self.enters} | ({} if self.leaves is None else {"leaves": self.leaves})
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +72,14 @@ class Waves:
         return Waves(self.labels, self.enters[first], self.leaves[first], sensitive)
 
 
-def read_waves(section: ReleasesSection, frame: pd.DataFrame, source: str | Path, person: Keys | None) -> Waves:
-    """Return when each record is released.
+def read_waves(
+    section: ReleasesSection,
+    frame: pd.DataFrame,
+    source: str | Path,
+    person: Keys | None,
+    sensitive: NDArray[np.int64] | None = None,
+) -> Waves:
+    """Return when each record is released, given the number of its sensitive value if policies need it.
 
     Raises
     ------
@@ -97,14 +99,11 @@ def read_waves(section: ReleasesSection, frame: pd.DataFrame, source: str | Path
         last <= first, "a record leaves before it was released", source=source, column=section.leaves, found=leaves,
         expected=lambda row: f"a wave after {enters.iloc[row]}",
     )  # fmt: skip
-    sensitive = None
-    if section.sensitive is not None:
-        sensitive = pd.factorize(frame[section.sensitive].astype("str").str.strip(), sort=True)[0].astype(np.int64)
     waves = Waves(labels, first.astype(np.int64), last.astype(np.int64), sensitive)
     if person is None:
         return waves
-    for key, values in (("enters", first), ("leaves", last), ("sensitive", sensitive)):
-        if values is not None and key in section.columns:
+    for key, values in (("enters", first), ("leaves", last)):
+        if key in section.columns:
             require_same(values, person, f"releases.{key}", source, section.columns[key])
     return waves.of_people(person)
 

@@ -210,7 +210,7 @@ def _read_shares(table: ShareTable, given: Combinations, folder: Path) -> tuple[
     path = data_file(table.file, folder, "populations")
     column = table.count if table.count is not None else str(table.share)
     given_columns = [table.columns.get(g.attribute.name, g.attribute.name) for g in given.grouped]
-    frame = read_table(path, delimiter=table.delimiter, comment="#")
+    frame = read_table(path, delimiter=table.delimiter, comment="#", encoding=table.encoding)
     require_columns(frame, [table.value, column, *given_columns, *table.where], path)
     chosen = _rows_where(frame, table.where, path)
     # Rows left out may hold anything; set to 0 they keep the numbering of the rows that are checked.

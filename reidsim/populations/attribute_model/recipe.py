@@ -19,6 +19,7 @@ class ShareTable(Section):
 
     file: str = Field(description="CSV file with a row per value and given values or groups")
     delimiter: Delimiter = Field(default=",", description="between its columns")
+    encoding: str = Field(default="utf-8", description="of the file, such as `latin-1`")
     where: dict[str, str] = Field(default={}, description="column = text: only rows with this text are read")
     value: str = Field(description="column of the attribute's values")
     count: str | None = Field(default=None, description="column of counts")

@@ -3,26 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from math import inf
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from reidsim.drafts.scenario_text import OF_PAPER
+from reidsim.engine.switch.break_even import BreakEven
 from reidsim.reports.over_rounds import distinct_people, guarantees_told
 from reidsim.reports.page.answers_under_uncertainty import uncertain_answer
-from reidsim.reports.page.blocks import Block, Bullets, Cell, Table, paragraph
+from reidsim.reports.page.blocks import Block, Bullets, Cell, Signature, Table, paragraph
+from reidsim.reports.page.break_even import best_losses, break_even_text
+from reidsim.reports.page.columns import column_blocks
 from reidsim.reports.page.exposure import Exposure, exposure_of, people_text
+from reidsim.reports.page.release_audit import declared_columns, read_back_table
 from reidsim.reports.page.stored_run import StoredRun
+from reidsim.reports.shared.limit import odds
+from reidsim.reports.shared.recommended import disagreement, recommendation
+from reidsim.reports.shared.releases import Releases
 from reidsim.reports.verdict import assessment_verdict, least_exposed, same_payoff
 from reidsim.scenarios.asked import GAIN, LOSS, gain_goes_with_loss
-from reidsim.scenarios.releases_by_loss import ReleasesByLoss, loss_text, releases_by_loss
 from reidsim.wording import Code, Inline, codes, joined, number_text
 
 _POINTS_SHOWN = 30
+SIGNED = ("Name", "Date", "Signature")
 
 
-def answer_blocks(run: StoredRun) -> Iterator[Block]:
+class Extras(NamedTuple):
+    """Results that are computed for a report from the files of a run.
+
+    Attributes
+    ----------
+    releases : Releases or None
+        None where the records of the run are from no file, or not at hand.
+    break_even : BreakEven or None
+    samples : bool
+        Whether to show values of sample rows.
+    """
+
+    releases: Releases | None = None
+    break_even: BreakEven | None = None
+    samples: bool = True
+
+
+NO_EXTRAS = Extras()
+
+
+def answer_blocks(run: StoredRun, extras: Extras = NO_EXTRAS) -> Iterator[Block]:
     """Yield the answer of a run.
 
     Raises
@@ -36,7 +63,7 @@ def answer_blocks(run: StoredRun) -> Iterator[Block]:
     elif runs.empty:
         yield paragraph("No run finished, so there is no answer.", kind="warning")
     elif {"policy", "publisher_payoff", "share_attacked", "risk"} <= set(runs.columns):
-        yield from _policies(run)
+        yield from _policies(run, extras)
     elif {"knowledge", "overall_risk"} <= set(runs.columns):
         cohorts = run.table("cohorts") if "cohorts" in run.tables else None
         yield paragraph(assessment_verdict(runs, cohorts=cohorts), kind="answer")
@@ -44,33 +71,60 @@ def answer_blocks(run: StoredRun) -> Iterator[Block]:
         yield paragraph("This kind of run has no policies to compare; its tables and figures follow.")
 
 
-def _policies(run: StoredRun) -> Iterator[Block]:
+def mean_payoffs(run: StoredRun) -> dict[str, float]:
+    """Return the publisher's payoff of the policies that are compared, the best first."""
+    payoffs = _ordered(_means(run), run)["publisher_payoff"]
+    return {str(name): float(pays) for name, pays in payoffs.items()}
+
+
+def _means(run: StoredRun) -> pd.DataFrame:
     columns = [name for name in ("publisher_payoff", "share_attacked", "risk", "utility") if name in run.runs]
     means = run.runs.groupby("policy", sort=False, observed=True)[columns].mean()
     means.index = means.index.astype(str)
+    return means
+
+
+def _ordered(means: pd.DataFrame, run: StoredRun) -> pd.DataFrame:
+    """Return the means of the policies that are compared, the best payoff first."""
     apart = [not run.compares(name) for name in means.index]
     compared = means if all(apart) else means[~np.array(apart)]
-    order = compared.sort_values("publisher_payoff", ascending=False, kind="stable")
+    return compared.sort_values("publisher_payoff", ascending=False, kind="stable")
+
+
+def _policies(run: StoredRun, extras: Extras) -> Iterator[Block]:
+    means = _means(run)
+    order = _ordered(means, run)
     exposures = {str(name): exposure_of(run, str(name), float(risk)) for name, risk in order["risk"].items()}
     n_points = len(run.runs["point"].unique()) if "point" in run.runs else 1
-    by_loss = releases_by_loss(order, run.manifest, run.policies)
-    yield paragraph(*_choice(run, order, exposures, n_points), kind="answer")
+    releases, payoffs = extras.releases, mean_payoffs(run)
+    if releases is not None:
+        yield paragraph(*recommendation(releases, payoffs, run.units[0]), kind="answer")
+    plain = "answer" if releases is None else ""
+    yield paragraph(*_choice(run, order, exposures, n_points, releases), kind=plain)
     if "broken_guarantees" in run.tables:
         payoff = f"{'subject' if run.decides == 'subject' else 'publisher'}'s payoff"
         yield paragraph(guarantees_told(run.table("broken_guarantees"), payoff=payoff))
     if "rounds" in run.tables and n_points == 1:
         distinct = distinct_people(run.table("rounds"), [str(name) for name in order.index])
         yield from [paragraph(distinct)] if distinct else []
-    yield _comparison(run, order, exposures, by_loss, n_points)
+    yield _comparison(run, order, exposures, extras.break_even, n_points)
+    if releases is not None:
+        yield read_back_table(releases, releases.ranked(payoffs))
+    if extras.break_even is not None:
+        yield paragraph(*break_even_text(extras.break_even, run.units[0]))
+    yield from _prices(run)
+    if releases is not None:
+        signed = releases.by_policy[releases.to_sign(payoffs)]
+        yield from declared_columns(signed)
+        yield Signature(SIGNED)
+        yield from column_blocks(signed, samples=extras.samples)
     words = {str(name): run.policies[name].words for name in means.index if name in run.policies}
     if words:
         yield Bullets(tuple((Code(name), f": {meaning}.") for name, meaning in words.items()))
-    yield from _changes(run, by_loss)
-    yield from _prices(run)
     spread = _paired(run.runs, order) if n_points == 1 else ()
     if spread:
         yield paragraph(*spread)
-    for name, row in means[~means.index.isin(compared.index)].iterrows():
+    for name, row in means[~means.index.isin(order.index)].iterrows():
         yield paragraph(
             Code(str(name)),
             f" is not compared: its {row['publisher_payoff']:,.2f} per record assumes an adversary who infers nothing.",
@@ -84,10 +138,16 @@ def _policies(run: StoredRun) -> Iterator[Block]:
         )
     )
     yield from _points(run)
+    if releases is None:
+        yield Signature(SIGNED)
 
 
 def _choice(
-    run: StoredRun, order: pd.DataFrame, exposures: Mapping[str, Exposure], n_points: int
+    run: StoredRun,
+    order: pd.DataFrame,
+    exposures: Mapping[str, Exposure],
+    n_points: int,
+    releases: Releases | None,
 ) -> tuple[Inline, ...]:
     """Say between what there is to choose: the policy that exposes fewest, and the one that pays most."""
     who = "subjects" if run.decides == "subject" else "publisher"
@@ -98,13 +158,13 @@ def _choice(
     tied = [name for name in names if same_payoff(payoffs[name], most)]
     safest = least_exposed(order)
     exposed = {
-        name: _exposes(run, attacked, risk, exposures[name])
+        name: _exposes(run, name, attacked, risk, exposures[name], releases)
         for name, attacked, risk in zip(names, order["share_attacked"].tolist(), order["risk"].tolist(), strict=True)
     }
     if len(names) == 1:
         return ("One policy was played: ", Code(safest), f" pays the {who} {most:,.2f} {per} and {exposed[safest]}.")
     start: list[Inline] = [f"The choice is between {len(names)} policies. ", Code(safest), f" {exposed[safest]}"]
-    least = "" if exposed[safest].startswith("exposes nobody") else ", the least of all,"
+    least = "" if order["share_attacked"][safest] == 0 else ", the least of all,"
     if safest in tied:
         others = _as_much(name for name in tied if name != safest)
         return (*start, f"{least} and pays the {who} most, {most:,.2f} {per}", *others, ".")
@@ -122,9 +182,15 @@ def _as_much(names: Iterable[str]) -> list[Inline]:
     return [", as much as ", *named] if named else []
 
 
-def _exposes(run: StoredRun, attacked: float, risk: float, exposure: Exposure) -> str:
-    """Say whom a policy exposes, after its name."""
+def _exposes(
+    run: StoredRun, policy: str, attacked: float, risk: float, exposure: Exposure, releases: Releases | None
+) -> str:
+    """Return the people whom a policy exposes, after its name."""
     if attacked == 0:
+        if releases is None and "release_file" in run.manifest:
+            return "leaves no attack that pays this adversary, but its rows were not read back,"
+        if releases is not None and not releases.is_safe(policy):
+            return f"leaves no attack that pays this adversary, but {disagreement(releases, policy)},"
         return "exposes nobody, because no attack pays this adversary,"
     each = " in a round" if run.rounds > 1 else ""
     share = f"{attacked:.2%}" if attacked >= 0.0001 else "less than 0.01%"
@@ -141,7 +207,7 @@ def _comparison(
     run: StoredRun,
     order: pd.DataFrame,
     exposures: Mapping[str, Exposure],
-    by_loss: ReleasesByLoss | None,
+    even: BreakEven | None,
     n_points: int,
 ) -> Block:
     """Return the table of the decision: whom each policy exposes, what it keeps and costs, and where it pays most."""
@@ -153,21 +219,20 @@ def _comparison(
             Code(name),
             f"{risk:.4f}" if exposure.expected is None else people_text(exposure.expected),
             "-" if exposure.high is None else f"{exposure.high:,}",
-            "-" if exposure.highest is None else f"{exposure.highest:.4f}",
+            "-" if exposure.highest is None else odds(exposure.highest),
             f"{order['utility'][name]:.1%}" if "utility" in order else "-",
             f"{pays:,.2f}",
             "-" if same_payoff(pays, most) else _difference(most, pays),
         ]
-        rows.append(row if by_loss is None else [*row, _where(by_loss, name)])
+        rows.append(row if even is None else [*row, best_losses(even, name)])
     one = run.units[0]
     expected = "Re-identification risk" if run.n_counted is None else f"Re-identified of {run.n_counted:,}, expected"
     header: list[Inline] = [
         "Policy", expected, "95th percentile", f"Highest risk of a {one}, if attacked", "Utility kept",
         f"Payoff per {one}", "Payoff given up",
     ]  # fmt: skip
-    if by_loss is not None:
-        loss = "this multiple of the loss" if by_loss.in_times else f"a loss per re-identified {one} of"
-        header.append(f"Pays most at {loss}")
+    if even is not None:
+        header.append("Best choice when a re-identification costs")
     caption = "The decision: whom each policy exposes, what it keeps, and what would change the choice"
     if any(exposure.high is not None for exposure in exposures.values()):
         caption += "; 95th percentile of the number re-identified, if attacks succeed independently"
@@ -176,44 +241,6 @@ def _comparison(
             f"{number:,} {what}" for number, what in ((run.rounds, "rounds"), (n_points, "points")) if number > 1
         )
     return Table(header, rows, caption)
-
-
-def _where(by_loss: ReleasesByLoss, policy: str) -> str:
-    """Say at which losses the releases of a policy pay most."""
-    stretch = by_loss.of(policy)
-    if stretch is None:
-        return "none"
-    low, high = loss_text(stretch.low), loss_text(stretch.high)
-    if stretch.high == inf:
-        return f"above {low}" if stretch.low else "any"
-    return f"{low} to {high}" if stretch.low else f"up to {high}"
-
-
-def _changes(run: StoredRun, by_loss: ReleasesByLoss | None) -> Iterator[Block]:
-    """Say at which loss, next to the scenario's, another policy's releases pay most."""
-    if by_loss is None:
-        return
-    own, stretches = by_loss.own, by_loss.stretches
-    now = next(stretch for stretch in stretches if stretch.low <= own <= stretch.high)
-    told = [
-        (Code(policy), f" pays most {side} {_times(by_loss, end)}, ")
-        for low, high, policy in stretches
-        for side, end, beside in (("below", high, now.low), ("above", low, now.high))
-        if end == beside
-    ]
-    parts: list[Inline] = [f"The choice depends on the loss per re-identified {run.units[0]}: with these releases, "]
-    parts += [*(part for each in told for part in each), Code(now.policy)]
-    parts += [" in between." if len(told) == 2 else " otherwise." if told else " pays most at any loss."]
-    yield paragraph(
-        *parts, " At another loss a policy may choose other releases: ", Code("reidsim switch"),
-        " finds where, also for gain, benefit and cost.",
-    )  # fmt: skip
-
-
-def _times(by_loss: ReleasesByLoss, loss: float) -> str:
-    if by_loss.in_times:
-        return f"{loss_text(loss)} times what it is"
-    return f"{loss_text(loss)} ({loss / by_loss.own:.2g} times the scenario's {loss_text(by_loss.own)})"
 
 
 def _prices(run: StoredRun) -> Iterator[Block]:

@@ -56,11 +56,16 @@ def as_html(page: blocks.Page) -> str:
 """
 
 
+def fragment(shown: Iterable[blocks.Block]) -> str:
+    """Return blocks without headings as a part of another page."""
+    return "\n".join(_block(block, {}) for block in shown)
+
+
 def _block(block: blocks.Block, anchors: dict[str, str]) -> str:
     match block:
-        case blocks.Heading(text, new_sheet):
-            sheet = ' class="sheet"' if new_sheet else ""
-            return f'<h2 id="{anchors[text]}"{sheet}>{_text(text)}</h2>'
+        case blocks.Heading(text, screen_only):
+            role = ' class="screen"' if screen_only else ""
+            return f'<h2 id="{anchors[text]}"{role}>{_text(text)}</h2>'
         case blocks.Paragraph(parts, kind):
             role = ' class="answer"' if kind == "answer" else ' class="warning"' if kind == "warning" else ""
             return f"<p{role}>{_inline(parts)}</p>"
@@ -74,6 +79,9 @@ def _block(block: blocks.Block, anchors: dict[str, str]) -> str:
         case blocks.Listing(text, language):
             wrapped = ' class="command"' if language == "sh" else ""
             return f'<pre tabindex="0"{wrapped}><code>{_text(text, keep=chr(10))}</code></pre>'
+        case blocks.Signature(fields):
+            lines = "".join(f'<span class="field">{_text(field)}</span>' for field in fields)
+            return f'<p class="signature">{lines}</p>'
 
 
 def _table(table: blocks.Table) -> str:

@@ -17,6 +17,9 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 # What would begin a list at the start of a line, or make a heading of the line before.
 _LINE_START = re.compile(r"^(\d*)([-+=.)])")
 
+# A line to write on.
+_BLANK = r"\_" * 20
+
 
 def as_markdown(page: blocks.Page, folder: Path) -> str:
     """Return a page as Markdown for a file in `folder`, from which links to figures start."""
@@ -44,6 +47,8 @@ def _block(block: blocks.Block, folder: Path) -> str:
             longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
             fence = "`" * max(3, longest + 1)
             return f"{fence}{language}\n{blocks.printable(text, keep=chr(10)).rstrip(chr(10))}\n{fence}"
+        case blocks.Signature(fields):
+            return " ".join(f"{_text(field)}: {_BLANK}" for field in fields)
 
 
 def _table(table: blocks.Table) -> str:

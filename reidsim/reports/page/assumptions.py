@@ -13,12 +13,11 @@ from reidsim.drafts.scenario_text import OF_PAPER
 from reidsim.errors import InputError
 from reidsim.reports.page.blocks import Block, Bullets, Cell, Table, paragraph, shortened
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.reference.words import section_classes
 from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.origins import Origins, RecipeOrigin, leaves, origins_of, recipe_origins
 from reidsim.scenarios.registry import schemas
 from reidsim.toml_text import inline_toml
-from reidsim.validation import Section, read_text, validated
+from reidsim.validation import Section, read_text, section_classes, validated
 from reidsim.wording import Code, Inline
 
 # `key = value # comment`, where no text holds the sign.

@@ -30,10 +30,17 @@ Cell = str | Code | Term | Bar
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading of the page's second level, on a new sheet of paper if `new_sheet`."""
+    """A heading of the page's second level.
+
+    Parameters
+    ----------
+    text : str
+    screen_only : bool
+        Whether it and everything after it is left out on paper.
+    """
 
     text: str
-    new_sheet: bool = False
+    screen_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,14 @@ class Listing:
     language: str = ""
 
 
-Block = Heading | Paragraph | Bullets | Table | Figure | Listing
+@dataclass(frozen=True)
+class Signature:
+    """Lines to fill in by hand, each with its name."""
+
+    fields: tuple[str, ...]
+
+
+Block = Heading | Paragraph | Bullets | Table | Figure | Listing | Signature
 
 
 @dataclass(frozen=True)

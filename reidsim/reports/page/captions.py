@@ -10,7 +10,7 @@ from reidsim.scenarios.kind import Kind
 from reidsim.validation import read_toml
 
 # Those that show the decision; others are for who checks it.
-DECISION_FIGURES = ("payoffs", "risks", "reidentified", "switch", "rounds", "regrets", "cross-play", "risk-maps")
+DECISION_FIGURES = ("payoffs", "risks", "reidentified", "rounds", "regrets", "cross-play", "risk-maps")
 
 _WORDS = read_toml(Path(__file__).with_suffix(".toml"))
 # What a reader must know of every result.

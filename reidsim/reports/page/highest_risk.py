@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -27,8 +27,14 @@ def quasi_identifiers(run: StoredRun) -> list[str]:
     return [name for name in run.attributes if name in run.records.columns]
 
 
-def cell_blocks(run: StoredRun) -> Iterator[Block]:
+def cell_blocks(run: StoredRun, shown: Sequence[str] | None = None) -> Iterator[Block]:
     """Yield, by policy, the cells in which an attack would succeed most probably.
+
+    Parameters
+    ----------
+    run : StoredRun
+    shown : sequence of str, optional
+        Policies; all if not given.
 
     Raises
     ------
@@ -40,7 +46,7 @@ def cell_blocks(run: StoredRun) -> Iterator[Block]:
     attributes = quasi_identifiers(run)
     try:
         scenario: ScenarioHead = validated(run.kind.schema, run.content, run.name)
-        policies = policies_of(run)
+        policies = policies_of(run) if shown is None else shown
     except InputError:
         # Results of former versions, and of batches, are told without their records.
         return

@@ -1,53 +1,102 @@
-"""What the audit says of the files that a run would share, policy by policy."""
+"""The counts in the rows that a run would share, policy by policy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from reidsim.errors import InputError
 from reidsim.reports.page.blocks import Block, Bullets, Cell, Table, paragraph
-from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.shared.audited import DEFINITION, audit_facts, audit_of, audit_warnings, by_fitting_rows
-from reidsim.reports.shared.forms import policies_of
-from reidsim.reports.shared.records import records_of_policy, source_records
-from reidsim.wording import Code
+from reidsim.reports.shared.audited import DEFINITION, audit_warnings, by_fitting_rows
+from reidsim.reports.shared.limit import odds
+from reidsim.reports.shared.releases import Release, Releases
+from reidsim.wording import Code, Inline
 
-_POLICIES_A_TABLE = 4
-_ROWS = {
-    "Fewest people who fit a row": "fewest_people_of_a_row",
-    "Fewest people whose rows a person fits": "fewest_rows_of_a_person",
-    "Smallest equivalence class": "smallest_class",
-    "People who fit only one person's rows": "people_who_fit_one_alone",
-    "People easier to find than their records' success probability says": "people_more_exposed_than_promised",
-}
+# Policies that the first page shows.
+_POLICIES_SHOWN = 4
 
 
-def audit_blocks(run: StoredRun) -> Iterator[Block]:
-    """Yield what can be counted in the records as each policy releases them; nothing where they are from no file."""
-    if "release_file" not in run.manifest or "records" not in run.tables:
-        return
-    try:
-        source = source_records(run)
-        shared = [records_of_policy(source, policy) for policy in policies_of(run)]
-        facts = {each.policy: audit_facts(each, audit_of(each, each.table)) for each in shared}
-    except InputError as error:
-        yield paragraph(f"The records as released were not audited: {error}", kind="warning")
+def read_back_table(releases: Releases, ranked: Sequence[str]) -> Block:
+    """Return the read-back of each release, recommended first.
+
+    Parameters
+    ----------
+    releases : Releases
+    ranked : sequence of str
+        Policies in this order.
+    """
+    rows: list[list[Cell]] = []
+    for policy in ranked[:_POLICIES_SHOWN]:
+        counted = releases.by_policy[policy].counted
+        audit, risk = counted.audit, counted.risk
+        rows.append(
+            [
+                Code(policy),
+                _number(audit["smallest_class"]),
+                _number(audit["people_who_fit_one_alone"]),
+                _number(audit["people_more_exposed_than_promised"]),
+                odds(risk.record),
+                odds(risk.person),
+                "yes" if releases.is_within_limit(policy) else "NO",
+            ]
+        )
+    header: list[Inline] = [
+        "Release", "Smallest class, people", "People who match one row only", "People easier to find than promised",
+        "Highest risk of a record", "Highest risk of a person looked up",
+        f"Within the limit of {odds(releases.limit.value)}",
+    ]  # fmt: skip
+    return Table(header, rows, _caption(releases, ranked), text_columns=frozenset({0, 6}))
+
+
+def _caption(releases: Releases, ranked: Sequence[str]) -> str:
+    if releases.written is None:
+        what = "Counted in the rows of each release; no file that reidsim share wrote of this run was found"
+    else:
+        policy, digest = releases.sidecar["policy"], releases.sidecar["sha256"]
+        what = f"Read back from the written file {releases.written.name} (release {policy}, SHA-256 {digest[:12]}...)"
+        what += ", and counted in the rows of the other releases"
+    kept = sorted({name for policy in ranked for name in releases.by_policy[policy].shared.kept_columns})
+    return what + (f"; kept columns: {', '.join(kept)}" if kept else "; no column is kept")
+
+
+def declared_columns(release: Release) -> Iterator[Block]:
+    """Yield the kept columns that the user declared unknown to outsiders, with the people whom each singles out."""
+    declared, people = release.shared.declared, release.counted.people
+    items = tuple(
+        (
+            Code(name), f": would single out {people.by_declared[name] / people.people:.1%} of the people "
+            f"({people.by_declared[name]:,} of {people.people:,}); reason: {reason}.",
+        )
+        for name, reason in declared.items()
+        if name in people.by_declared
+    )  # fmt: skip
+    if items:
+        yield paragraph("Kept columns that were declared unknown to outsiders:")
+        yield Bullets(items)
+
+
+def audit_blocks(releases: Releases | None) -> Iterator[Block]:
+    """Yield further counts in the rows of every release, and where they contradict the game."""
+    if releases is None:
         return
     yield paragraph(
-        f"These numbers are {DEFINITION}. They do not rely on the game, whose risk of a record is about whose row it "
-        "is; looking up a person asks which row is theirs."
+        f"These numbers are {DEFINITION}. They do not depend on the game. The game asks whose row a row is; these "
+        "counts also ask which row belongs to a given person."
     )
-    names = list(facts)
-    for start in range(0, len(names), _POLICIES_A_TABLE):
-        shown = names[start : start + _POLICIES_A_TABLE]
-        rows: list[list[Cell]] = [
-            [label, *(_number(facts[name][key]) for name in shown)] for label, key in _ROWS.items()
+    rows: list[list[Cell]] = [
+        [
+            Code(name),
+            _number(release.counted.audit["fewest_people_of_a_row"]),
+            _number(release.counted.audit["fewest_rows_of_a_person"]),
+            by_fitting_rows(release.counted.audit),
         ]
-        yield Table(["", *(Code(name) for name in shown)], rows, "The records as released")
-    yield paragraph("People by the number of people whose rows fit them:")
-    yield Bullets(tuple((Code(name), f": {by_fitting_rows(facts[name])}.") for name in names))
-    for each in shared:
-        for warning in audit_warnings(facts[each.policy], each.policy, each.forms.highest_risk):
+        for name, release in releases.by_policy.items()
+    ]
+    header = [
+        "Release", "Fewest people who fit a row", "Fewest people whose rows a person fits",
+        "People by the number of people whose rows fit them",
+    ]  # fmt: skip
+    yield Table(header, rows, "The rows of each release", text_columns=frozenset({0, 3}))
+    for name, release in releases.by_policy.items():
+        for warning in audit_warnings(release.counted.audit, name, release.shared.forms.highest_risk):
             yield paragraph(warning, kind="warning")
 
 

@@ -12,10 +12,9 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from reidsim.deprecation import formerly
 from reidsim.errors import InputError
 from reidsim.populations.files import require_new_file, write_new_file
-from reidsim.reports.page.answer import answer_blocks
+from reidsim.reports.page.answer import Extras, answer_blocks, mean_payoffs
 from reidsim.reports.page.as_html import as_html
 from reidsim.reports.page.as_markdown import as_markdown
 from reidsim.reports.page.assumptions import assumption_blocks
@@ -32,6 +31,7 @@ from reidsim.reports.page.blocks import (
     paragraph,
     shortened,
 )
+from reidsim.reports.page.break_even import break_even_blocks, break_even_of
 from reidsim.reports.page.captions import DECISION_FIGURES, LIMITS, MAIN_COLUMNS, figure_caption, table_caption
 from reidsim.reports.page.highest_risk import cell_blocks
 from reidsim.reports.page.question import question_blocks
@@ -39,7 +39,9 @@ from reidsim.reports.page.release_audit import audit_blocks
 from reidsim.reports.page.repeat import command_of, named_files, repeating_command
 from reidsim.reports.page.risk_distribution import risk_blocks
 from reidsim.reports.page.stored_run import StoredRun, open_results
+from reidsim.reports.shared.releases import releases_of
 from reidsim.scenarios.people import unit_sentence
+from reidsim.scenarios.study import Progress
 from reidsim.toml_text import toml_text
 from reidsim.wording import Code, Inline, codes, number_text
 
@@ -53,11 +55,12 @@ _POLICIES_A_TABLE = 4
 _ROWS_SHOWN = 40
 _COLUMNS_SHOWN = 14
 _CELLS = "Cells at the highest risk"
+# The first of the parts that are left out on paper.
+_SCREEN_ONLY = "Appendix: further figures"
 # Tables told elsewhere on the page.
-_TOLD = ("runs", "records")
+_TOLD = ("runs", "records", "reidentified")
 
 
-@formerly(file_format="format")
 def write_report(
     folder: str | Path,
     output: str | Path | None = None,
@@ -67,6 +70,9 @@ def write_report(
     cells: bool = True,
     author: str = "",
     institution: str = "",
+    shared_file: str | Path | None = None,
+    break_even: bool = True,
+    progress: Progress | None = None,
 ) -> Path:
     """Write the report of a results folder.
 
@@ -81,9 +87,15 @@ def write_report(
     scenario_file : str or Path, optional
         The scenario's file, for the comments behind its values; that of a bundled scenario is found.
     cells : bool
-        Whether to list the cells at the highest risk, with the values in them.
+        Whether to show sample rows and list the cells at the highest risk, with the values in them.
     author, institution : str
         Who prepared it, as its head says beside the date; left out if empty.
+    shared_file : str or Path, optional
+        File that `share` wrote of this run; without it, the newest one in or beside the results folder is taken.
+    break_even : bool
+        Whether to solve the game at other losses, which takes about ten times as long as the run.
+    progress : callable, optional
+        Called with the task, and how much of it is done.
 
     Returns
     -------
@@ -103,13 +115,12 @@ def write_report(
     beside = path.absolute().parent
     text = report_text(
         folder, file_format=file_format, scenario_file=scenario_file, cells=cells, author=author,
-        institution=institution, beside=beside,
+        institution=institution, beside=beside, shared_file=shared_file, break_even=break_even, progress=progress,
     )  # fmt: skip
     write_new_file(path, text.encode())
     return path
 
 
-@formerly(file_format="format")
 def report_text(
     folder: str | Path,
     *,
@@ -119,12 +130,15 @@ def report_text(
     author: str = "",
     institution: str = "",
     beside: str | Path = ".",
+    shared_file: str | Path | None = None,
+    break_even: bool = True,
+    progress: Progress | None = None,
 ) -> str:
     """Return the report of a results folder as text.
 
     Parameters
     ----------
-    folder, scenario_file, cells, author, institution
+    folder, scenario_file, cells, author, institution, shared_file, break_even, progress
         As of `write_report`.
     file_format : {"html", "markdown"}
     beside : str or Path
@@ -137,7 +151,10 @@ def report_text(
     """
     by = ", ".join(text for text in (author, institution) if text)
     scenario = None if scenario_file is None else Path(scenario_file)
-    page = report_page(open_results(Path(folder)), scenario, cells=cells, by=by)
+    page = report_page(
+        open_results(Path(folder)), scenario, cells=cells, by=by, break_even=break_even, progress=progress,
+        shared_file=None if shared_file is None else Path(shared_file),
+    )  # fmt: skip
     return as_html(page) if file_format == "html" else as_markdown(page, Path(beside).absolute())
 
 
@@ -152,16 +169,33 @@ def _format_of(path: Path, asked: Format | None) -> Format:
     return asked or ending or "html"
 
 
-def report_page(run: StoredRun, scenario_file: Path | None = None, *, cells: bool = True, by: str = "") -> Page:
-    """Return the report of a run; without the list of cells at the highest risk unless `cells`.
+def report_page(
+    run: StoredRun,
+    scenario_file: Path | None = None,
+    *,
+    cells: bool = True,
+    by: str = "",
+    shared_file: Path | None = None,
+    break_even: bool = True,
+    progress: Progress | None = None,
+) -> Page:
+    """Return the report of a run: the decision on the first sheet, then the material to check it.
 
-    The decision comes first, on a sheet of its own; what it takes to check it, after what it takes to make it.
+    Parameters
+    ----------
+    run : StoredRun
+    scenario_file, cells, shared_file, break_even, progress
+        As of `write_report`.
+    by : str
+        Who prepared it.
 
     Raises
     ------
     InputError
-        If a file of the results cannot be read.
+        If a file of the results cannot be read, or `shared_file` is not of this run.
     """
+    problems: list[str] = []
+    extras = _extras(run, problems, cells=cells, shared_file=shared_file, break_even=break_even, progress=progress)
     title = run.content.get("title")
     heading = title if isinstance(title, str) and title else run.name
     made = run.manifest["versions"].get("reidsim", "")
@@ -173,34 +207,65 @@ def report_page(run: StoredRun, scenario_file: Path | None = None, *, cells: boo
         prepared,
         f"Scenario {run.name}, seed {run.manifest.get('seed', 0)}, run with reidsim {made}",
     )
+    shown = None if extras.releases is None else [extras.releases.to_sign(mean_payoffs(run))]
     stated, defaults = assumption_blocks(run, scenario_file)
     told: list[tuple[str, Iterator[Block]]] = [
-        ("Decision", answer_blocks(run)),
-        ("Warnings", _warnings(run)),
+        ("Decision", answer_blocks(run, extras)),
+        ("Warnings", _warnings(run, problems)),
         ("What was asked", question_blocks(run)),
+        ("Break-even losses", break_even_blocks(extras.break_even, run.units[0])),
         ("Figures", _figures(run, [name for name in run.figures if name in DECISION_FIGURES])),
         ("Risk of single records", risk_blocks(run)),
-        (_CELLS, cell_blocks(run) if cells else iter(())),
-        ("The release, read back", audit_blocks(run)),
+        (_CELLS, cell_blocks(run, shown) if cells else iter(())),
+        ("The release, read back", audit_blocks(extras.releases)),
         ("Assumptions and their sources", stated),
         ("Limits", iter([Bullets(tuple((limit,) for limit in LIMITS))])),
         ("Appendix: measures", _measures(run)),
-        ("Appendix: further figures", _figures(run, [name for name in run.figures if name not in DECISION_FIGURES])),
+        ("Appendix: repeat the run", _repeat(run)),
+        (_SCREEN_ONLY, _figures(run, [name for name in run.figures if name not in DECISION_FIGURES])),
         ("Appendix: further tables", _tables(run)),
         ("Appendix: defaults", defaults),
-        ("Appendix: repeat the run", _repeat(run)),
+        ("Appendix: the scenario as run", iter([Listing(toml_text(run.content), "toml")])),
     ]
     parts = [(text, found) for text, found in ((text, list(found)) for text, found in told) if found]
-    if any(text == _CELLS for text, _ in parts):
-        subtitles += ("Confidential: as sensitive as the records, because it lists cells (--no-cells omits them)",)
-    first_of_appendix = next(text for text, _ in parts if text.startswith("Appendix"))
+    if cells and (extras.releases is not None or any(text == _CELLS for text, _ in parts)):
+        subtitles += ("Confidential: as sensitive as the records, because it shows values (--no-cells omits them)",)
+    names = [text for text, _ in told]
+    on_paper = names[: names.index(_SCREEN_ONLY)]
     blocks: list[Block] = []
     for text, found in parts:
-        blocks += [Heading(text, new_sheet=text in (parts[1][0], first_of_appendix)), *found]
+        blocks += [Heading(text, screen_only=text not in on_paper), *found]
     return Page(heading, subtitles, tuple(blocks))
 
 
-def _warnings(run: StoredRun) -> Iterator[Block]:
+def _extras(
+    run: StoredRun,
+    problems: list[str],
+    *,
+    cells: bool,
+    shared_file: Path | None,
+    break_even: bool,
+    progress: Progress | None,
+) -> Extras:
+    """Compute the read-back and the break-even, and note why either is missing."""
+    releases = even = None
+    try:
+        releases = releases_of(run, shared_file)
+    except InputError as error:
+        if shared_file is not None:
+            raise
+        problems.append(f"The records as released were not read back: {error}")
+    if break_even:
+        try:
+            even = break_even_of(run, progress)
+        except InputError as error:
+            problems.append(f"No break-even was computed: {error}")
+    return Extras(releases, even, cells)
+
+
+def _warnings(run: StoredRun, problems: Sequence[str]) -> Iterator[Block]:
+    for problem in problems:
+        yield paragraph(problem, kind="warning")
     if run.n_unfinished:
         yield paragraph(f"{run.n_unfinished:,} rows of runs failed or were stopped and are left out.", kind="warning")
     for warning in run.manifest.get("warnings", []):
@@ -305,16 +370,14 @@ def _repeat(run: StoredRun) -> Iterator[Block]:
     if command is not None:
         yield paragraph("This command repeats the run:")
         yield Listing(f"{command}\n", "sh")
-        yield paragraph("The scenario as run, overrides included:")
     else:
         yield paragraph(
-            "Save the scenario as run, overrides included, as ",
+            "Save the scenario as run (the last part of the page on screen) as ",
             Code(f"{run.name}.toml"),
             " and run it:",
         )
         words = ["reidsim", *command_of(run), shlex.quote(f"{run.name}.toml")]
         yield Listing(f"{' '.join(words)}\n", "sh")
-    yield Listing(toml_text(run.content), "toml")
     files = named_files(run.content)
     if files:
         told = "It reads these files, by paths relative to the scenario file: "

@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.engine.results import measures_told, require_no_links
+from reidsim.engine.results import measures_told, require_no_links, require_sound
+from reidsim.engine.run_result import RunResult
 from reidsim.errors import InputError, locating, reading
 from reidsim.measures import Measure, measures_among
 from reidsim.parquet_sizes import require_parquet_fits
@@ -196,6 +197,29 @@ class StoredRun:
         return data if data.startswith(_PNG) else None
 
 
+@dataclass(frozen=True)
+class RunInMemory(StoredRun):
+    """A run that was not written.
+
+    Parameters
+    ----------
+    frames : mapping of str to DataFrame
+        Its tables.
+    """
+
+    frames: Mapping[str, pd.DataFrame]
+
+    @classmethod
+    def of(cls, result: RunResult) -> RunInMemory:
+        """Return a result as if it had been written."""
+        frames = result.stored_tables()
+        return cls(Path(result.name), result.manifest, {name: Path(name) for name in frames}, {}, frames)
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return a table."""
+        return self.frames[name]
+
+
 def open_results(folder: Path) -> StoredRun:
     """Open a results folder.
 
@@ -241,6 +265,10 @@ def _manifest(path: Path) -> dict[str, Any]:
     for key, kind in kinds.items():
         if not isinstance(manifest, dict) or not isinstance(manifest.get(key), kind):
             raise InputError("not the manifest of a run", source=path, where=key, expected="what reidsim run writes")
+    require_sound(manifest, path)
+    for key in ("records", "released_people"):
+        if not isinstance(manifest.get(key, 0), int):
+            raise InputError("not the manifest of a run", source=path, where=key, expected="a whole number")
     for key in ("figures", "warnings"):
         if not isinstance(manifest.get(key, []), list):
             raise InputError("not the manifest of a run", source=path, where=key, expected="a list")

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from reidsim.audit.diversity import diversity
 from reidsim.audit.release import ReleaseAudit, audit_release
 from reidsim.errors import InputError
+from reidsim.reports.shared.inference import inference_line
 from reidsim.reports.shared.kept import SingledOut
-from reidsim.reports.shared.limit import FileRisk
+from reidsim.reports.shared.limit import FileRisk, odds
 from reidsim.reports.shared.records import SharedRecords
 from reidsim.wording import counted
 
@@ -100,7 +101,8 @@ def file_risk(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit)
     known = [name for name in shared.kept_columns if name not in shared.declared]
     if known:
         audit = audit_of(shared, written, known)
-    return FileRisk(max(audit.risk_of_row, shared.forms.highest_risk), audit.risk_of_person, RISK_OF_FILE, tuple(known))
+    promised = shared.forms.highest_risk if shared.source.columns.identifies else 0.0
+    return FileRisk(max(audit.risk_of_row, promised), audit.risk_of_person, RISK_OF_FILE, tuple(known))
 
 
 def singled_out(shared: SharedRecords, written: pd.DataFrame) -> SingledOut:
@@ -154,7 +156,7 @@ def more_exposed(shared: SharedRecords, audit: ReleaseAudit) -> int | None:
     A game in which the adversary does not know who is in the file, or not all quasi-identifiers, promises less than the
     file can be held to.
     """
-    if not shared.source.columns.counts_release:
+    if not (shared.source.columns.counts_release and shared.source.columns.identifies):
         return None
     promised = np.zeros(audit.people)
     np.maximum.at(promised, shared.person_of_record, shared.forms.success)
@@ -188,8 +190,8 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
         alone = facts["people_who_fit_one_alone"]
         warnings.append(
             f"{policy}: {exposed:,} of {counted(people, 'person', 'people')} are easier to find than the record risk "
-            f"suggests (at most {highest:.4f}): who knows their true values can rule out more rows; "
-            f"{counted(alone, 'person matches', 'people match')} one person's rows only"
+            f"suggests (at most {odds(highest)}): someone who knows their true values can rule out more rows. "
+            f"{counted(alone, 'person matches', 'people match')} the rows of one person only"
         )
     if facts["rows_that_do_not_fit_their_record"]:
         misfits = counted(facts["rows_that_do_not_fit_their_record"], "shared row")
@@ -198,28 +200,37 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
 
 
 def audit_lines(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say what an audit found, in at most four lines."""
+    """Say what an audit found, in at most five lines."""
     people = counted(facts["people"], "person", "people")
     if facts["people_shared"] == 0:
         return (f"read back: nobody of {people} is in the file",)
-    kept = [
-        f"{column['name']} {counted(column['distinct'], 'value')} (entropy {column['entropy']:.2f}), t-closeness "
-        f"{column['closeness']:.2f} ({column['distance']} distance)"
-        for column in facts["kept"][:_MOST_KEPT]
-    ]
+    kept = [_disclosed(column) for column in facts["kept"][:_MOST_KEPT]]
     more = len(facts["kept"]) - _MOST_KEPT
     sensitive = facts.get("sensitive")
     protected = sensitive and (
         f"every class has {sensitive['fewest_values_of_a_class']:,} or more values of {sensitive['column']!r}, none in "
         f"more than {sensitive['largest_share_of_a_value']:.0%} of its rows"
     )
+    inferred = inference_line(facts.get("inference", ()))
     return (
         f"read back: every row fits {facts['fewest_people_of_a_row']:,} or more of {people}; every person shared fits "
         f"the rows of {facts['fewest_rows_of_a_person']:,} or more",
         f"people by the number of people whose rows fit them: {by_fitting_rows(facts)}",
         *((protected,) if protected else ()),
-        *((f"most revealing class: {'; '.join(kept)}{f'; and {more} more' if more > 0 else ''}",) if kept else ()),
+        *((inferred,) if inferred else ()),
+        *((f"attribute disclosure: {'; '.join(kept)}{f'; and {more} more' if more > 0 else ''}",) if kept else ()),
     )
+
+
+def _disclosed(column: Mapping[str, Any]) -> str:
+    """Say how far classes disclose a kept column: l-diversity and t-closeness of the worst class."""
+    if column["distinct"] == 1:
+        least = f"in at least one class everybody has the same {column['name']} (l = 1"
+    else:
+        least = (
+            f"every class has {column['distinct']:,} or more values of {column['name']} (l = {column['entropy']:.2f}"
+        )
+    return f"{least}; t-closeness {column['closeness']:.2f})"
 
 
 def by_fitting_rows(facts: Mapping[str, Any]) -> str:

@@ -22,15 +22,10 @@ from reidsim.errors import InputError
 from reidsim.measures import measures_among
 from reidsim.populations.files import not_written, require_new_file, unfinished_beside
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.shared.audited import (
-    audit_facts,
-    audit_of,
-    audit_warnings,
-    file_risk,
-    sensitive_facts,
-    singled_out,
-)
-from reidsim.reports.shared.limit import FileRisk, Limit
+from reidsim.reports.shared.audited import audit_warnings
+from reidsim.reports.shared.inference import require_limits
+from reidsim.reports.shared.limit import Limit
+from reidsim.reports.shared.read_back import read_back
 from reidsim.reports.shared.records import SharedRecords, class_sizes
 from reidsim.scenarios.people import unit_sentence
 from reidsim.tables import delimited_line, read_table
@@ -98,7 +93,7 @@ def write_shared(
     ------
     InputError
         If one of the files is there or cannot be written, its risk is above the limit, kept columns single out too many
-        people, or the file would not protect the column that its policy promises to protect.
+        people, or the file would not protect a column that its policy or scenario promises to protect.
     """
     require_new_files(path)
     content = csv_bytes(shared.table, shared.delimiter)
@@ -107,16 +102,12 @@ def write_shared(
     def sidecar_of_written(written: Path) -> bytes:
         table = read_table(written, delimiter=shared.delimiter, trim=False) if len(shared.table) else shared.table
         facts = _sidecar(path.name, hashlib.sha256(content).hexdigest(), run, shared)
-        audited = audit_of(shared, table)
-        risk, people = file_risk(shared, table, audited), singled_out(shared, table)
-        people.require_few(shared.kept.max_singled_out)
+        found = read_back(shared, table)
+        found.people.require_few(shared.kept.max_singled_out)
         if not accept_risk:
-            limit.require(risk, shared.policy)
-        audit = audit_facts(shared, audited)
-        if sensitive := sensitive_facts(shared, table):
-            audit["sensitive"] = sensitive
-        audit["singled_out"] = people.facts(shared.declared)
-        sidecars.append(sealed({**facts, "risk": _risk(risk, limit), "audit": audit}))
+            limit.require(found.risk, shared.policy)
+            require_limits(found.inferred, shared)
+        sidecars.append(sealed({**facts, **found.facts(limit)}))
         return (json.dumps(sidecars[0], indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
     _write_both(path, content, sidecar_of_written)
@@ -278,18 +269,6 @@ def _classes(sizes: NDArray[np.int64]) -> dict[str, Any]:
         "smallest": int(sizes.min()) if len(sizes) else None,
         "largest": int(sizes.max()) if len(sizes) else None,
         "classes_of_size": by_size,
-    }
-
-
-def _risk(risk: FileRisk, limit: Limit) -> dict[str, Any]:
-    return {
-        "definition": risk.basis,
-        "record": risk.record,
-        "person": risk.person,
-        "kept_columns_known": list(risk.known),
-        "limit": limit.value,
-        "limit_is": limit.reason,
-        "above_limit": not limit.allows(risk),
     }
 
 

@@ -29,12 +29,15 @@ class ChosenForms:
         Whether a record is shared; rows of others are not to be used.
     success : ndarray of float64, shape (n_records,)
         Probability that an attack on the record would name its person, as the game has it; 0 where nothing is shared.
+    strategies : Series of str
+        Strategy of each record.
     """
 
     policy: str
     labels: pd.DataFrame
     shared: NDArray[np.bool_]
     success: NDArray[np.float64]
+    strategies: pd.Series[str]
 
     @property
     def highest_risk(self) -> float:
@@ -111,4 +114,4 @@ def chosen_forms(
         # With agents: the form is there for those who stay away, too, and their record is not shared.
         shared = shared & table["participates"].to_numpy(dtype=bool)
     success = np.where(shared, table["success_probability"].fillna(0.0).to_numpy(dtype=np.float64), 0.0)
-    return ChosenForms(policy, labels, shared, success)
+    return ChosenForms(policy, labels, shared, success, table["strategy"].astype("str"))

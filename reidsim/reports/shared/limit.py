@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from reidsim.errors import InputError, listed
 
@@ -37,6 +38,18 @@ class FileRisk:
     def highest(self) -> float:
         """The higher of both."""
         return max(self.record, self.person)
+
+    def facts(self, limit: Limit) -> dict[str, Any]:
+        """Return the risk and its limit as plain data."""
+        return {
+            "definition": self.basis,
+            "record": self.record,
+            "person": self.person,
+            "kept_columns_known": list(self.known),
+            "limit": limit.value,
+            "limit_is": limit.reason,
+            "above_limit": not limit.allows(self),
+        }
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.forms import ChosenForms, chosen_forms, chosen_policy, policies_of
 from reidsim.reports.shared.kept import Kept
 from reidsim.reports.shared.memory import sharing_memory
-from reidsim.scenarios.faces import SensitiveColumn, SharedColumns
+from reidsim.scenarios.faces import LimitedColumns, SensitiveColumn, SharedColumns
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import scenario_kind
 from reidsim.scenarios.people import key_columns, refuse_keys
@@ -36,6 +36,8 @@ from reidsim.wording import counted
 # How spreadsheets know a formula; a number with a sign is none.
 _FORMULA = r"[=+\-@](?![\d.,]+$)."
 NOTHING_KEPT = Kept()
+# Why a column cannot be kept as it is.
+GENERALIZED = "a quasi-identifier, which the shared file already has, generalized"
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +154,11 @@ class SourceRecords:
     def truth(self) -> pd.DataFrame:
         """The true quasi-identifiers, a column of text per attribute."""
         return self.kind.true_values(self.scenario, self.frame, self.path)
+
+    @cached_property
+    def limited(self) -> LimitedColumns | None:
+        """Sensitive columns with limits on what the file may reveal of them; None without limits."""
+        return self.kind.limited_columns(self.scenario, self.frame, self.path, lambda: self.hierarchies)
 
     @cached_property
     def hierarchies(self) -> dict[str, list[list[str]]]:
@@ -274,6 +281,9 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     declared = kept.declared(run.content)
     if sensitive is not None and sensitive.name in kept.names:
         declared.setdefault(sensitive.name, f"policy {policy} protects it from inference")
+    for each in () if source.limited is None else source.limited.attributes:
+        if each.name in kept.names:
+            declared.setdefault(each.name, "publisher.sensitive protects it from inference")
     identifying = identifying_columns(frame, source.path, kept, source.persons, declared)
     refuse_free_text(frame, source.path, kept)
     chosen = [str(name) for name in frame.columns if name in attribute_of or name in kept.names]
@@ -417,8 +427,9 @@ def class_sizes(table: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64
 def _check_kept(keep: Sequence[str], where: str, attribute_of: Mapping[str, str], columns: SharedColumns) -> None:
     for name in keep:
         if name in attribute_of or keep.count(name) > 1:
-            problem = "column named twice" if keep.count(name) > 1 else "a quasi-identifier is shared as released only"
-            raise InputError(problem, source=where, found=name)
+            if keep.count(name) > 1:
+                raise InputError("column named twice", source=where, found=name)
+            raise InputError(GENERALIZED, source=where, found=name, hint=f"remove it from {where}")
         if not columns.header and name in columns.column_of:
             raise InputError("a quasi-identifier has this name", source=where, found=name)
 

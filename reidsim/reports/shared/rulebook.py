@@ -15,8 +15,14 @@ from reidsim.populations.files import require_new_file
 from reidsim.reports.shared.file import csv_bytes
 from reidsim.reports.shared.kept import Kept
 from reidsim.reports.shared.memory import applying_memory
-from reidsim.reports.shared.records import NOTHING_KEPT, SharedRecords, identifying_columns, refuse_free_text
-from reidsim.tables import read_table, require_columns, sniff_delimiter
+from reidsim.reports.shared.records import (
+    GENERALIZED,
+    NOTHING_KEPT,
+    SharedRecords,
+    identifying_columns,
+    refuse_free_text,
+)
+from reidsim.tables import read_table, refuse_encoding_of_types, require_columns, sniff_delimiter
 
 # The columns of a rulebook: the quasi-identifiers, these two, and the quasi-identifiers as released.
 FORM, IS_SHARED = "form", "shared"
@@ -65,11 +71,12 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
     twice = distinct.duplicated(values)
     if twice.any():
         again = distinct[twice].iloc[0]
+        why = "" if source.persons is None else ", because all rows of a person are generalized alike"
         first = distinct[(distinct[values] == again[values]).all(axis=1)].iloc[0]
         raise InputError(
-            "records with the same values are released differently, which no rule by values can say",
-            source=source.path, where="--rulebook", found=f"rows {first['row'] + 1} and {again['row'] + 1}",
-            expected="a policy that decides by the quasi-identifiers alone",
+            "no rulebook: two rows have the same values but different releases" + why, source=source.path,
+            where="--rulebook", found=f"rows {first['row'] + 1} and {again['row'] + 1}",
+            expected="a policy that generalizes all rows with the same values alike",
         )  # fmt: skip
     return distinct.drop(columns="row").sort_values(values, kind="stable").reset_index(drop=True)
 
@@ -111,7 +118,7 @@ class AppliedRules:
     delimiter: str = ","
 
 
-def apply_rules(rulebook: Path, new: Path, kept: Kept = NOTHING_KEPT) -> AppliedRules:
+def apply_rules(rulebook: Path, new: Path, kept: Kept = NOTHING_KEPT, *, encoding: str | None = None) -> AppliedRules:
     """Share new records as a rulebook says, and withhold those that it says nothing of.
 
     Parameters
@@ -122,6 +129,8 @@ def apply_rules(rulebook: Path, new: Path, kept: Kept = NOTHING_KEPT) -> Applied
         Delimited text or Parquet, with the columns of the quasi-identifiers.
     kept : Kept
         Columns to copy as they are.
+    encoding : str, optional
+        Of the new file, if it is a CSV file; UTF-8 if not given.
 
     Raises
     ------
@@ -133,14 +142,15 @@ def apply_rules(rulebook: Path, new: Path, kept: Kept = NOTHING_KEPT) -> Applied
     rules, values = _read_rulebook(rulebook)
     if not new.is_file():
         raise InputError("no such file", source=new, expected="new records")
-    delimiter = sniff_delimiter(new)
-    frame = read_table(new, delimiter=delimiter, trim=False)
+    refuse_encoding_of_types(new, encoding)
+    delimiter = sniff_delimiter(new, encoding)
+    frame = read_table(new, delimiter=delimiter, trim=False, encoding=encoding or "utf-8")
     needed = applying_memory(rulebook, rules.shape, new, frame.shape)
     require_memory(needed, "too large for memory", source=new, free=free)
     require_columns(frame, [*values, *kept.names], new)
     released = next((name for name in kept.names if name in values), None)
     if released is not None:
-        raise InputError("a quasi-identifier is shared as released only", source="--keep", found=released)
+        raise InputError(GENERALIZED, source="--keep", found=released, hint="remove it from --keep")
     identifying_columns(frame, new, kept)
     refuse_free_text(frame, new, kept)
     rule_of = pd.Series(np.arange(len(rules)), index=pd.MultiIndex.from_frame(rules[values]))

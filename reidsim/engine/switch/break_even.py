@@ -1,0 +1,126 @@
+"""The policy that pays most at each loss, with every release chosen anew at every loss."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from reidsim.engine.memory import build_within_memory
+from reidsim.engine.switch.amounts import LOSS, Amounts
+from reidsim.engine.switch.envelope import SAME
+from reidsim.errors import InputError, locating
+from reidsim.scenarios.asked import gain_goes_with_loss
+from reidsim.scenarios.load import LoadedScenario
+from reidsim.scenarios.registry import kind_of
+from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import Progress
+
+# Losses at which the game is solved, as multiples of the scenario's.
+TIMES_OWN = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
+# Ratio of the two losses between which a change of the best policy is located: about 1 % off at most.
+PRECISION = 1.02
+
+
+class BestAt(NamedTuple):
+    """Losses between which one policy pays most; the first begins at 0 and the last ends at infinity."""
+
+    low: float
+    high: float
+    policy: str
+
+
+@dataclass(frozen=True)
+class BreakEven:
+    """The policy that pays most at each loss.
+
+    Parameters
+    ----------
+    own : float
+        The scenario's loss per re-identified record.
+    gain : float or None
+        The adversary's gain; None if it is the loss at each point.
+    payoffs : mapping of float to mapping of str to float
+        By loss, ascending: publisher's payoff per record by policy, re-optimised at this loss.
+    best : tuple of BestAt
+        In the order of the loss; of policies that pay the same, the one of the lowest risk.
+    """
+
+    own: float
+    gain: float | None
+    payoffs: Mapping[float, Mapping[str, float]]
+    best: tuple[BestAt, ...]
+
+    @property
+    def tried(self) -> tuple[float, float]:
+        """The lowest and the highest loss at which the game was solved."""
+        return min(self.payoffs), max(self.payoffs)
+
+    def of(self, policy: str) -> tuple[BestAt, ...]:
+        """Return the losses at which a policy pays most."""
+        return tuple(each for each in self.best if each.policy == policy)
+
+
+def break_even(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | None = None) -> BreakEven:
+    """Solve the game at losses from a tenth to fifty times the scenario's, and locate changes of the best policy.
+
+    The adversary's gain moves with the loss if the scenario does not state it, as it does in a run.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    progress : callable, optional
+        Called with the task, the solved losses, and their expected number.
+
+    Returns
+    -------
+    BreakEven
+
+    Raises
+    ------
+    InputError
+        If a file of the scenario cannot be used, or its loss is 0 or differs by record.
+    """
+    kind = kind_of(loaded.scenario)
+    with locating(loaded.path):
+        amounts = Amounts(build_within_memory(loaded), LOSS, link_gain=gain_goes_with_loss(loaded.content, (LOSS,)))
+        if amounts.own <= 0:
+            raise InputError("no loss to vary", where=LOSS, found=amounts.own, expected="more than 0")
+        compared = [name for name in amounts.policies if not kind.policy(name).in_another_game]
+        payoffs: dict[float, dict[str, float]] = {}
+        best: dict[float, str] = {}
+
+        def solve(loss: float) -> None:
+            planned = amounts.at(loss, compared)
+            payoffs[loss] = dict(planned.payoffs)
+            tie = max(planned.payoffs.values()) - SAME * amounts.scale(loss)
+            tied = [name for name in compared if planned.payoffs[name] >= tie]
+            best[loss] = min(tied, key=lambda name: planned.risks[name])
+            if progress is not None:
+                progress("break-even", len(payoffs), max(len(payoffs), len(TIMES_OWN)))
+
+        def halve(low: float, high: float) -> None:
+            if best[low] != best[high] and high / low > PRECISION:
+                middle = math.sqrt(low * high)
+                solve(middle)
+                halve(low, middle)
+                halve(middle, high)
+
+        for times in TIMES_OWN:
+            solve(times * amounts.own)
+        for low, high in itertools.pairwise(sorted(payoffs)):
+            halve(low, high)
+        gain = None if amounts.link_gain else amounts.gain_and_cost(amounts.own)[0]
+    ordered = {loss: payoffs[loss] for loss in sorted(payoffs)}
+    return BreakEven(amounts.own, gain, ordered, _stretches([(loss, best[loss]) for loss in ordered]))
+
+
+def _stretches(best: Sequence[tuple[float, str]]) -> tuple[BestAt, ...]:
+    """Join neighbouring losses of the same best policy; each change is put at the middle of its bracket."""
+    groups = [list(each) for _, each in itertools.groupby(best, key=lambda point: point[1])]
+    ends = [0.0, *(math.sqrt(one[-1][0] * two[0][0]) for one, two in itertools.pairwise(groups)), math.inf]
+    return tuple(
+        BestAt(low, high, group[0][1]) for (low, high), group in zip(itertools.pairwise(ends), groups, strict=True)
+    )

@@ -1,0 +1,269 @@
+"""Distribution of sensitive values among the records that agree with a generalized record, and limits on it.
+
+The group of a record at a node of the lattice consists of all records of the table that agree with it there. Groups do
+not depend on how other records are released, so a limit on a group is a property of the record and the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.linkage.row_groups import classes_at
+from reidsim.populations.domain import Codes, distinct_rows
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.strategy_space import Floats
+
+Integers = NDArray[np.int64]
+GainsFrom = Literal["identity", "attribute", "either"]
+
+# Rounding error of a share that still equals its limit.
+_ROUNDING = 1e-9
+# Bytes of results by node that one table keeps.
+_MOST_KEPT = 64 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveAttribute:
+    """One sensitive column of the records.
+
+    Parameters
+    ----------
+    name : str
+    codes : ndarray of int64, shape (n_records,)
+        Number of each record's value, from 0.
+    levels : ndarray of int64, shape (n_levels, n_values)
+        Group of each value at each level of its hierarchy below the root. One level, the values themselves, means that
+        all values are equally far apart.
+    """
+
+    name: str
+    codes: Integers
+    levels: Integers
+
+    @classmethod
+    def of(cls, name: str, codes: Integers, groups: NDArray[np.integer[Any]] | None = None) -> SensitiveAttribute:
+        """Make the column, given the group of each value at each level (n_levels, n_values) if it has a hierarchy."""
+        if groups is None:
+            return cls(name, codes, np.arange(int(codes.max(initial=-1)) + 1)[None, :])
+        rooted = len(groups) > 1 and len(np.unique(groups[-1])) == 1
+        return cls(name, codes, np.asarray(groups[:-1] if rooted else groups, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class AttributeLimits:
+    """Limits on the sensitive values of every group, which hold for each sensitive column on its own.
+
+    Parameters
+    ----------
+    l_diversity : int, optional
+        Least number of different values of a group (distinct l-diversity).
+    t_closeness : float, optional
+        Largest distance between the values of a group and those of the table.
+    max_inference : float, optional
+        Largest share of a value in a group.
+    """
+
+    l_diversity: int | None = None
+    t_closeness: float | None = None
+    max_inference: float | None = None
+
+    def __bool__(self) -> bool:
+        """Return whether there is a limit."""
+        return any(limit is not None for limit in (self.l_diversity, self.t_closeness, self.max_inference))
+
+    def hold(self, values: GroupValues) -> NDArray[np.bool_]:
+        """Return whether each group is within the limits, shape (n_groups,)."""
+        within = np.ones(len(values.distinct), dtype=np.bool_)
+        if self.l_diversity is not None:
+            within &= values.distinct >= self.l_diversity
+        if self.t_closeness is not None:
+            within &= values.distance() <= self.t_closeness + _ROUNDING
+        if self.max_inference is not None:
+            within &= values.largest_share <= self.max_inference + _ROUNDING
+        return within
+
+    def describe(self) -> str:
+        """Return the limits as keys and values."""
+        return ", ".join(f"{key} = {limit}" for key, limit in vars(self).items() if limit is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupValues:
+    """Values of one sensitive column in groups of rows; arrays of shape (n_groups,).
+
+    Parameters
+    ----------
+    distinct : ndarray of int64
+        Number of different values; 0 in an empty group.
+    largest_share : ndarray of float64
+        Share of the most frequent value; 0 in an empty group.
+    distance : callable
+        Returns the earth mover's distance between each group and the table.
+    """
+
+    distinct: Integers
+    largest_share: Floats
+    distance: Callable[[], Floats]
+
+    @classmethod
+    def of(
+        cls, group: Integers, value: Integers, count: Integers, n_groups: int, overall: Floats, levels: Integers
+    ) -> GroupValues:
+        """Count the values of groups.
+
+        Parameters
+        ----------
+        group, value, count : ndarray of int64, shape (n_pairs,)
+            Number of rows of a group that have a value; the pairs need not be distinct.
+        n_groups : int
+        overall : ndarray of float64, shape (n_values,)
+            Share of each value in the table.
+        levels : ndarray of int64, shape (n_levels, n_values)
+            See `SensitiveAttribute`.
+        """
+        sizes = np.maximum(np.bincount(group, count, n_groups), 1.0)
+        of_group, of_value, rows = _summed(group, value, count, len(overall))
+        share = rows / sizes[of_group]
+        largest = np.zeros(n_groups)
+        np.maximum.at(largest, of_group, share)
+
+        def distance() -> Floats:
+            return _distance(of_group, of_value, share, n_groups, overall, levels)
+
+        return cls(np.bincount(of_group, minlength=n_groups), largest, distance)
+
+
+def _summed(group: Integers, value: Integers, count: NDArray[Any], n_values: int) -> tuple[Integers, Integers, Floats]:
+    """Return each pair of a group and a value once, and its rows."""
+    pairs, place = np.unique(group * max(n_values, 1) + value, return_inverse=True)
+    rows = np.bincount(place, count, len(pairs)).astype(np.float64)
+    return pairs // max(n_values, 1), pairs % max(n_values, 1), rows
+
+
+def _distance(
+    of_group: Integers, of_value: Integers, share: Floats, n_groups: int, overall: Floats, levels: Integers
+) -> Floats:
+    """Return the earth mover's distance of each group from the table, shape (n_groups,).
+
+    Two values are as far apart as the lowest level at which their groups are one is high, as a share of the height of
+    the hierarchy (Li et al. 2007). Moving a share between them crosses two edges of the tree at each level below that,
+    so the distance is half the mean, over the levels below the root, of the sum of absolute differences of shares.
+    """
+    total = np.zeros(n_groups)
+    for level in levels:
+        of_table = np.bincount(level, overall)
+        groups, nodes, shares = _summed(of_group, level[of_value], share, len(of_table))
+        there = np.abs(shares - of_table[nodes]) - of_table[nodes]
+        total += 1.0 + np.bincount(groups, there, n_groups)
+    return np.clip(total / (2 * len(levels)), 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveValues:
+    """Sensitive values of the records of a table.
+
+    Parameters
+    ----------
+    codes : ndarray of int32, shape (n_records, n_attributes)
+        Quasi-identifiers of the records.
+    columns : tuple of SensitiveAttribute
+    """
+
+    codes: Codes
+    columns: tuple[SensitiveAttribute, ...]
+    _last: list[tuple[GeneralizationLattice, SensitiveGroups]] = field(default_factory=list, repr=False)
+
+    def groups(self, lattice: GeneralizationLattice) -> SensitiveGroups:
+        """Return the groups of the rows of a lattice over the same quasi-identifiers; the last ones are kept."""
+        for known, groups in self._last:
+            if known is lattice:
+                return groups
+        groups = SensitiveGroups(self, lattice.hierarchies, lattice.codes)
+        self._last[:] = [(lattice, groups)]
+        return groups
+
+
+class SensitiveGroups:
+    """Sensitive values among the records that agree with rows, node by node.
+
+    Parameters
+    ----------
+    values : SensitiveValues
+    hierarchies : tuple of Hierarchy
+        Of the quasi-identifiers.
+    codes : ndarray of int32, shape (n_rows, n_attributes)
+        The rows. A row with which no record agrees is alone in its group.
+    """
+
+    def __init__(self, values: SensitiveValues, hierarchies: tuple[Hierarchy, ...], codes: Codes) -> None:
+        both = np.concatenate([codes, values.codes])
+        first, place = distinct_rows(list(both.T), len(both))
+        self._cells = GeneralizationLattice(hierarchies, both[first])
+        self._row_cell, record_cell = place[: len(codes)], place[len(codes) :].astype(np.int64)
+        self._columns = []
+        for column in values.columns:
+            n_values = column.levels.shape[1]
+            cell, value, rows = _summed(record_cell, column.codes, np.ones(len(record_cell), np.int64), n_values)
+            overall = np.bincount(column.codes, minlength=n_values) / max(len(column.codes), 1)
+            self._columns.append((cell, value, rows.astype(np.int64), overall, column.levels))
+        self._records = np.bincount(record_cell, minlength=len(first))
+        self._kept: dict[object, NDArray[Any]] = {}
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._row_cell)
+
+    def _at(self, node: int) -> tuple[Integers, int, list[GroupValues]]:
+        of_cell = classes_at(self._cells, node)
+        n_groups = int(of_cell.max(initial=-1)) + 1
+        values = [
+            GroupValues.of(of_cell[cell], value, rows, n_groups, overall, levels)
+            for cell, value, rows, overall, levels in self._columns
+        ]
+        return of_cell, n_groups, values
+
+    def _keep(self, key: object, made: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        found = self._kept.get(key)
+        if found is None:
+            found = made()
+            if (len(self._kept) + 1) * found.nbytes > _MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = found
+        return found
+
+    def within(self, limits: AttributeLimits, node: int) -> NDArray[np.bool_]:
+        """Return whether the group of each row is within some limits at a node, shape (n_rows,)."""
+
+        def made() -> NDArray[np.bool_]:
+            of_cell, n_groups, columns = self._at(node)
+            within = np.ones(n_groups, dtype=np.bool_)
+            for values in columns:
+                # A row without a record in the table reveals nobody's value.
+                within &= limits.hold(values) | (values.distinct == 0)
+            return within[of_cell[self._row_cell]]
+
+        return self._keep((limits, node), made)
+
+    def success(self, gains_from: GainsFrom, node: int) -> Floats:
+        """Return the success probability of an attack on each row at a node, shape (n_rows,).
+
+        With n records in the group and s the largest share of a value, over the sensitive columns: s for
+        ``"attribute"``; s + (1 - s) / n for ``"either"``, where the attack names a record of the group at random and
+        asserts the most frequent value.
+        """
+
+        def made() -> Floats:
+            of_cell, n_groups, columns = self._at(node)
+            records = np.maximum(np.bincount(of_cell, self._records, n_groups), 1.0)
+            share = np.max([values.largest_share for values in columns], axis=0)
+            share = np.where(share > 0, share, 1.0)
+            chance = share if gains_from == "attribute" else share + (1.0 - share) / records
+            return np.asarray(chance[of_cell[self._row_cell]], dtype=np.float64)
+
+        return self._keep((gains_from, node), made)

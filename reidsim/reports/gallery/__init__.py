@@ -1,1 +1,0 @@
-"""The gallery of bundled scenarios."""

@@ -1,0 +1,160 @@
+"""The releases of a run, read back: which one to recommend, and which file of them was written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reidsim.errors import InputError
+from reidsim.reports.page.stored_run import RunInMemory, StoredRun
+from reidsim.reports.shared.file import FORMAT, sidecar_of, verify_shared
+from reidsim.reports.shared.forms import policies_of
+from reidsim.reports.shared.kept import DECLARATION, Kept
+from reidsim.reports.shared.limit import Limit, limit_of
+from reidsim.reports.shared.read_back import ReadBack, read_back
+from reidsim.reports.shared.records import NOTHING_KEPT, SharedRecords, records_of_policy, source_records
+from reidsim.validation import read_json
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """The shared rows of a policy, and the numbers counted in them."""
+
+    shared: SharedRecords
+    counted: ReadBack
+
+
+@dataclass(frozen=True, eq=False)
+class Releases:
+    """The releases of a run by policy.
+
+    Parameters
+    ----------
+    by_policy : mapping of str to Release
+    limit : Limit
+        Of the risk of a record and of a person who is looked up.
+    written : Path or None
+        The file that `share` wrote, if there is one.
+    sidecar : mapping
+        Of this file; empty without one.
+    """
+
+    by_policy: Mapping[str, Release]
+    limit: Limit
+    written: Path | None
+    sidecar: Mapping[str, Any]
+
+    def is_within_limit(self, policy: str) -> bool:
+        """Return whether neither a record nor a person of a release has a risk above the limit."""
+        return self.limit.allows(self.by_policy[policy].counted.risk)
+
+    def is_safe(self, policy: str) -> bool:
+        """Return whether the rows of a release confirm the risk that the game computes for it."""
+        return self.is_within_limit(policy) and self.by_policy[policy].counted.keeps_promise
+
+    def ranked(self, payoffs: Mapping[str, float]) -> list[str]:
+        """Return the policies: those within the limit by payoff, then the others by risk.
+
+        Parameters
+        ----------
+        payoffs : mapping of str to float
+            Publisher's payoff of the policies to rank.
+        """
+        names = [name for name in payoffs if name in self.by_policy]
+
+        def place(name: str) -> tuple[float, float]:
+            beyond = 0.0 if self.is_within_limit(name) else self.by_policy[name].counted.risk.highest
+            return beyond, -payoffs[name]
+
+        return sorted(names, key=place)
+
+    def to_sign(self, payoffs: Mapping[str, float]) -> str:
+        """Return the policy whose release the report describes: that of the written file, else the first by rank."""
+        return str(self.sidecar["policy"]) if self.sidecar else self.ranked(payoffs)[0]
+
+
+def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | None:
+    """Read back the release of every policy of a run; None if its records are not from a file.
+
+    Kept columns and the limit are those of the file that `share` wrote of this run, if it is named or found.
+
+    Parameters
+    ----------
+    run : StoredRun
+    shared_file : Path, optional
+        The file that `share` wrote; without it, the newest one of this run in the results folder or the folder that
+        holds it is taken.
+
+    Raises
+    ------
+    InputError
+        If the records are not at hand or cannot be used, or the file was changed or is of another run.
+    """
+    if "release_file" not in run.manifest or "records" not in run.tables or "design" in run.manifest:
+        return None
+    source = source_records(run)
+    written = shared_file or (None if isinstance(run, RunInMemory) else _found(run))
+    sidecar: dict[str, Any] = {} if written is None else verify_shared(written)
+    if written is not None and not _is_of(sidecar, run):
+        expected = f"records that this version of reidsim shared of {run.folder}"
+        raise InputError("shared records of another run or version", source=written, expected=expected)
+    kept = _kept(sidecar) if sidecar else NOTHING_KEPT
+    limit = Limit(sidecar["risk"]["limit"], sidecar["risk"]["limit_is"]) if sidecar else limit_of(None)
+    found = {}
+    for policy in policies_of(run):
+        shared = records_of_policy(source, policy, kept)
+        found[policy] = Release(shared, read_back(shared, shared.table))
+    if sidecar:
+        _require_same(found[sidecar["policy"]], limit, sidecar, written)
+    return Releases(found, limit, written, sidecar)
+
+
+def _found(run: StoredRun) -> Path | None:
+    """Return the newest file of a run that stands beside its sidecar in or beside the results folder."""
+    folders = {run.folder.absolute(), run.folder.absolute().parent}
+    files = [path.with_suffix("") for folder in folders for path in folder.glob("*.json")]
+    own = [path for path in files if path.is_file() and _is_of(_sidecar(path), run)]
+    return max(own, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def _sidecar(path: Path) -> dict[str, Any]:
+    try:
+        found = read_json(sidecar_of(path))
+    except InputError:
+        # A file of another program.
+        return {}
+    return found if isinstance(found, dict) and found.get("format") == FORMAT else {}
+
+
+def _is_of(sidecar: Mapping[str, Any], run: StoredRun) -> bool:
+    made = sidecar.get("run", {})
+    return "singled_out" in sidecar.get("audit", {}) and all(
+        made.get(key) is not None and made.get(key) == run.manifest.get(key)
+        for key in ("scenario_hash", "data_hash", "seed")
+    )
+
+
+def _kept(sidecar: Mapping[str, Any]) -> Kept:
+    """Return the decisions about kept columns with which a file was written; what it holds was accepted then."""
+    names = [column["name"] for column in sidecar["columns"] if column["role"] != "quasi-identifier"]
+    by_option = [name for name, reason in _declared(sidecar).items() if reason.startswith(DECLARATION)]
+    return Kept(identifiers=names, free_text=True, unknown_to_outsiders=by_option, max_singled_out=1.0)
+
+
+def _declared(sidecar: Mapping[str, Any]) -> dict[str, str]:
+    declared = sidecar["audit"]["singled_out"]["declared_unknown_to_outsiders"]
+    return {column["name"]: column["reason"] for column in declared}
+
+
+def _require_same(release: Release, limit: Limit, sidecar: Mapping[str, Any], written: Path | None) -> None:
+    """Check that a release gives the numbers of the sidecar of its file."""
+    counted = json.loads(json.dumps(release.counted.facts(limit)))
+    if counted["risk"] != sidecar["risk"] or counted["audit"] != sidecar["audit"]:
+        differing = [key for key in counted["audit"] if counted["audit"][key] != sidecar["audit"].get(key)]
+        raise InputError(
+            "the sidecar has other numbers than the release of the run", source=written, found=differing or ["risk"],
+            hint="share the records again",
+        )  # fmt: skip

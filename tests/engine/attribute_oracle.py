@@ -1,0 +1,203 @@
+"""Small tables with a sensitive column, and their games by enumeration in plain Python.
+
+Limits are checked by their definitions: distinct l-diversity (Machanavajjhala et al. 2007), t-closeness with the earth
+mover's distance (Li et al. 2007; recursive sum over the hierarchy, as in ARX), largest share of a value.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+ATTRIBUTES = {
+    "age": [["0", "1", "2", "3"], ["0-1", "0-1", "2-3", "2-3"], ["*", "*", "*", "*"]],
+    "sex": [["F", "M"], ["*", "*"]],
+}
+DISEASES = ("asthma", "cold", "flu", "ulcer")
+# Label of each disease at each level; the last is the root.
+DISEASE_LEVELS = [
+    dict(zip(DISEASES, DISEASES, strict=True)),
+    dict(zip(DISEASES, ("lung", "lung", "lung", "stomach"), strict=True)),
+    dict.fromkeys(DISEASES, "*"),
+]
+NODES = list(itertools.product(range(3), range(2)))
+
+
+@dataclass(frozen=True)
+class Hospital:
+    """A table and the parameters of its game."""
+
+    records: tuple[tuple[int, int, str], ...]
+    limits: dict[str, float]
+    hierarchical: bool
+    gains_from: str
+    loss: float
+    gain: float
+    cost: float
+
+    def group(self, record: int, node: tuple[int, int]) -> list[int]:
+        """Return the records that agree with a record at a node."""
+        own = label(self.records[record], node)
+        return [other for other, values in enumerate(self.records) if label(values, node) == own]
+
+    def admissible(self, group: list[int]) -> bool:
+        """Return whether a group is within all limits."""
+        values = [self.records[record][2] for record in group]
+        counts = Counter(values)
+        everybody = [record[2] for record in self.records]
+        checks = {
+            "l_diversity": lambda limit: len(counts) >= limit,
+            "max_inference": lambda limit: max(counts.values()) <= limit * len(values) + 1e-9,
+            "t_closeness": lambda limit: distance(values, everybody, hierarchical=self.hierarchical) <= limit + 1e-9,
+        }
+        return all(checks[name](limit) for name, limit in self.limits.items())
+
+    def success(self, group: list[int]) -> float:
+        """Return the success probability of an attack, every outcome of it counted."""
+        values = [self.records[record][2] for record in group]
+        asserted, times = Counter(values).most_common(1)[0]
+        n = len(group)
+        if self.gains_from == "identity":
+            return 1 / n
+        if self.gains_from == "attribute":
+            return times / n
+        # The person is any of the group, and so is the record that the attack names.
+        wins = sum(named == true or values[true] == asserted for named in range(n) for true in range(n))
+        return wins / n**2
+
+    def payoff(self, record: int, node: tuple[int, int]) -> tuple[float, bool]:
+        """Return the publisher's payoff of a record at a node, and whether it is attacked."""
+        chance = self.success(self.group(record, node))
+        attacked = self.gain * chance > self.cost * (1 + 1e-12)
+        return 100 * utility(node) - attacked * self.loss * chance, attacked
+
+    def best_of_record(self, record: int, *, no_attack: bool) -> tuple[float, tuple[int, int] | None]:
+        """Return the best payoff of a record and its first node; none if no node is allowed."""
+        best, at = -math.inf, None
+        for node in NODES:
+            value, attacked = self.payoff(record, node)
+            allowed = self.admissible(self.group(record, node)) and not (no_attack and attacked)
+            if allowed and value > best + 1e-9:
+                best, at = value, node
+        return (0.0, None) if at is None else (best, at)
+
+    def payout_of_table(self, *, no_attack: bool, suppression_limit: float) -> float:
+        """Return the highest payout of one node for all records, with records of other groups suppressed."""
+        best = 0.0
+        for node in NODES:
+            payout, suppressed = 0.0, 0
+            for record in range(len(self.records)):
+                value, attacked = self.payoff(record, node)
+                kept = self.admissible(self.group(record, node))
+                kept &= not attacked and value >= -1e-9 if no_attack else value > 1e-9
+                payout += value if kept else 0.0
+                suppressed += not kept
+            if suppressed <= math.floor(suppression_limit * len(self.records) + 1e-9):
+                best = max(best, payout)
+        return best
+
+    def utility_of_anonymity(self, k: int, suppression_limit: float) -> float | None:
+        """Return the highest utility of one node, with smaller and inadmissible groups suppressed; None if none."""
+        best = None
+        for node in NODES:
+            groups = [self.group(record, node) for record in range(len(self.records))]
+            kept = [len(group) >= k and self.admissible(group) for group in groups]
+            if kept.count(False) <= math.floor(suppression_limit * len(kept) + 1e-9):
+                value = utility(node) * sum(kept) / len(kept)
+                best = value if best is None else max(best, value)
+        return best
+
+    def write(self, folder: Path, publisher: str, adversary: str = "") -> Path:
+        """Write the table and its scenario; return the path of the scenario."""
+        lines = ["age,sex,disease", *(f"{age},{'FM'[sex]},{disease}" for age, sex, disease in self.records)]
+        (folder / "hospital.csv").write_text("\n".join(lines) + "\n")
+        for name, levels in ATTRIBUTES.items():
+            rows = [";".join(row) for row in zip(*levels, strict=True)]
+            (folder / f"{name}.csv").write_text("\n".join(rows) + "\n")
+        rows = [";".join(level[disease] for level in DISEASE_LEVELS) for disease in DISEASES]
+        (folder / "disease.csv").write_text("\n".join(rows) + "\n")
+        sensitive = 'sensitive = ["disease"]\n' if self.limits or self.gains_from != "identity" else ""
+        tree = 'sensitive_hierarchies = { disease = { rule = "table", file = "disease.csv" } }\n'
+        scenario = f"""
+[release]
+path = "hospital.csv"
+[attributes.age]
+hierarchy = {{ rule = "table", file = "age.csv" }}
+[attributes.sex]
+hierarchy = {{ rule = "table", file = "sex.csv" }}
+[economics]
+benefit = 100
+loss = {self.loss}
+gain = {self.gain}
+cost = {self.cost}
+[adversary]
+risk = "prosecutor"
+gains_from = "{self.gains_from}"
+{adversary}
+[publisher]
+{publisher}
+{sensitive}{tree if self.hierarchical and "t_closeness" in self.limits else ""}"""
+        scenario += "".join(f"{name} = {limit}\n" for name, limit in self.limits.items())
+        path = folder / "hospital.toml"
+        path.write_text(scenario)
+        return path
+
+
+def label(record: tuple[int, int, str], node: tuple[int, int]) -> tuple[str, ...]:
+    """Return a record as released at a node."""
+    return tuple(
+        levels[level][value] for levels, level, value in zip(ATTRIBUTES.values(), node, record[:2], strict=True)
+    )
+
+
+def utility(node: tuple[int, int]) -> float:
+    """Return one minus the entropy loss (Wan et al. 2015, Eqs. 1 to 3); all groups of a level have one size."""
+    sizes = [(1, 2, 4)[node[0]], (1, 2)[node[1]]]
+    return 1 - sum(map(math.log, sizes)) / (math.log(4) + math.log(2))
+
+
+def distance(values: list[str], everybody: list[str], *, hierarchical: bool) -> float:
+    """Return the earth mover's distance between two samples of diseases."""
+    extra = {d: values.count(d) / len(values) - everybody.count(d) / len(everybody) for d in DISEASES}
+    if not hierarchical:
+        return sum(abs(amount) for amount in extra.values()) / 2
+    height, total, below = len(DISEASE_LEVELS) - 1, 0.0, {(0, d): amount for d, amount in extra.items()}
+    for level in range(1, height + 1):
+        above: dict[tuple[int, str], float] = {}
+        for node in {DISEASE_LEVELS[level][d] for d in DISEASES}:
+            children = {DISEASE_LEVELS[level - 1][d] for d in DISEASES if DISEASE_LEVELS[level][d] == node}
+            amounts = [below[level - 1, child] for child in children]
+            positive = sum(amount for amount in amounts if amount > 0)
+            negative = -sum(amount for amount in amounts if amount < 0)
+            total += level / height * min(positive, negative)
+            above[level, node] = sum(amounts)
+        below |= above
+    return total
+
+
+@st.composite
+def hospitals(draw, *, limits: bool = True, gains: bool = False) -> Hospital:
+    """Draw a small table with limits, gains from an inference, or both."""
+    record = st.tuples(st.integers(0, 3), st.integers(0, 1), st.sampled_from(DISEASES))
+    records = draw(st.lists(record, min_size=1, max_size=12))
+    # Above the largest distance in a table no limit binds.
+    given = {
+        "l_diversity": st.integers(2, 3),
+        "t_closeness": st.sampled_from([0.1, 0.2, 0.3, 0.5]),
+        "max_inference": st.sampled_from([0.34, 0.5, 0.6, 0.75]),
+    }
+    names = draw(st.sets(st.sampled_from(sorted(given)), min_size=1)) if limits else ()
+    return Hospital(
+        tuple(records),
+        {name: draw(given[name]) for name in sorted(names)},
+        draw(st.booleans()),
+        draw(st.sampled_from(["attribute", "either"])) if gains else "identity",
+        draw(st.sampled_from([0.0, 90.0, 300.0])),
+        draw(st.sampled_from([40.0, 100.0])),
+        draw(st.sampled_from([0.0, 15.0, 30.0, 45.0])),
+    )

@@ -1,0 +1,259 @@
+"""Limits on sensitive columns and adversaries who gain from an inference, against enumeration of small tables."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from attribute_oracle import DISEASE_LEVELS, DISEASES, Hospital, distance, hospitals
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from shared_files import unknown
+from tiers import examples
+
+import reidsim
+from reidsim.audit.diversity import diversity
+from reidsim.errors import InputError
+from reidsim.linkage.sensitive_values import GroupValues, SensitiveAttribute
+from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.shared.sharing import share_run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("hospital")
+
+
+@examples(120)
+@given(
+    st.one_of(hospitals(), hospitals(limits=False, gains=True), hospitals(gains=True)),
+    st.sampled_from(["backward-induction", "branch-and-bound"]),
+)
+def test_each_record_gets_its_best_admissible_generalization(folder, hospital, solver):
+    path = hospital.write(folder, f'solver = "{solver}"\npolicies = ["basic", "no-attack", "record-level"]')
+    records = reidsim.run(path).records
+    for policy in ("basic", "no-attack", "record-level"):
+        found = records[records["policy"] == policy]
+        expected = [hospital.best_of_record(n, no_attack=policy == "no-attack") for n in range(len(hospital.records))]
+        least = 0.0 if policy == "record-level" else -np.inf
+        payoffs = [max(payoff, least) for payoff, _ in expected]
+        assert found["publisher_payoff"].to_numpy() == pytest.approx(payoffs, abs=1e-7)
+        if policy != "record-level":
+            assert (found["strategy"] == "withheld").tolist() == [node is None for _, node in expected]
+
+
+@examples(60)
+@given(
+    st.one_of(hospitals(), hospitals(limits=False, gains=True), hospitals(gains=True)),
+    st.sampled_from([0.0, 0.3, 1.0]),
+    st.sampled_from(["record", "both"]),
+)
+def test_the_table_gets_the_node_of_highest_payout_with_inadmissible_groups_suppressed(
+    folder, hospital, limit, direction
+):
+    publisher = f'unit = "table"\npolicies = ["basic", "no-attack"]\nsuppression_limit = {limit}'
+    # The rows that fit a person are those of the record's group where all records have one generalization.
+    looks_up = f'direction = "{direction}"' if hospital.gains_from == "identity" else ""
+    optima = reidsim.run(hospital.write(folder, publisher, looks_up)).analysis.optima.set_index("policy")
+    for policy, no_attack in (("basic", False), ("no-attack", True)):
+        expected = hospital.payout_of_table(no_attack=no_attack, suppression_limit=limit)
+        assert optima["payout"][policy] == pytest.approx(expected, abs=1e-6)
+
+
+@examples(60)
+@given(hospitals(), st.sampled_from([0.0, 0.3, 0.6]))
+def test_k_anonymity_with_limits_keeps_most_utility(folder, hospital, limit):
+    publisher = f'unit = "table"\npolicies = ["k-anonymity"]\nk = 2\nsuppression_limit = {limit}'
+    summary = reidsim.run(hospital.write(folder, publisher)).summary
+    expected = hospital.utility_of_anonymity(2, limit)
+    assert summary["utility"]["k-anonymity"] == pytest.approx(expected or 0.0, abs=1e-9)
+
+
+@examples(60)
+@given(hospitals())
+def test_policies_that_choose_release_nothing_beyond_the_limits(folder, hospital):
+    policies = ["record-level", "full-domain", "multi-dimensional", "opt-in", "k-anonymity", "anytime"]
+    path = hospital.write(folder, f"policies = {json.dumps([*policies, 'no-protection'])}")
+    result = reidsim.run(path)
+    assert (result.summary["beyond_limits"][policies] == 0).all()
+    beyond = [not hospital.admissible(hospital.group(record, (0, 0))) for record in range(len(hospital.records))]
+    assert result.summary["beyond_limits"]["no-protection"] == pytest.approx(np.mean(beyond))
+
+
+@examples(200)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from(DISEASES)), min_size=1, max_size=15),
+    st.booleans(),
+)
+def test_distances_are_those_of_the_cheapest_transport(rows, hierarchical):
+    group = np.array([row[0] for row in rows])
+    code = np.array([DISEASES.index(row[1]) for row in rows])
+    levels = (
+        np.array([pd.factorize(np.array(list(level.values())))[0] for level in DISEASE_LEVELS])
+        if hierarchical
+        else None
+    )
+    attribute = SensitiveAttribute.of("disease", code, levels)
+    overall = np.bincount(code, minlength=attribute.levels.shape[1]) / len(code)
+    found = GroupValues.of(group, code, np.ones(len(rows), np.int64), 4, overall, attribute.levels)
+    everybody = [row[1] for row in rows]
+    for number in set(group.tolist()):
+        values = [row[1] for row in rows if row[0] == number]
+        expected = distance(values, everybody, hierarchical=hierarchical)
+        assert found.distance()[number] == pytest.approx(expected, abs=1e-12)
+        assert transport(values, everybody, hierarchical=hierarchical) == pytest.approx(expected, abs=1e-9)
+    # Where the audit of a file measures the same, it finds the same.
+    classes = pd.factorize(group)[0].astype(np.int64)
+    audited = diversity("disease", pd.Series(everybody), classes)
+    present = sorted(set(group.tolist()))
+    assert audited.distinct == found.distinct[present].min()
+    if not hierarchical:
+        assert audited.closeness == pytest.approx(found.distance()[present].max())
+
+
+def transport(values, everybody, *, hierarchical):
+    """Return the earth mover's distance as the solution of its linear program."""
+    height = len(DISEASE_LEVELS) - 1
+
+    def apart(one, other):
+        lowest = next(level for level, of in enumerate(DISEASE_LEVELS) if of[one] == of[other])
+        return lowest / height if hierarchical else float(one != other)
+
+    costs = [apart(one, other) for one in DISEASES for other in DISEASES]
+    rows = np.kron(np.eye(4), np.ones(4))
+    columns = np.kron(np.ones(4), np.eye(4))
+    sums = [values.count(d) / len(values) for d in DISEASES] + [everybody.count(d) / len(everybody) for d in DISEASES]
+    return linprog(costs, A_eq=np.vstack([rows, columns]), b_eq=sums).fun
+
+
+RECORDS = tuple(
+    (age, sex, disease)
+    for age in range(4)
+    for sex in range(2)
+    for disease in (("flu", "flu", "asthma") if age < 2 else ("cold", "flu", "ulcer", "asthma"))
+)
+WARD = Hospital(RECORDS, {"max_inference": 0.5}, hierarchical=False, gains_from="identity", loss=90, gain=40, cost=15)
+
+
+def results_of(ward, folder, publisher):
+    folder.mkdir(exist_ok=True)
+    result = reidsim.run(ward.write(folder, publisher))
+    return result.summary, open_results(result.save(folder / "results"))
+
+
+def test_the_shared_file_keeps_to_the_largest_inference(tmp_path):
+    summary, run = results_of(WARD, tmp_path, 'unit = "table"\npolicies = ["basic", "no-protection"]')
+    assert summary["inference"].tolist() == [pytest.approx(0.25), pytest.approx(2 / 3)]
+    assert summary["beyond_limits"].tolist() == [0, pytest.approx(12 / 28)]
+    sidecar, _ = share_run(run, tmp_path / "shared.csv", policy="basic", kept=unknown("disease"), max_risk=1.0)
+    shared = pd.read_csv(tmp_path / "shared.csv", dtype=str)
+    largest = shared.groupby(["age", "sex"])["disease"].agg(lambda values: values.value_counts(normalize=True).max())
+    (facts,) = sidecar["audit"]["inference"]
+    assert facts["largest_share"] == largest.max() == 0.25
+    assert facts["rows_beyond"] == facts["people_beyond"] == 0
+    (kept,) = sidecar["audit"]["kept"]
+    assert facts["largest_distance"] >= kept["closeness"]
+
+
+def test_a_file_beyond_the_limits_is_not_written(tmp_path):
+    path = tmp_path / "shared.csv"
+    _, run = results_of(WARD, tmp_path, 'unit = "table"\npolicies = ["no-protection"]')
+    with pytest.raises(InputError, match=r"publisher\.sensitive: not written: .* of 12 rows and of 12 people"):
+        share_run(run, path, kept=unknown("disease"), max_risk=1.0)
+    assert not path.exists()
+    sidecar, _ = share_run(run, path, kept=unknown("disease"), accept_risk=True)
+    assert sidecar["audit"]["inference"][0]["people_beyond"] == 12
+    # A file without the sensitive column reveals nothing of it.
+    assert "inference" not in share_run(run, tmp_path / "without.csv", max_risk=1.0)[0]["audit"]
+
+
+def test_a_file_within_the_limits_by_row_may_be_beyond_them_for_a_person(tmp_path):
+    # Records of age 1 are released as age 0-1, among four records; those of age 0 are released as they are, so that
+    # the rows that fit a person of age 1 both have the flu.
+    records = ((0, 0, "flu"), (0, 0, "cold"), (1, 0, "flu"), (1, 0, "flu"))
+    ward = Hospital(records, {"max_inference": 0.75}, hierarchical=False, gains_from="identity", loss=0, gain=0, cost=9)
+    path = tmp_path / "shared.csv"
+    summary, run = results_of(ward, tmp_path, 'policies = ["basic"]')
+    assert summary["beyond_limits"].tolist() == [0]
+    with pytest.raises(InputError, match=r"of 0 rows and of 2 people looked up.*found '1 value .* 100\.00%"):
+        share_run(run, path, kept=unknown("disease"), max_risk=1.0)
+    assert not path.exists()
+    _, run = results_of(ward, tmp_path / "table", 'unit = "table"\npolicies = ["basic"]')
+    sidecar, _ = share_run(run, path, kept=unknown("disease"), max_risk=1.0)
+    assert sidecar["audit"]["inference"][0]["largest_share"] == 0.75
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"publisher.sensitive": "sex"}, "publisher.sensitive: column of attributes.sex"),
+        ({"publisher.sensitive": "nothing"}, "nothing"),
+        ({"publisher.sensitive": ["disease", "disease"]}, "publisher.sensitive: listed twice"),
+        ({"publisher.max_inference": 0}, "publisher.max_inference"),
+        ({"publisher.l_diversity": 1}, "publisher.l_diversity"),
+        ({"publisher.policies": ["local-recoding"]}, "publisher.policies: this policy does not keep to limits"),
+        ({"publisher.policies": ["lattice-search"]}, "publisher.policies: this policy does not keep to limits"),
+        ({"publisher.solver": "lattice-search"}, "publisher.solver: lattice-search cannot meet"),
+        ({"adversary.direction": "both"}, "adversary.direction: not together with publisher.max_inference"),
+        ({"release.person": "sex"}, "release.person"),
+        ({"agents": {"rounds": 2}}, "agents: not together with publisher.max_inference"),
+        ({"adversary.gains_from": "either", "adversary.planner": "fmdp"}, "adversary.planner: not with gains_from"),
+        ({"adversary.gains_from": "either", "adversary.risk": "sample"}, "adversary.risk: not with gains_from"),
+        (
+            {
+                "publisher.sensitive_hierarchies": {"disease": {"rule": "table", "file": "age.csv"}},
+                "publisher.t_closeness": 0.3,
+            },
+            "value missing from its hierarchy",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_combined_is_refused(changes, message, tmp_path):
+    path = WARD.write(tmp_path, 'policies = ["basic"]')
+    with pytest.raises(InputError, match=message):
+        reidsim.run(path, overrides=changes)
+
+
+def test_a_limit_or_gain_without_a_sensitive_column_is_refused(tmp_path):
+    plain = Hospital(RECORDS, {}, hierarchical=False, gains_from="identity", loss=90, gain=40, cost=15)
+    path = plain.write(tmp_path, 'policies = ["basic"]')
+    with pytest.raises(InputError, match=r"publisher\.max_inference: no column is sensitive"):
+        reidsim.run(path, overrides={"publisher.max_inference": 0.5})
+    with pytest.raises(InputError, match=r"adversary\.gains_from: no column is sensitive"):
+        reidsim.run(path, overrides={"adversary.gains_from": "attribute"})
+    with pytest.raises(InputError, match=r"publisher\.sensitive: nothing reads this key"):
+        reidsim.run(path, overrides={"publisher.sensitive": "disease"})
+
+
+def test_adversaries_of_one_scenario_may_gain_from_different_successes(tmp_path):
+    path = WARD.write(tmp_path, 'policies = ["no-protection"]\nsensitive = "disease"').read_text()
+    text = path.replace('sensitive = ["disease"]\nmax_inference = 0.5\n', "")
+    (tmp_path / "ward.toml").write_text(text)
+    own = {"broker": {"weight": 0.25}, "insurer": {"weight": 0.75, "gains_from": "attribute"}}
+    changes = {"economics.cost": 1}
+    risk = {
+        gains: reidsim.run(tmp_path / "ward.toml", overrides={**changes, "adversary.gains_from": gains}).summary["risk"]
+        for gains in ("attribute", "either")
+    }
+    identity = 8 / 28
+    assert risk["attribute"].iloc[0] == pytest.approx((12 * 2 / 3 + 16 / 4) / 28)
+    assert risk["either"].iloc[0] == pytest.approx((12 * (2 / 3 + 1 / 9) + 16 * (1 / 4 + 3 / 16)) / 28)
+    summary = reidsim.run(tmp_path / "ward.toml", overrides={**changes, "adversaries": own}).summary
+    assert summary["risk"].iloc[0] == pytest.approx(0.25 * identity + 0.75 * risk["attribute"].iloc[0])
+
+
+def test_threads_of_neighbouring_records_keep_to_the_limits(tmp_path, monkeypatch):
+    path = WARD.write(tmp_path, 'policies = ["basic", "no-attack"]')
+    alone = reidsim.run(path).records
+    monkeypatch.setattr("reidsim.games.record_game.WORTH_THREADS", 1)
+    monkeypatch.setattr("reidsim.games.record_game.available_threads", lambda: 3)
+    pd.testing.assert_frame_equal(reidsim.run(path).records, alone)
+
+
+def test_limits_can_be_swept(tmp_path):
+    path = WARD.write(tmp_path, 'policies = ["basic"]')
+    swept = reidsim.run(path, overrides={"sweep.values": {"publisher.max_inference": [0.5, 0.6, 0.7]}})
+    for limit, inference in zip([0.5, 0.6, 0.7], swept.summary["inference"], strict=True):
+        assert inference == reidsim.run(path, overrides={"publisher.max_inference": limit}).summary["inference"].iloc[0]
+    assert swept.summary["inference"].iloc[0] < swept.summary["inference"].iloc[-1]

@@ -1,0 +1,304 @@
+"""The first page of the report: recommendation, read-back, columns, break-even, signature; against the files."""
+
+import json
+import math
+import re
+import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.cli import main
+from reidsim.engine.switch.break_even import PRECISION, TIMES_OWN, break_even
+from reidsim.errors import InputError
+from reidsim.reports.page.report import report_text
+from reidsim.scenarios.load import load_scenario
+
+SCENARIO = """
+title = "Patients"
+[release]
+path = "people.csv"
+[attributes.age]
+hierarchy = { rule = "intervals", widths = [5, 20] }
+[attributes.sex]
+hierarchy = { rule = "suppress" }
+[attributes.town]
+hierarchy = { rule = "prefix", digits = [2] }
+[economics]
+benefit = 100
+loss = 60
+cost = 5
+[adversary]
+risk = "prosecutor"
+direction = "DIRECTION"
+[publisher]
+policies = ["no-protection", "basic", "no-attack"]
+"""
+
+
+def people(rows=40, seed=3, more=0):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "name": [f"Person {number:04d}" for number in range(rows)],
+            "age": rng.integers(20, 60, rows),
+            "sex": rng.choice(["F", "M"], rows),
+            "town": rng.choice(["101", "102", "201"], rows),
+            "illness": rng.choice(["flu", "asthma", "cough"], rows, p=[0.8, 0.1, 0.1]),
+            "charge": rng.integers(1_000, 9_000, rows) + 0.5,
+        }
+    )
+    answers = pd.DataFrame(rng.integers(0, 9, (rows, more)), columns=[f"answer {number}" for number in range(more)])
+    return pd.concat([table, answers], axis=1)
+
+
+def study(folder, direction="both", **options):
+    """Write a file of people and a scenario, and run it."""
+    folder.mkdir(exist_ok=True)
+    people(**options).to_csv(folder / "people.csv", index=False)
+    (folder / "patients.toml").write_text(SCENARIO.replace("DIRECTION", direction))
+    reidsim.run(folder / "patients.toml").save(folder / "results")
+    return folder
+
+
+def command(*arguments):
+    """Run a command in this process; return its exit code."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["reidsim", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return ended.value.code or 0
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A run of 40 people with a written file of the release `no-attack`."""
+    folder = study(tmp_path_factory.mktemp("signed") / "study")
+    options = ["--keep-identifier", "charge", "--unknown-to-outsiders", "charge", "--max-risk", "0.5"]
+    assert command("share", folder / "results", "-o", folder / "shared.csv", "--policy", "no-attack", *options) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(shared):
+    return report_text(shared / "results", break_even=False)
+
+
+def plain(html):
+    """Return the text of HTML."""
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
+
+
+def tables(html):
+    """Return the rows of every table, as text, by caption."""
+    found = {}
+    for table in re.findall(r"<table>(.*?)</table>", html, flags=re.S):
+        caption = plain("".join(re.findall(r"<caption>(.*?)</caption>", table, flags=re.S)))
+        rows = [
+            re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, flags=re.S) for row in re.findall(r"<tr>(.*?)</tr>", table)
+        ]
+        found[caption] = [[plain(cell) for cell in row] for row in rows]
+    return found
+
+
+def table(html, start):
+    """Return the one table whose caption starts so."""
+    (found,) = [rows for caption, rows in tables(html).items() if caption.startswith(start)]
+    return found
+
+
+def decision(html):
+    """Return the text of the first part of the page."""
+    return plain(html[html.index('<h2 id="part-1">') : html.index('<h2 id="part-2"')])
+
+
+def test_the_first_page_names_unit_recommendation_runner_up_odds_and_signature(page):
+    assert plain(page).index("Unit: rows; each of 40 rows is taken as one person") < plain(page).index("Decision")
+    text = decision(page)
+    assert re.search(r"Recommended release: \S+", text)
+    assert "Runner-up: " in text
+    assert re.search(r"0\.\d+ \(1 in \d", text)
+    assert re.findall(r'<span class="field">(.*?)</span>', page) == ["Name", "Date", "Signature"]
+
+
+def test_the_read_back_has_the_numbers_of_the_sidecar(shared, page):
+    sidecar = json.loads((shared / "shared.csv.json").read_text())
+    audit, risk = sidecar["audit"], sidecar["risk"]
+    header, *rows = table(page, "Read back from the written file shared.csv")
+    row = next(row for row in rows if row[0] == "no-attack")
+    counts = ("smallest_class", "people_who_fit_one_alone", "people_more_exposed_than_promised")
+    assert [int(cell) for cell in row[1:4]] == [audit[key] for key in counts]
+    assert [float(cell.split()[0]) for cell in row[4:6]] == pytest.approx([risk["record"], risk["person"]], abs=1e-4)
+    assert (row[6] == "yes") is not risk["above_limit"]
+    assert "0.5 (1 in 2)" in header[6]
+
+
+def test_declared_columns_stand_with_the_share_of_people_that_they_single_out(shared, page):
+    (declared,) = json.loads((shared / "shared.csv.json").read_text())["audit"]["singled_out"][
+        "declared_unknown_to_outsiders"
+    ]
+    share = declared["singled_out"] / 40
+    assert f"charge : would single out {share:.1%} of the people ({declared['singled_out']} of 40)" in decision(page)
+
+
+def test_every_column_of_the_source_file_has_a_row_with_its_treatment_and_samples(shared, page):
+    source = pd.read_csv(shared / "people.csv", dtype=str)
+    written = pd.read_csv(shared / "shared.csv", dtype=str)
+    rows = table(page, "All 6 columns of the source file")[1:]
+    row_of = {row[0]: row[1:] for row in rows}
+    assert sorted(row_of) == sorted(source.columns)
+    assert row_of["name"][0].startswith("omitted: direct identifier")
+    assert row_of["illness"][0] == "omitted"
+    assert row_of["charge"][0].startswith("kept as it is; declared unknown to outsiders")
+    columns = ["age", "sex", "town"]
+    changes = [[row_of[name][1 + at].split(" \N{RIGHTWARDS ARROW} ") for name in columns] for at in range(3)]
+    rows = source[columns].to_numpy().tolist()
+    for change in changes:
+        before, after = zip(*change, strict=True)
+        places = [place for place, row in enumerate(rows) if row == list(before)]
+        assert list(after) in written.loc[places, columns].to_numpy().tolist()
+    # Values of other columns do not stand beside true quasi-identifiers.
+    for value in [*source["name"], *source["charge"], *source["illness"]]:
+        assert value not in page
+    unchanged = (source["sex"] == written["sex"]).mean()
+    told = re.search(r"shared as is(?: in (\d+)%)?", row_of["sex"][0])
+    share = 0.0 if told is None else float(told[1] or 100) / 100
+    assert share == pytest.approx(unchanged, abs=0.006)
+
+
+def test_sample_rows_can_be_left_out(shared):
+    text = report_text(shared / "results", cells=False, break_even=False)
+    assert "Sample row" not in text
+    assert [row[0] for row in table(text, "All 6 columns")[1:]][:3] == ["age", "sex", "town"]
+
+
+def test_a_wide_file_names_every_column(tmp_path):
+    folder = study(tmp_path / "wide", "record", rows=30, more=100)
+    text = report_text(folder / "results", break_even=False)
+    told = decision(text)
+    assert "Omitted, 103 columns:" in told
+    for name in pd.read_csv(folder / "people.csv").columns:
+        assert re.search(rf"\b{name}\b", told)
+
+
+def test_the_report_of_another_policy_than_the_written_one_says_which_was_written(shared, page):
+    assert "The written file shared.csv holds the" in decision(page)
+    assert table(page, "All 6 columns of the source file in release no-attack")
+
+
+@pytest.mark.parametrize("limit", [["--accept-risk"], ["--max-risk", "0.6"]])
+@pytest.mark.parametrize("seed", [1, 3])
+def test_exposes_nobody_stands_only_where_the_read_back_agrees(tmp_path, seed, limit):
+    """Of seed 1, people are easier to find than promised, above the first limit and below the second one."""
+    folder = study(tmp_path / "study", "record", rows=40, seed=seed)
+    options = ["--policy", "no-attack", *limit]
+    assert command("share", folder / "results", "-o", folder / "shared.csv", *options) == 0
+    sidecar = json.loads((folder / "shared.csv.json").read_text())
+    agrees = not sidecar["risk"]["above_limit"] and not sidecar["audit"]["people_more_exposed_than_promised"]
+    text = plain(report_text(folder / "results", break_even=False))
+    assert agrees is (seed == 3)
+    assert ("exposes nobody" in text) is agrees
+    assert ("No release is recommended" in text) is sidecar["risk"]["above_limit"]
+
+
+def test_exposes_nobody_stands_where_the_read_back_agrees(tmp_path):
+    folder = study(tmp_path / "study", "both")
+    text = plain(report_text(folder / "results", break_even=False))
+    assert "exposes nobody" in text
+    assert "Recommended release: no-attack" in text
+
+
+def test_a_changed_file_and_the_file_of_another_run_are_refused(tmp_path, capsys):
+    one, other = study(tmp_path / "one", "record", rows=30), study(tmp_path / "other", "record", rows=30, seed=9)
+    options = ["--policy", "no-attack", "--accept-risk"]
+    for folder in (one, other):
+        assert command("share", folder / "results", "-o", folder / "shared.csv", *options) == 0
+    asked = ["report", one / "results", "--shared", other / "shared.csv", "-o", tmp_path / "report.html"]
+    assert command(*asked) == 2
+    assert "another run" in capsys.readouterr().err
+    (one / "shared.csv").write_text((one / "shared.csv").read_text() + "20,F,101\n")
+    with pytest.raises(InputError, match="changed since"):
+        report_text(one / "results", shared_file=one / "shared.csv")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_markdown_has_the_same_first_page(shared):
+    text = report_text(shared / "results", file_format="markdown", break_even=False, beside=shared)
+    assert "Recommended release: " in text
+    assert re.search(r"Name: .*Date: .*Signature: ", text)
+
+
+# Break-even.
+
+
+@pytest.mark.parametrize("gain", [None, 60])
+def test_break_even_is_that_of_runs_at_each_loss(tmp_path, gain):
+    study(tmp_path, "record", rows=40)
+    fixed = {} if gain is None else {"economics.gain": gain}
+    loaded = load_scenario(tmp_path / "patients.toml", fixed)
+    found = break_even(loaded)
+    assert found.gain == gain
+    assert set(found.payoffs) >= {times * found.own for times in TIMES_OWN}
+    for loss, payoffs in list(found.payoffs.items())[::4]:
+        again = reidsim.run(tmp_path / "patients.toml", overrides={**fixed, "economics.loss": loss}).summary
+        assert payoffs == pytest.approx(again["publisher_payoff"].to_dict(), rel=1e-9)
+        best = next(each.policy for each in found.best if each.low <= loss <= each.high)
+        assert payoffs[best] == pytest.approx(max(payoffs.values()), rel=1e-9)
+    assert [each.low for each in found.best] == [0.0, *(each.high for each in found.best[:-1])]
+    assert found.best[-1].high == math.inf
+    for below, above in zip(found.best[:-1], found.best[1:], strict=True):
+        for loss, policy in ((below.high / PRECISION, below.policy), (above.low * PRECISION, above.policy)):
+            again = reidsim.run(tmp_path / "patients.toml", overrides={**fixed, "economics.loss": loss}).summary
+            assert again["publisher_payoff"][policy] == pytest.approx(again["publisher_payoff"].max(), rel=1e-9)
+
+
+def test_the_page_tells_the_break_even_of_releases_chosen_anew_and_whether_gain_moves(tmp_path):
+    """Above the loss at which the releases of the run pay the same, `basic` chooses others and still pays most."""
+    folder = study(tmp_path, "record", rows=80)
+    runs = pd.read_parquet(folder / "results" / "runs.parquet").set_index("policy")
+    payoff, risk = runs["publisher_payoff"], runs["risk"]
+    crossing = 60 + (payoff["basic"] - payoff["no-attack"]) / risk["basic"]
+    again = reidsim.run(folder / "patients.toml", overrides={"economics.loss": 1.2 * crossing}).summary
+    assert again["publisher_payoff"]["basic"] > again["publisher_payoff"]["no-attack"]
+    page = report_text(folder / "results")
+    header, *rows = table(page, "The decision")
+    assert header[-1] == "Best choice when a re-identification costs"
+    best = next(row[-1] for row in rows if row[0] == "basic")
+    low, high = (float(number.replace(",", "")) for number in re.findall(r"[\d,.]+", best))
+    assert low < crossing < 1.2 * crossing < high
+    assert "gain moves with the loss" in decision(page)
+    text = (folder / "patients.toml").read_text().replace("cost = 5", "cost = 5\ngain = 40")
+    (folder / "patients.toml").write_text(text)
+    reidsim.run(folder / "patients.toml").save(folder / "again")
+    assert "gain stays at 40" in decision(report_text(folder / "again"))
+
+
+def test_a_run_whose_data_changed_has_no_break_even(tmp_path):
+    folder = study(tmp_path / "study", "record", rows=30)
+    people(rows=30, seed=99).to_csv(folder / "people.csv", index=False)
+    text = plain(report_text(folder / "results"))
+    assert "No break-even was computed" in text
+    assert "not read back" in text
+    assert "Best choice when" not in text
+
+
+# Paper.
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+@pytest.mark.parametrize("more", [0, 100])
+def test_the_report_has_at_most_eight_printed_pages(tmp_path, more):
+    folder = study(tmp_path / "study", rows=300, more=more)
+    (tmp_path / "report.html").write_text(report_text(folder / "results", break_even=more == 0), encoding="utf-8")
+    pdf = tmp_path / "report.pdf"
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    address = (tmp_path / "report.html").as_uri()
+    subprocess.run(["chromium", *flags, f"--print-to-pdf={pdf}", address], check=True, capture_output=True, timeout=120)
+    pages = len(re.findall(rb"/Type\s*/Page\b", Path(pdf).read_bytes()))
+    assert 1 <= pages <= 8

@@ -1,0 +1,110 @@
+"""Write docs/gallery.md: every bundled scenario, run small, with a figure and what it shows in two sentences.
+
+python tools/gallery.py
+python tools/gallery.py market wan2015 -o elsewhere
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from exhibits import EXHIBITS, Exhibit
+from markdown_text import wrapped
+
+from reidsim.bundled import bundled_names
+from reidsim.engine.run import run_loaded
+from reidsim.engine.run_result import RunResult
+from reidsim.engine.stress.run import stress_loaded
+from reidsim.figures.style import own_settings, save_figure
+from reidsim.kinds.tables.figures.differences import payoff_difference_curves
+from reidsim.reports.illustration import figures_of
+from reidsim.reports.page.captions import figure_caption
+from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.registry import kind_of, kind_of_content
+from reidsim.toml_text import inline_toml
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+_SPACES = re.compile(r"(\"(?:[^\"\\]|\\.)*\")|\s+")
+_HEAD = """# Gallery
+
+Every bundled scenario, each with a finding, a figure and its command. Some runs are smaller than the bundled scenario;
+their commands show how. [The ledger](reproduction.md) has the numbers of the papers.
+
+This page and its pictures are the output of `python tools/gallery.py`.
+"""
+
+
+def make_gallery(folder: Path, names: Sequence[str] = ()) -> Path:
+    """Run bundled scenarios, all if none is named; write the page ``gallery.md`` and the pictures in ``gallery/``."""
+    pictures, page = folder / "gallery", folder / "gallery.md"
+    pictures.mkdir(parents=True, exist_ok=True)
+    parts = [_HEAD, *(_exhibit(name, pictures) for name in names or bundled_names("scenarios"))]
+    page.write_text("\n".join(parts), encoding="utf-8")
+    return page
+
+
+@own_settings()
+def _exhibit(name: str, pictures: Path) -> str:
+    """Run a scenario and return its part of the page."""
+    exhibit = EXHIBITS.get(name, Exhibit())
+    loaded = load_scenario(name, exhibit.reductions)
+    play: Callable[..., Any] = stress_loaded if exhibit.command == "stress" else run_loaded
+    result = play(loaded)
+    figures = figures_of(result)
+    if exhibit.compared_with:
+        figures = iter([(exhibit.figure, payoff_difference_curves(result.records, exhibit.compared_with))])
+    finding = _finding(exhibit, result)
+    lines = [f"## {name}", "", f"{loaded.scenario.title}.", "", wrapped(finding), ""]
+    drawn = next(((key, figure) for key, figure in figures if exhibit.figure in ("", key)), None)
+    if drawn is not None:
+        save_figure(drawn[1], pictures / f"{name}.png")
+        lines += [f"![{figure_caption(drawn[0], kind_of(loaded.scenario))}](gallery/{name}.png)", ""]
+    return "\n".join([*lines, "```console", _command(name, exhibit), "```", ""])
+
+
+def _finding(exhibit: Exhibit, result: object) -> str:
+    if exhibit.finding:
+        return exhibit.finding.format_map(exhibit.numbers(result))
+    return _general(result) if isinstance(result, RunResult) else "Its tables and figures show what it finds."
+
+
+def _command(name: str, exhibit: Exhibit) -> str:
+    words = [f"--set {shlex.quote(f'{key}={_text(value)}')}" for key, value in exhibit.reductions.items()]
+    return " \\\n  ".join([f"reidsim {exhibit.command} {name}", *words])
+
+
+def _text(value: object) -> str:
+    """Return a value as it is typed in: TOML without the spaces that are outside text."""
+    return value if isinstance(value, str) else _SPACES.sub(lambda found: found[1] or "", inline_toml(value))
+
+
+def _general(result: RunResult) -> str:
+    """Return two sentences that any comparison of policies allows."""
+    summary = result.summary
+    if "publisher_payoff" not in summary:
+        return "Its tables and figures are described with its kind of game."
+    defender = kind_of_content(result.manifest["content"]).decides
+    row = summary.sort_values("publisher_payoff", ascending=False, kind="stable").iloc[0]
+    return (
+        f"Of {len(summary)} policies, `{row.name}` pays the {defender} most: {row['publisher_payoff']:,.2f} per "
+        f"record. The adversary then attacks {row['share_attacked']:.2%} of the records, and the re-identification "
+        f"risk is {row['risk']:.4f}."
+    )
+
+
+def main() -> None:
+    """Write the page and its pictures, over older ones."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scenarios", nargs="*", help="all bundled ones, if none is named")
+    parser.add_argument("-o", "--output", type=Path, default=DOCS, help="folder of the page")
+    given = parser.parse_args()
+    make_gallery(given.output, given.scenarios)
+
+
+if __name__ == "__main__":
+    main()

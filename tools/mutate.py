@@ -1,0 +1,365 @@
+"""What are the tests of a module worth? Plants faults in it, one at a time, and tells which of them no test notices.
+
+    python tools/mutate.py reidsim/linkage/k_anonymity.py
+    python tools/mutate.py reidsim.games.robust reidsim.tables --deep --most 60 --seed 3
+
+Faults are small changes of the source (`mutation_faults.py`), planted in a copy of the tree, never in the tree itself.
+The tests that import the module (`mutation_tests.py`) run on each until one fails. A fault that survives is a hole in
+the tests, or no fault at all: some changes are the same in other words, which only a reader can tell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import importlib.util
+import os
+import queue
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from mutation_faults import Fault, faults_of
+from mutation_tests import Tree
+
+ROOT = Path(__file__).resolve().parents[1]
+_NOT_COPIED = shutil.ignore_patterns(
+    ".git", ".venv", "venv", "build", "dist", "site", "results", ".mypy_cache", ".ruff_cache", ".pytest_cache",
+    ".hypothesis", "*.egg-info", "__pycache__",
+)  # fmt: skip
+_SURVIVED, _KILLED, _TIMEOUT = "survived", "killed", "timeout"
+# Of pytest: all passed, no test was found.
+_PASSED, _NO_TESTS = 0, 5
+# Endings of what numba keeps.
+_COMPILED = (".nbi", ".nbc")
+# Seconds that a fault is given besides those that the tests take without it: what calls the module is compiled anew.
+_LEAST_TIMEOUT = 30
+# A run of tests longer than this may have compiled something.
+_SECONDS_OF_COMPILING = 10
+
+
+class Stop(Exception):  # noqa: N818  # no error of the program
+    """Why nothing can be said."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a fault.
+
+    Parameters
+    ----------
+    place : str
+        File and line.
+    kind : str
+        Sort of fault.
+    before, after : str
+        The line, and the line with the fault.
+    state : str
+        ``survived``, ``killed`` or ``timeout``.
+    by : str
+        The test that failed.
+    """
+
+    place: str
+    kind: str
+    before: str
+    after: str
+    state: str
+    by: str
+
+
+class Copy:
+    """A copy of a tree in which tests run; at most one fault is in it at a time.
+
+    Compiled functions are kept by the time and size of the file they stand in, and so is Python's own byte code: each
+    fault has a time of its own. But a compiled function also holds those of other modules that it calls, so what was
+    compiled of a module with a fault, and of all that import it, is thrown away before and after.
+    """
+
+    def __init__(self, root: Path, tree: Tree) -> None:
+        self._root, self._tree, self._planted = root, tree, 0
+
+    def test(
+        self, tests: Sequence[Path], *, deep: bool, timeout: float | None, stop: threading.Event
+    ) -> tuple[int | None, str]:
+        """Run test files until one fails; return pytest's exit code, none if time was up, and what it printed."""
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-rfE"]
+        command += ["-n0"] if importlib.util.find_spec("xdist") else []
+        command += ["--deep"] if deep else []
+        command += [str(path) for path in tests]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_CACHE")}
+        environment |= {"PYTHONPATH": str(self._root)}
+        # Into a file: a pipe would be kept open by what a test leaves running.
+        with tempfile.TemporaryFile("w+") as printed:
+            process = subprocess.Popen(  # noqa: S603  # our own command
+                command, cwd=self._root, env=environment, stdout=printed, stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
+            end = None if timeout is None else time.monotonic() + timeout
+            try:
+                while process.poll() is None and not stop.is_set() and (end is None or time.monotonic() < end):
+                    time.sleep(0.05)
+                code = process.poll()
+            finally:
+                _end(process)
+            printed.seek(0)
+            return code, printed.read()
+
+    def plant(self, module: str, fault: Fault) -> None:
+        """Put a fault into the module."""
+        path = self._path(module)
+        when, self._planted = path.stat().st_mtime, self._planted + 1
+        path.write_text(fault.applied(path.read_text(encoding="utf-8")), encoding="utf-8")
+        os.utime(path, (when + self._planted, when + self._planted))
+        self._forget_compiled(module)
+
+    def restore(self, module: str) -> None:
+        """Take the fault out again."""
+        shutil.copy2(self._tree.modules[module], self._path(module))
+        self._forget_compiled(module)
+
+    def _path(self, module: str) -> Path:
+        return self._root / self._tree.modules[module].relative_to(self._tree.root)
+
+    def _forget_compiled(self, module: str) -> None:
+        for name in (module, *self._tree.importers(module)):
+            path = self._path(name)
+            for kept in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
+                if name == module or kept.suffix in _COMPILED:
+                    kept.unlink()
+
+
+def mutate(
+    modules: Sequence[str],
+    *,
+    root: Path = ROOT,
+    deep: bool = False,
+    seed: int = 0,
+    most: int = 30,
+    files: int = 12,
+    tests: Sequence[Path] = (),
+    workers: int = 2,
+) -> list[Outcome]:
+    """Plant faults in modules, print what became of each, and return it.
+
+    Parameters
+    ----------
+    modules : sequence of str
+        Names or paths.
+    root : Path
+        Folder of the repository.
+    deep : bool
+        Also run the deep tests.
+    seed : int
+        Of the draw of faults.
+    most : int
+        Faults of each module at most; 0 for all.
+    files : int
+        Test files at most, the nearest to the module first; 0 for all.
+    tests : sequence of Path
+        Test files to run instead, as from the root.
+    workers : int
+        How many copies of the tree are tested at once.
+    """
+    tree, outcomes = Tree(root), []
+    names = [_module_named(tree, given) for given in modules]
+    stop = threading.Event()
+    with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
+        roots = [Path(folder) / f"copy-{number}" for number in range(workers)]
+        shutil.copytree(root, roots[0], ignore=_NOT_COPIED)
+        copies = [Copy(roots[0], tree)]
+        for module in names:
+            chosen = tests or [path.relative_to(root) for path in tree.tests_of(module, files)]
+            seconds = _measured(copies[0], module, chosen, deep=deep, stop=stop)
+            # With what has been compiled by now.
+            for other in roots[len(copies) :]:
+                shutil.copytree(roots[0], other)
+                copies.append(Copy(other, tree))
+            timeout = _LEAST_TIMEOUT + 4 * seconds
+            faults = drawn(tree.modules[module].read_text(encoding="utf-8"), seed, most)
+            for outcome in _outcomes(copies, tree, module, faults, chosen, deep, timeout, stop):
+                outcomes.append(outcome)
+                print(_line(outcome), flush=True)
+    return outcomes
+
+
+def _measured(copy: Copy, module: str, tests: Sequence[Path], *, deep: bool, stop: threading.Event) -> float:
+    """Run the tests of a module without a fault, again if they may have been compiling; return the seconds."""
+    if not tests:
+        raise Stop(f"{module}: no test imports it, or anything that does")
+    for _ in range(2):
+        start = time.monotonic()
+        code, printed = copy.test(tests, deep=deep, timeout=None, stop=stop)
+        seconds = time.monotonic() - start
+        if code == _NO_TESTS:
+            raise Stop(f"{module}: no test in {', '.join(map(str, tests))}{'' if deep else '; try --deep'}")
+        if code != _PASSED:
+            raise Stop(f"{module}: its tests fail without any fault\n{printed}")
+        if seconds < _SECONDS_OF_COMPILING:
+            break
+    print(
+        f"{module}: {len(tests)} test files, {seconds:.1f} s without a fault: {', '.join(map(str, tests))}", flush=True
+    )
+    return seconds
+
+
+def _outcomes(
+    copies: Sequence[Copy],
+    tree: Tree,
+    module: str,
+    faults: Sequence[Fault],
+    tests: Sequence[Path],
+    deep: bool,
+    timeout: float,
+    stop: threading.Event,
+) -> Iterator[Outcome]:
+    """Yield what becomes of the faults of a module, in the order in which it is found out."""
+    path = tree.modules[module]
+    source = path.read_text(encoding="utf-8")
+    free: queue.SimpleQueue[Copy] = queue.SimpleQueue()
+    for copy in copies:
+        free.put(copy)
+
+    def tried(fault: Fault) -> Outcome:
+        copy = free.get()
+        try:
+            copy.plant(module, fault)
+            code, printed = copy.test(tests, deep=deep, timeout=timeout, stop=stop)
+            copy.restore(module)
+        finally:
+            free.put(copy)
+        state = _TIMEOUT if code is None else _SURVIVED if code == _PASSED else _KILLED
+        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", printed, re.MULTILINE)
+        place = f"{path.relative_to(tree.root)}:{fault.line}"
+        return Outcome(place, fault.kind, *fault.lines(source), state, failed[1] if failed and code else "")
+
+    with ThreadPoolExecutor(len(copies)) as pool:
+        pending = [pool.submit(tried, fault) for fault in faults]
+        try:
+            for done in as_completed(pending):
+                yield done.result()
+        except BaseException:
+            stop.set()
+            for future in pending:
+                future.cancel()
+            raise
+
+
+def drawn(source: str, seed: int, most: int) -> list[Fault]:
+    """Return faults of a source: all, or as many as wanted drawn by the seed, in the order of places."""
+    faults = faults_of(source)
+    if not most or len(faults) <= most:
+        return faults
+    return [faults[number] for number in sorted(random.Random(seed).sample(range(len(faults)), most))]  # noqa: S311
+
+
+def summary(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return lines that tell which faults survived and how many did not, by module and in all."""
+    lines = []
+    if survivors := [outcome for outcome in outcomes if outcome.state == _SURVIVED]:
+        lines += ["", "Survived:"]
+        for outcome in sorted(survivors, key=_order):
+            lines += [f"  {outcome.place} ({outcome.kind})", f"    - {outcome.before}", f"    + {outcome.after}"]
+    lines.append("")
+    files = dict.fromkeys(outcome.place.partition(":")[0] for outcome in outcomes)
+    for file in files:
+        lines.append(_share(file, [outcome for outcome in outcomes if outcome.place.partition(":")[0] == file]))
+    return [*lines, _share("in all", outcomes)] if len(files) != 1 else lines
+
+
+def write_table(path: Path, outcomes: Sequence[Outcome]) -> None:
+    """Write a row per fault as CSV, in the order of places."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["place", "kind", "before", "after", "state", "by"])
+        writer.writerows(
+            [one.place, one.kind, one.before, one.after, one.state, one.by] for one in sorted(outcomes, key=_order)
+        )
+
+
+def _share(what: str, outcomes: Sequence[Outcome]) -> str:
+    counts = Counter(outcome.state for outcome in outcomes)
+    if not outcomes:
+        return f"{what}: no faults to plant"
+    caught = counts[_KILLED] + counts[_TIMEOUT]
+    return (
+        f"{what}: {caught} of {len(outcomes)} faults caught ({caught / len(outcomes):.0%}): {counts[_KILLED]} killed, "
+        f"{counts[_TIMEOUT]} timed out, {counts[_SURVIVED]} survived"
+    )
+
+
+def _line(outcome: Outcome) -> str:
+    by = f"  [{outcome.by}]" if outcome.by else ""
+    return f"{outcome.state:<8} {outcome.place}  {outcome.before}  ->  {outcome.after}{by}"
+
+
+def _order(outcome: Outcome) -> tuple[str, int]:
+    file, _, line = outcome.place.rpartition(":")
+    return file, int(line)
+
+
+def _module_named(tree: Tree, given: str) -> str:
+    """Return the full name of a module given by name or path."""
+    if given in tree.modules:
+        return given
+    path = Path(given).resolve()
+    for name, file in tree.modules.items():
+        if file.resolve() in (path, tree.root / given):
+            return name
+    raise Stop(f"{given}: no module of {', '.join(sorted({name.partition('.')[0] for name in tree.modules}))}")
+
+
+def _end(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> None:
+    """End a run of tests and what it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Plant faults and report; return the exit code: 0 whatever survives, 2 if nothing can be said."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("modules", nargs="+", metavar="MODULE", help="name or path of a module")
+    parser.add_argument("--deep", action="store_true", help="also run the deep tests")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw of faults (default: 0)")
+    parser.add_argument("--most", type=int, default=30, help="faults of each module at most, 0 for all (default: 30)")
+    parser.add_argument("--files", type=int, default=12, help="test files at most, 0 for all (default: 12)")
+    parser.add_argument("--tests", type=Path, nargs="+", default=[], help="test files to run instead")
+    parser.add_argument("--workers", type=int, choices=(1, 2), default=2, help="copies tested at once (default: 2)")
+    parser.add_argument("-o", "--output", type=Path, help="CSV file for a row per fault")
+    given = parser.parse_args(arguments)
+    # So that the copies are removed and their tests ended whoever ends this.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        outcomes = mutate(
+            given.modules,
+            deep=given.deep,
+            seed=given.seed,
+            most=given.most,
+            files=given.files,
+            tests=given.tests,
+            workers=given.workers,
+        )
+    except Stop as reason:
+        print(reason, file=sys.stderr)
+        return 2
+    if given.output is not None:
+        write_table(given.output, outcomes)
+    print("\n".join(summary(outcomes)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

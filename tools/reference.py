@@ -1,0 +1,53 @@
+"""Write the reference of scenario keys, recipe keys, measures, policies and commands into docs/reference.
+
+python tools/reference.py
+python tools/reference.py -o elsewhere
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from reference_pages.commands_page import COMMANDS, commands_page
+from reference_pages.key_pages import key_pages
+from reference_pages.listings import BUNDLED, MEASURES, POLICIES, bundled_page, measures_page, policies_page
+from typer.main import get_command
+
+from reidsim.cli import app
+
+# The meaning of the exit codes of the command line.
+EXIT_CODES = {
+    0: "done; there may be warnings on standard error",
+    2: "the command, an option, the scenario or a file is wrong, or the output cannot be written",
+    3: "runs of a batch failed and are left out of its results, which are written",
+    130: "interrupted (Ctrl-C); no results folder is left behind, except that of a batch",
+    141: "the reader of a pipe closed it, as in `reidsim list | head -1`; files are written all the same",
+    143: "ended by SIGTERM (`kill`, a job scheduler, a container that is stopped); otherwise as 130",
+}
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+def reference_pages() -> dict[str, str]:
+    """Return the text of each page of the reference by its file name."""
+    return {
+        **dict(key_pages()),
+        COMMANDS: commands_page(get_command(app), EXIT_CODES),
+        MEASURES: measures_page(),
+        POLICIES: policies_page(),
+        BUNDLED: bundled_page(),
+    }
+
+
+def main() -> None:
+    """Write all pages, over older ones."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--output", type=Path, default=DOCS, help="folder of the documentation")
+    pages = parser.parse_args().output / "reference"
+    pages.mkdir(parents=True, exist_ok=True)
+    for name, text in reference_pages().items():
+        (pages / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

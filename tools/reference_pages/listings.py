@@ -1,0 +1,97 @@
+"""The pages that list what there is: measures of tables, policies of games, and what is bundled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from markdown_text import wrapped
+
+from reference_pages.key_pages import head
+from reference_pages.keys import item
+from reidsim.agents.measures import ROUND_MEASURES
+from reidsim.bundled import bundled_titles
+from reidsim.figures.style import sentence
+from reidsim.games.cross_play import CROSS_PLAY_MEASURES
+from reidsim.games.measures import RISK_QUANTILE, SUCCESS_PROBABILITY
+from reidsim.measures import Measure
+from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.registry import kind_named, kind_names
+
+MEASURES, POLICIES, BUNDLED = "measures.md", "policies.md", "bundled.md"
+
+
+def measures_page() -> str:
+    """Return the page on measures: what tables of runs, of rounds and of cross-play hold."""
+    kinds = {name: kind_named(name) for name in kind_names()}
+    shown = [measure for kind in kinds.values() for measure in kind.measures]
+    shared = [measure for measure in dict.fromkeys(shown) if shown.count(measure) > 1]
+    parts: list[tuple[str, str, Iterable[Measure]]] = [
+        ("Several games", "of every game in which somebody decides", shared),
+        *(
+            (f'`game = "{name}"`', kind.words, [measure for measure in kind.measures if measure not in shared])
+            for name, kind in kinds.items()
+        ),
+    ]
+    for heading, words, measures in (
+        ("Rounds of agents", "of `rounds.parquet`, besides those of the game", ROUND_MEASURES),
+        ("Cross-play", "of `cross_play.parquet`, besides those of the game", CROSS_PLAY_MEASURES),
+        ("Stress tests", "besides those of the game", (RISK_QUANTILE,)),
+        ("Single records", "of `records.parquet`", (SUCCESS_PROBABILITY,)),
+    ):
+        parts.append((heading, words, [measure for measure in measures if measure not in shown]))
+    text = (
+        "Names and definitions of the measures in tables, figures and reports. A run has those that its scenario asks "
+        "for. With agents, those of `runs.parquet` are means over rounds."
+    )
+    sections = (_section(heading, words, map(_measure, measures)) for heading, words, measures in parts)
+    return "\n".join([head("Measures", text), *sections])
+
+
+def policies_page() -> str:
+    """Return the page on policies: what each game's scenarios may name in `policies`."""
+    text = (
+        "How releases are chosen. Scenarios name these in `policies`; figures use the names in parentheses. A *rule* "
+        "ignores the adversary; the others reply to the adversary whom the decision-maker believes in."
+    )
+    kinds = {name: kind_named(name) for name in kind_names()}
+    sections = (
+        _section(f'`game = "{name}"`', kind.words, _policies(kind)) for name, kind in kinds.items() if kind.policies
+    )
+    return "\n".join([head("Policies", text), *sections])
+
+
+def bundled_page() -> str:
+    """Return the page on what is bundled: scenarios, populations, background knowledge and social-media models."""
+    text = (
+        "Wherever a scenario or recipe is named, these names can stand. `reidsim show NAME` prints the file, with its "
+        "sources. The [gallery](../gallery.md) shows what each scenario finds."
+    )
+    sections = (
+        _section(sentence(heading), "", (item(f"`{name}`", "", "none", title) for name, title in titles.items()))
+        for heading, titles in bundled_titles().items()
+    )
+    return "\n".join([head("Bundled files", text), *sections])
+
+
+def _section(heading: str, words: str, items: Iterable[str]) -> str:
+    return "\n\n".join([f"## {heading}", *([wrapped(f"{sentence(words)}.")] if words else ()), "\n".join(items)]) + "\n"
+
+
+def _measure(measure: Measure) -> str:
+    """Return the item of a measure, without its label if that is the name of the column in words."""
+    words = measure.label.lower().replace("'s ", " ").replace(" ", "_")
+    return item(f"`{measure.column}`", "" if words == measure.column else measure.label, "none", measure.definition)
+
+
+def _policies(kind: Kind) -> Iterator[str]:
+    """Yield the item of each policy, with what else tells it from others of its game."""
+    in_rounds = any(policy.by_agents for policy in kind.policies.values())
+    for policy in kind.policies.values():
+        facts = {
+            "rule": policy.is_rule,
+            "needs `safe_harbor`": policy.needs_safe_harbor,
+            "not with `[agents]`": in_rounds and not policy.by_agents,
+            "not compared with the others": policy.in_another_game,
+        }
+        told = "; ".join(words for words, holds in facts.items() if holds) or "none"
+        yield item(f"`{policy.name}`", policy.label, told, policy.words)

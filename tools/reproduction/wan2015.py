@@ -1,0 +1,175 @@
+"""The printed numbers of Wan et al. 2015, computed anew."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.equilibrium import Equilibrium, evaluate
+from reidsim.games.lattice_search import lattice_search
+from reidsim.games.parameter_grid import (
+    ParameterPoints,
+    average_outcomes,
+    fixed_options,
+    undominated_options,
+)
+from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.kind import TABLES
+from reidsim.kinds.tables.outcomes import play
+from reidsim.kinds.tables.record_figures import strategy_table
+from reidsim.kinds.tables.results import search_deviation
+from reidsim.kinds.tables.study import TablesStudy
+from reidsim.scenarios.load import load_scenario
+from reidsim.scenarios.study import equilibria_of
+from reproduction.ledger import Computed, Found, Ledger, compared
+
+_Summary = Mapping[str, Mapping[str, float]]
+
+
+def ledger() -> Ledger:
+    """Run the study and compare it with the paper."""
+    loaded = load_scenario("wan2015")
+    study = build_study(loaded)
+    equilibria = equilibria_of(play(study))
+    summary = _measures(study, equilibria)
+    found = {
+        **_facts(study, equilibria["safe-harbor"]),
+        **_figure_5(study),
+        **_table_7(summary),
+        **_sh_friendly_gain(summary),
+        **_table_8(study, summary),
+        **_sensitivity(study),
+        **_sensitivity_at_cost_8(),
+    }
+    return compared(loaded.name, loaded.scenario.source, found)
+
+
+def _measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> _Summary:
+    """Return the averages of a run as numbers by policy and measure."""
+    table = TABLES.summarise(study, 0, equilibria)
+    averages = table.to_numpy(dtype=np.float64).tolist()
+    columns = [str(name) for name in table.columns]
+    return {
+        str(policy): dict(zip(columns, row, strict=True)) for policy, row in zip(table.index, averages, strict=True)
+    }
+
+
+def _facts(study: TablesStudy, safe_harbor: Equilibrium) -> dict[str, Computed]:
+    age, race, sex, zip_code = (hierarchy.attribute.size for hierarchy in study.lattice.hierarchies)
+    intensity = float(np.average(safe_harbor.generalization_intensity, weights=study.released))
+    return {
+        "records": study.n_records,
+        "domain": f"{age}, {race}, {sex}, {zip_code}",
+        "strategies": study.lattice.size,
+        "greatest loss": sum(math.log(size) for size in (age, race, zip_code)),
+        "intensity of Safe Harbor": intensity,
+    }
+
+
+def _figure_5(study: TablesStudy) -> dict[str, Computed]:
+    table = strategy_table(study, {"age": "48", "race": "API", "sex": "Female", "zip": "38363"})
+    rows = table.to_dict("records")
+    best = rows[int(table["publisher_payoff"].to_numpy().argmax())]
+    shared = ", ".join(best[name] for name in study.lattice.domain.names)
+    harbor = next(row for row in rows if row["strategy"] == "0,0,0,2")
+    return {
+        "best strategy": f"({shared})",
+        "best intensity": best["generalization_intensity"],
+        "best payoff": best["publisher_payoff"],
+        "best success": best["success_probability"],
+        "Safe Harbor success": harbor["success_probability"],
+        "Safe Harbor payoff": harbor["publisher_payoff"],
+        "Safe Harbor adversary": harbor["adversary_payoff"],
+    }
+
+
+def _table_7(summary: _Summary) -> dict[str, Computed]:
+    return {f"{policy} {measure}": value for policy, values in summary.items() for measure, value in values.items()}
+
+
+def _sh_friendly_gain(summary: _Summary) -> dict[str, Computed]:
+    """How much the SH-Friendly game improves on Safe Harbor, as is and if the first race merger costs nothing."""
+    gain = summary["sh-friendly"]["publisher_payoff"] - summary["safe-harbor"]["publisher_payoff"]
+    study = build_study(load_scenario("wan2015", {"attributes.race.hierarchy.costless_levels": [1]}))
+    free = _measures(study, equilibria_of(play(study)))
+    free_gain = free["sh-friendly"]["publisher_payoff"] - free["safe-harbor"]["publisher_payoff"]
+    return {
+        "sh-friendly gain": gain,
+        "costless: sh-friendly gain": free_gain,
+        "costless: sh-friendly share_attacked": free["sh-friendly"]["share_attacked"],
+        "costless: sh-friendly generalization_intensity": free["sh-friendly"]["generalization_intensity"],
+    }
+
+
+def _table_8(study: TablesStudy, summary: _Summary) -> dict[str, Computed]:
+    game = study.truth
+    found, best = evaluate(game, lattice_search(game)), evaluate(game, branch_and_bound(game))
+    search = search_deviation(found, best, game.tie(), study.released)
+    return {
+        "LBS evaluated": search["evaluated"],
+        "LBS publisher difference": search["publisher_payoff_difference"],
+        "LBS optimal": search["share_optimal"],
+        "LBS payoff": summary["basic"]["publisher_payoff"] - search["publisher_payoff_difference"],
+        "BIS searched": study.lattice.size,
+        "LBS adversary difference": search["adversary_payoff_difference"],
+    }
+
+
+def _sensitivity(study: TablesStudy) -> dict[str, Computed]:
+    benefit = np.linspace(10, 400, 40)
+    cost = np.linspace(0, 300, 151)
+    basic = undominated_options(study.lattice, study.truth.linker)
+    harbor = fixed_options(study.lattice, study.truth.linker, study.safe_harbor_strategies)
+
+    def attacked_less(points: ParameterPoints) -> NDArray[np.bool_]:
+        mine, rule = (average_outcomes(options, study.released, points) for options in (basic, harbor))
+        return mine.adversary_payoff <= rule.adversary_payoff + 1e-9
+
+    benefit_limit = _end_of_run(attacked_less(_points(study, benefit=benefit)), benefit)
+    cost_limit = _end_of_run(~attacked_less(_points(study, cost=cost)), cost)
+    benefits, losses = np.linspace(50, 1500, 30), np.linspace(200, 25_000, 125)
+    # One row per benefit, one column per loss.
+    rows, columns = np.meshgrid(benefits, losses, indexing="ij")
+    maps = average_outcomes(basic, study.released, _points(study, benefit=rows.ravel(), loss=columns.ravel()))
+    attacked = maps.share_attacked.reshape(rows.shape)
+    intensity = maps.generalization_intensity.reshape(rows.shape)
+    seldom = _end_of_run(np.all(attacked < 0.30, axis=0), losses)
+    seldom_benefit = _end_of_run(np.all(attacked < 0.30, axis=1), benefits)
+    milder = _end_of_run(np.all(intensity < 0.1431, axis=0), losses)
+    milder_benefit = _end_of_run(np.all(intensity < 0.1431, axis=1)[::-1], benefits[::-1])
+    at_1200 = attacked[benefits == 1200, losses == 1000].item()
+    return {
+        "seldom attacked": Found(
+            f"L <= {seldom:,.0f}", holds=seldom >= 1000, note=f"{at_1200:.1%} are attacked at V = 1,200, L = 1,000"
+        ),
+        "seldom attacked whatever L": Found(f"V <= {seldom_benefit:,.0f}", holds=seldom_benefit >= 100),
+        "milder": Found(f"L <= {milder:,.0f}", holds=milder >= 4200),
+        "milder whatever L": Found(
+            "none" if math.isnan(milder_benefit) else f"V >= {milder_benefit:,.0f}", holds=milder_benefit <= 100
+        ),
+        "attacked less by V": Found(f"V <= {benefit_limit:,.0f}", holds=benefit_limit >= 190),
+        "attacked less by c": Found(f"c > {cost_limit:,.0f}", holds=cost_limit <= 90),
+    }
+
+
+def _sensitivity_at_cost_8() -> dict[str, Computed]:
+    """Compute the limits at twice the stated cost, at which most of the printed ones appear."""
+    limits = _sensitivity(build_study(load_scenario("wan2015", {"economics.cost": 8})))
+    return {f"cost 8: {key}": found for key, found in limits.items()}
+
+
+def _points(study: TablesStudy, **changes: NDArray[np.float64]) -> ParameterPoints:
+    """Return points at which some prices differ from the study's; the gain goes with the loss."""
+    base = study.scenario.economics
+    loss = changes.get("loss", base.loss)
+    return ParameterPoints.broadcast(changes.get("benefit", base.benefit), loss, loss, changes.get("cost", base.cost))
+
+
+def _end_of_run(holds: NDArray[np.bool_], values: NDArray[np.float64]) -> float:
+    """Return the last value of the unbroken run of truth that begins with the first; NaN if there is none."""
+    run = len(holds) if holds.all() else int(np.argmin(holds))
+    return float(values[run - 1]) if run else float("nan")
