@@ -24,6 +24,7 @@ SMALL = {
     ],
     "agents": ["--subjects", "2000", "--repeats", "1", "--sample", "20"],
     "batches": ["--tiny", "100", "--medium", "2", "--replications", "2", "--many", "200", "--skip-dask"],
+    "columns": ["--records", "2000", "--sample", "2"],
     "cross_play": ["--runs", "10", "--games", "1"],
     "dataset_level": [
         *("--table", "adult-arx-sample", "--amounts", "300"),

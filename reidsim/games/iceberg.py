@@ -145,9 +145,11 @@ def _search(
     least = _least_safe(amounts) if constraint.no_attack else 0
     records = np.where(np.arange(rollup.codes.shape[1]) < n, 0, -1)
     parts = vertices(rollup.shape.tolist(), _PARTS)
+    # What is found in one part is merged while others are walked: all begin with the same.
+    payoff, strategies = held.payoff.copy(), held.strategies.copy()
 
     def walk(levels: tuple[int, ...]) -> Held:
-        found = Held(held.payoff.copy(), held.strategies.copy(), np.zeros(n, dtype=np.int64))
+        found = Held(payoff.copy(), strategies.copy(), np.zeros(n, dtype=np.int64))
         buffers = np.empty((len(rollup.shape) + 1, len(records)), dtype=np.int32)
         buffers[0] = np.arange(len(records))
         counts = np.zeros((int(rollup.n_groups.max()), 3), dtype=np.int64)

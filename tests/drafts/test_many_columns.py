@@ -1,0 +1,119 @@
+"""Drafts of files with many quasi-identifiers: every column keeps a hierarchy, and the draft names the solver."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reidsim
+from reidsim.errors import InputError
+from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.solving import choose_all
+from reidsim.threads import in_one_thread
+
+NAMED = ("age", "sex", "zip", "education", "occupation", "country", "household_size", "admission_date")
+POLICIES = ("basic", "no-attack")
+
+
+def file_of(records, seed=1):
+    """Twelve columns that others may know; four of them have no level between a value and its suppression."""
+    rng = np.random.default_rng(seed)
+
+    def drawn(name, n, skew):
+        shares = 1 / np.arange(1, n + 1) ** skew
+        return rng.choice([f"{name} {number}" for number in range(n)], records, p=shares / shares.sum())
+
+    zips = rng.choice(np.arange(10_000, 99_999), 400, replace=False).astype(str)
+    return pd.DataFrame({
+        "age": rng.integers(0, 99, records),
+        "sex": rng.choice(["F", "M"], records),
+        "zip": rng.choice(zips, records),
+        "education": drawn("level", 12, 0.9),
+        "occupation": drawn("occupation", 120, 1),
+        # All values are about as frequent.
+        "country": drawn("country", 60, 0),
+        "household_size": rng.integers(1, 9, records),
+        "admission_date": (np.datetime64("2021-01-01") + rng.integers(0, 1400, records)).astype(str),
+        "religion": drawn("faith", 5, 0.3),
+        "employment": drawn("work", 4, 0.2),
+        "language": drawn("language", 20, 1.2),
+        "smoker": rng.choice(["yes", "no"], records),
+    })  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def wide():
+    table = file_of(20_000)
+    return reidsim.new(table, quasi_identifiers=list(table.columns))
+
+
+def test_twelve_columns_keep_their_hierarchies(wide):
+    study = build_study(wide.scenario())
+    lattice = study.lattice
+    levels = dict(zip(lattice.domain.names, lattice.shape, strict=True))
+    two = {name for name, n in levels.items() if n == 2}
+    assert two == {"sex", "religion", "employment", "smoker"}
+    assert 100_000 < lattice.size <= 600_000
+    assert study.scenario.publisher.solver == "iceberg"
+    assert f"{lattice.size:,} strategies per record" in wide.text
+    # Levels that are left out are named, with the number of strategies that they would make.
+    assert "levels left out, there would be" in wide.text
+
+
+def test_few_records_are_solved_by_evaluating_all(tmp_path):
+    draft = reidsim.new(file_of(200)[["age", "sex", "zip"]])
+    assert build_study(draft.scenario()).scenario.publisher.solver == "backward-induction"
+    assert "left out" not in draft.text
+
+
+def test_a_file_of_people_with_several_rows_is_drafted_with_fewer_levels_and_says_so():
+    table = file_of(20_000)[list(NAMED)]
+    table.insert(0, "person", np.repeat([f"P{number}" for number in range(10_000)], 2))
+    draft = reidsim.new(table, quasi_identifiers=list(NAMED), person="person")
+    study = build_study(draft.scenario())
+    assert study.scenario.publisher.solver == "backward-induction"
+    assert study.lattice.size <= 600
+    assert "levels left out, there would be" in draft.text
+
+
+def test_a_hierarchy_file_of_a_column_is_taken_as_it_is(tmp_path):
+    table = file_of(300)
+    path = tmp_path / "country.csv"
+    names = sorted(table["country"].unique())
+    path.write_text("".join(f"{name};{'even' if at % 2 else 'odd'};*\n" for at, name in enumerate(names)))
+    draft = reidsim.new(table, quasi_identifiers=list(NAMED), hierarchies={"country": path})
+    lattice = build_study(draft.scenario()).lattice
+    hierarchy = lattice.hierarchies[lattice.domain.position("country")]
+    assert sorted(hierarchy.labels[1]) == ["even", "odd"]
+    path.write_text("country 0;odd;*\n")
+    with pytest.raises(InputError, match=r"country\.csv"):
+        reidsim.new(table, quasi_identifiers=list(NAMED), hierarchies={"country": path})
+    with pytest.raises(InputError, match="not a quasi-identifier"):
+        reidsim.new(table[["age", "sex", "zip"]], hierarchies={"country": path})
+
+
+@pytest.mark.deep
+def test_twenty_thousand_records_of_twelve_columns_are_solved_alike_by_any_number_of_threads(wide):
+    study = build_study(wide.scenario())
+    found = choose_all(study, POLICIES, study.truth)
+    with in_one_thread():
+        alone = choose_all(study, POLICIES, study.truth)
+    for policy in POLICIES:
+        assert found[policy].solver == "iceberg"
+        np.testing.assert_array_equal(found[policy].strategies, alone[policy].strategies)
+        np.testing.assert_array_equal(found[policy].evaluated, alone[policy].evaluated)
+    # No node with one level less in one attribute is safe for a record that is generalized as far as it has to be.
+    lattice, chosen = study.lattice, found["no-attack"].strategies
+    threshold = 300 / 4
+    some = np.random.default_rng(1).choice(lattice.n_records, 200, replace=False)
+    for record, strategy in itertools.islice(zip(some.tolist(), chosen[some].tolist(), strict=True), 200):
+        for below in [strategy, *lattice.predecessors(strategy)]:
+            levels = lattice.levels(below)
+            fits = np.ones(lattice.n_records, dtype=bool)
+            for at, (hierarchy, level) in enumerate(zip(lattice.hierarchies, levels, strict=True)):
+                groups = hierarchy.groups[level][lattice.codes[:, at]]
+                fits &= groups == groups[record]
+            people = study.weights[fits].sum()
+            loses = lattice.utility(below, np.array([record]))[0] > lattice.utility(strategy, np.array([record]))[0]
+            assert people >= threshold if below == strategy else people < threshold or not loses
