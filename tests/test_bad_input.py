@@ -212,7 +212,7 @@ COMBINATIONS = [
     case("Safe Harbor of areas outside the country", SAFE_HARBOR, section('[safe_harbor]\nzip = "district"'),
          says=["town.toml", "'district'", "found 'N1'"]),
     case("search under a constraint", edit(SCENARIO, "[publisher]", '[publisher]\nsolver = "lattice-search"'),
-         says=["town.toml", "publisher.solver", "'no-attack'", "backward-induction or branch-and-bound"]),
+         says=["town.toml", "publisher.solver", "'no-attack'", "backward-induction, branch-and-bound or iceberg"]),
     case("journalist risk without population", NO_POPULATION,
          says=["town.toml", "population", "missing", "journalist"]),
     case("draw without population", NO_POPULATION, edit(SCENARIO, 'column = "Alter"', "draw = true"),

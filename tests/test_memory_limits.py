@@ -264,7 +264,7 @@ def test_a_hundred_million_people_are_counted_or_refused(tmp_path):
 def test_a_lattice_that_takes_long_is_told(tmp_path):
     path = write_many_levels(tmp_path, 9, 4)
     told = describe(load_scenario(path, {"publisher.solver": "backward-induction"}))
-    assert '262,144 strategies; computing them all may take long, publisher.solver = "branch' in told
+    assert '262,144 strategies; computing them all may take long, publisher.solver = "iceberg' in told
     assert "may take long" not in describe(load_scenario(path))
 
 

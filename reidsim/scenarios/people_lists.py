@@ -175,9 +175,9 @@ class _Maker:
         given = self.section.__dict__
         path = data_file(str(given["file"]), self.folder, "scenarios")
         columns = {attribute: given["columns"].get(attribute, attribute) for attribute in self.attributes}
-        person = self.section.person or "person"
+        person, encoding = self.section.person or "person", given.get("encoding")
         return list_in_file(
-            self.name, path, self.people, person, columns, delimiter=given["delimiter"], encoding=given["encoding"]
+            self.name, path, self.people, person, columns, delimiter=given["delimiter"], encoding=encoding
         )
 
     def _chance(self, size: int | None) -> Floats:

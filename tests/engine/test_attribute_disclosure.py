@@ -243,14 +243,6 @@ def test_adversaries_of_one_scenario_may_gain_from_different_successes(tmp_path)
     assert summary["risk"].iloc[0] == pytest.approx(0.25 * identity + 0.75 * risk["attribute"].iloc[0])
 
 
-def test_threads_of_neighbouring_records_keep_to_the_limits(tmp_path, monkeypatch):
-    path = WARD.write(tmp_path, 'policies = ["basic", "no-attack"]')
-    alone = reidsim.run(path).records
-    monkeypatch.setattr("reidsim.games.record_game.WORTH_THREADS", 1)
-    monkeypatch.setattr("reidsim.games.record_game.available_threads", lambda: 3)
-    pd.testing.assert_frame_equal(reidsim.run(path).records, alone)
-
-
 def test_limits_can_be_swept(tmp_path):
     path = WARD.write(tmp_path, 'policies = ["basic"]')
     swept = reidsim.run(path, overrides={"sweep.values": {"publisher.max_inference": [0.5, 0.6, 0.7]}})

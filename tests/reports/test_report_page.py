@@ -678,7 +678,7 @@ def test_a_report_can_be_printed(tmp_path, command, monkeypatch):
 @pytest.mark.parametrize(
     "arguments",
     [("run", "wan2015"), ("new", __file__), ("stress", "wan2015-stress"), ("cross-play", "wan2015"),
-     ("share", "r"), ("gallery",)],
+     ("share", "r")],
     ids=lambda arguments: arguments[0],
 )  # fmt: skip
 def test_what_is_several_files_is_not_printed(tmp_path, command, monkeypatch, arguments):

@@ -4,8 +4,7 @@ import json
 
 import pandas as pd
 import pytest
-
-from reidsim.reports import sensitivity_wan2021 as sensitivity
+from reproduction import sensitivity_wan2021 as sensitivity
 
 MEASURES = ("publisher_payoff", "utility", "risk", "usefulness", "usefulness_fairness", "privacy_fairness")
 USUAL = {

@@ -12,12 +12,10 @@ from staged_clinic import FILES
 
 from reidsim.adversaries.multistage.world import PersonTable
 from reidsim.engine.cross_play import cross_play
-from reidsim.engine.run import describe_with_time
 from reidsim.engine.score import score_loaded
 from reidsim.errors import InputError
 from reidsim.games.masking.best_first import best_first
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.staged_attack import staged_records
 from reidsim.scenarios.load import load_scenario
 
@@ -70,23 +68,6 @@ def test_records_shared_as_they_are_are_attacked_as_counted_by_hand(clinic, leve
         assert records[record][:2] == (attacks, round(believed, 9)), record
         if attacks:
             assert records[record][2] == pytest.approx(success), record
-
-
-def test_a_part_of_the_records_is_attacked_as_it_is_among_all(clinic):
-    loaded = load_scenario(clinic())
-    expected = describe_with_time(loaded)[1]["time"]
-    assert 0 < expected.low <= expected.high
-    study = build_study(loaded)
-    part, n = TABLES.portions(study).study_of(4), study.space.n_records
-    rows = np.linspace(0, n - 1, 4).astype(int)
-    assert n > 4
-    attacked = set()
-    for strategy in range(study.lattice.size):
-        whole, alone = (each.truth.outcome(strategy) for each in (study, part))
-        np.testing.assert_array_equal(alone.publisher_payoff, whole.publisher_payoff[rows])
-        np.testing.assert_array_equal(alone.response.attacks, whole.response.attacks[rows])
-        attacked |= set(alone.response.attacks.tolist())
-    assert attacked == {True, False}
 
 
 def test_a_released_file_is_attacked_as_the_records_of_its_run(clinic):
