@@ -37,10 +37,13 @@ def report(
             metavar="FILE",
         ),
     ] = None,
-    no_break_even: Annotated[
-        bool,
-        typer.Option("--no-break-even", help="Do not solve the game at other losses, which takes longest."),
-    ] = False,
+    break_even: Annotated[
+        bool | None,
+        typer.Option(
+            "--break-even/--no-break-even",
+            help="Solve the game at some 10 to 25 other losses (default: if the run took at most 5 seconds).",
+        ),
+    ] = None,
     author: Annotated[str, typer.Option("--author", help="Author, named in the head.", metavar="NAME")] = "",
     institution: Annotated[str, typer.Option("--institution", help="Institution of the author.", metavar="NAME")] = "",
 ) -> None:
@@ -56,7 +59,7 @@ def report(
         "author": author,
         "institution": institution,
         "shared_file": shared,
-        "break_even": not no_break_even,
+        "break_even": break_even,
     }
     with waiting(f"reading {folder}") as progress:
         from reidsim.reports.page.report import report_text, write_report

@@ -249,3 +249,9 @@ def test_limits_can_be_swept(tmp_path):
     for limit, inference in zip([0.5, 0.6, 0.7], swept.summary["inference"], strict=True):
         assert inference == reidsim.run(path, overrides={"publisher.max_inference": limit}).summary["inference"].iloc[0]
     assert swept.summary["inference"].iloc[0] < swept.summary["inference"].iloc[-1]
+
+
+def test_a_solver_that_goes_by_group_sizes_is_refused(tmp_path):
+    path = WARD.write(tmp_path, 'policies = ["basic"]')
+    with pytest.raises(InputError, match=r"publisher\.solver.*backward-induction or branch-and-bound"):
+        reidsim.run(path, overrides={"publisher.solver": "iceberg"})

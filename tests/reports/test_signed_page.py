@@ -265,7 +265,7 @@ def test_the_page_tells_the_break_even_of_releases_chosen_anew_and_whether_gain_
     crossing = 60 + (payoff["basic"] - payoff["no-attack"]) / risk["basic"]
     again = reidsim.run(folder / "patients.toml", overrides={"economics.loss": 1.2 * crossing}).summary
     assert again["publisher_payoff"]["basic"] > again["publisher_payoff"]["no-attack"]
-    page = report_text(folder / "results")
+    page = report_text(folder / "results", break_even=True)
     header, *rows = table(page, "The decision")
     assert header[-1] == "Best choice when a re-identification costs"
     best = next(row[-1] for row in rows if row[0] == "basic")
@@ -275,16 +275,27 @@ def test_the_page_tells_the_break_even_of_releases_chosen_anew_and_whether_gain_
     text = (folder / "patients.toml").read_text().replace("cost = 5", "cost = 5\ngain = 40")
     (folder / "patients.toml").write_text(text)
     reidsim.run(folder / "patients.toml").save(folder / "again")
-    assert "gain stays at 40" in decision(report_text(folder / "again"))
+    assert "gain stays at 40" in decision(report_text(folder / "again", break_even=True))
 
 
 def test_a_run_whose_data_changed_has_no_break_even(tmp_path):
     folder = study(tmp_path / "study", "record", rows=30)
     people(rows=30, seed=99).to_csv(folder / "people.csv", index=False)
-    text = plain(report_text(folder / "results"))
+    text = plain(report_text(folder / "results", break_even=True))
     assert "No break-even was computed" in text
     assert "not read back" in text
     assert "Best choice when" not in text
+
+
+def test_the_break_even_of_a_long_run_is_computed_if_asked_for(tmp_path):
+    folder = study(tmp_path / "study", "record", rows=30) / "results"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["timings_seconds"]["play"] = 300.0
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    text = plain(report_text(folder))
+    assert "No break-even was computed, as the run took 300 seconds" in text
+    assert "Best choice when" not in text
+    assert "Best choice when" in plain(report_text(folder, break_even=True))
 
 
 # Paper.

@@ -138,6 +138,11 @@ class PublisherSection(PoliciesSection):
             raise InputError("the anytime search needs a budget", where="search", expected="nodes, seconds or both")
         if self.search == "exact" and budgeted:
             raise InputError("only the anytime search has a budget", where="search", found="exact", expected="anytime")
+        if self.solver == "iceberg" and self.attribute_limits and self.has_way("unit") and self.unit == "record":
+            raise InputError(
+                "iceberg goes by group sizes and cannot meet limits on sensitive columns", where="solver",
+                found=self.attribute_limits.describe(), expected="backward-induction or branch-and-bound",
+            )  # fmt: skip
         if self.solver == "lattice-search" and self.unit == "record":
             constrained = [name for name in self.policies if policy_named(name).is_constrained]
             if constrained or (self.attribute_limits and self.has_way("unit")):

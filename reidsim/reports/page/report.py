@@ -57,6 +57,8 @@ _COLUMNS_SHOWN = 14
 _CELLS = "Cells at the highest risk"
 # The first of the parts that are left out on paper.
 _SCREEN_ONLY = "Appendix: further figures"
+# Longest run whose game is solved at other losses unasked; the report then takes a minute or two.
+_MOST_SECONDS = 5.0
 # Tables told elsewhere on the page.
 _TOLD = ("runs", "records", "reidentified")
 
@@ -71,7 +73,7 @@ def write_report(
     author: str = "",
     institution: str = "",
     shared_file: str | Path | None = None,
-    break_even: bool = True,
+    break_even: bool | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """Write the report of a results folder.
@@ -92,8 +94,9 @@ def write_report(
         Who prepared it, as its head says beside the date; left out if empty.
     shared_file : str or Path, optional
         File that `share` wrote of this run; without it, the newest one in or beside the results folder is taken.
-    break_even : bool
-        Whether to solve the game at other losses, which takes about ten times as long as the run.
+    break_even : bool, optional
+        Whether to solve the game at other losses, which takes 10 to 25 times as long as the run; if not given, this is
+        done for runs of at most 5 seconds.
     progress : callable, optional
         Called with the task, and how much of it is done.
 
@@ -131,7 +134,7 @@ def report_text(
     institution: str = "",
     beside: str | Path = ".",
     shared_file: str | Path | None = None,
-    break_even: bool = True,
+    break_even: bool | None = None,
     progress: Progress | None = None,
 ) -> str:
     """Return the report of a results folder as text.
@@ -176,7 +179,7 @@ def report_page(
     cells: bool = True,
     by: str = "",
     shared_file: Path | None = None,
-    break_even: bool = True,
+    break_even: bool | None = None,
     progress: Progress | None = None,
 ) -> Page:
     """Return the report of a run: the decision on the first sheet, then the material to check it.
@@ -244,7 +247,7 @@ def _extras(
     *,
     cells: bool,
     shared_file: Path | None,
-    break_even: bool,
+    break_even: bool | None,
     progress: Progress | None,
 ) -> Extras:
     """Compute the read-back and the break-even, and note why either is missing."""
@@ -255,7 +258,13 @@ def _extras(
         if shared_file is not None:
             raise
         problems.append(f"The records as released were not read back: {error}")
-    if break_even:
+    seconds = float(run.manifest.get("timings_seconds", {}).get("play", 0.0))
+    if break_even is None and seconds > _MOST_SECONDS:
+        problems.append(
+            f"No break-even was computed, as the run took {seconds:,.0f} seconds: reidsim report --break-even solves "
+            "the game at other losses, in 10 to 25 times as long."
+        )
+    elif break_even is not False:
         try:
             even = break_even_of(run, progress)
         except InputError as error:
