@@ -263,6 +263,10 @@ _RUNS = (
     }),
     Case("clinic-table", "run", "clinic-table.toml"),
     Case("clinic", "run", "clinic.toml"),
+    Case("clinic-sensitive", "run", "clinic.toml", {
+        "publisher.sensitive": "job", "publisher.max_inference": 0.6,
+        "publisher.policies": ["no-protection", "basic", "no-attack"],
+    }),
     Case("clinic-both-directions", "run", "clinic.toml", {"adversary.direction": "both"}),
     Case("visits", "run", "visits.toml"),
     Case("visits-risk", "run", "visits-risk.toml"),

@@ -66,7 +66,7 @@ SCENARIOS = {
     + '[publisher]\npolicies = ["full-domain", "local-recoding", "k-anonymity"]\n',
     "table": _PROSECUTOR + '[publisher]\nunit = "table"\n',
     "table, journalist": _TABLE + _POPULATION.replace("drawn", "town") + '[publisher]\nunit = "table"\n',
-    "sensitive column, records": _PROSECUTOR.replace("cost = 40", "cost = 20") + 'gains_from = "either"\n[publisher]\n'
+    "sensitive column, records": _PROSECUTOR.replace("cost = 40", "cost = 150") + 'gains_from = "either"\n[publisher]\n'
     'policies = ["no-protection", "basic"]\nsensitive = ["disease"]\nt_closeness = 0.4\nl_diversity = 2\n',
     "sensitive column, table": _PROSECUTOR + '[publisher]\nunit = "table"\nsensitive = "disease"\n'
     "max_inference = 0.6\nt_closeness = 0.12\n"

@@ -97,7 +97,6 @@ list
 show ward.toml
 describe patients.csv
 new patients.csv -o drafted
-reference -o docs
 """
 OTHERS = """\
 run rounds.toml -o rounds
@@ -151,8 +150,6 @@ def test_every_command_works_or_says_in_a_line_why_not(part, tmp_path):
     found = json.loads(done.stdout)
     for command, outcome in found.items():
         assert_told_in_a_line(command, outcome, (0,) if command in SURE.splitlines() else (0, 2))
-    if part == "kind":
-        assert "sizes" in (tmp_path / "docs" / "reference" / "withholding-keys.md").read_text()
     if part == "measure":
         assert "Highest risk" in found["run ward.toml -o ward"]["out"]
         assert "Highest risk" in found["run rounds.toml -o rounds"]["out"]
