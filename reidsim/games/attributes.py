@@ -40,17 +40,12 @@ class AdmissibleGroups:
     ----------
     groups : SensitiveGroups
     limits : AttributeLimits
-    part : tuple of int, optional
-        First of some neighbouring records, and the one after the last; all records if not given.
     """
 
     groups: SensitiveGroups
     limits: AttributeLimits
-    part: tuple[int, int] | None = None
 
     def at(self, strategy: int, rows: Rows | None = None) -> NDArray[np.bool_]:
         """Return whether records, all or those of `rows`, may be released at a node."""
         within = self.groups.within(self.limits, strategy)
-        if self.part is not None:
-            within = within[slice(*self.part)]
         return within if rows is None else within[rows]

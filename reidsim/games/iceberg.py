@@ -18,9 +18,8 @@ from reidsim.linkage.partition import Integers, Positions, Rollup, split, vertic
 from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
-from reidsim.threads import available_threads, done_in_threads
 
-# Parts of the search, at least: enough that two threads end together, and that progress shows.
+# Fewest parts of the search: progress is reported after each.
 _PARTS = 64
 
 
@@ -61,8 +60,6 @@ def iceberg(
     is not attacked until one is found, and nearly every record is alone in its group at nearly every node visited: of
     300,000 records and 69,120 strategies it would make some 50,000 tables of 300,000 groups. From the most general node
     on, groups too small for the constraint are left out with all that is beneath them.
-
-    Parts of the search tree are walked on their own, so that the result does not depend on the number of threads.
 
     Parameters
     ----------
@@ -145,26 +142,16 @@ def _search(
     least = _least_safe(amounts) if constraint.no_attack else 0
     records = np.where(np.arange(rollup.codes.shape[1]) < n, 0, -1)
     parts = vertices(rollup.shape.tolist(), _PARTS)
-    # What is found in one part is merged while others are walked: all begin with the same.
-    payoff, strategies = held.payoff.copy(), held.strategies.copy()
-
-    def walk(levels: tuple[int, ...]) -> Held:
-        found = Held(payoff.copy(), strategies.copy(), np.zeros(n, dtype=np.int64))
-        buffers = np.empty((len(rollup.shape) + 1, len(records)), dtype=np.int32)
-        buffers[0] = np.arange(len(records))
-        counts = np.zeros((int(rollup.n_groups.max()), 3), dtype=np.int64)
+    buffers = np.empty((len(rollup.shape) + 1, len(records)), dtype=np.int32)
+    buffers[0] = np.arange(len(records))
+    counts = np.zeros((int(rollup.n_groups.max()), 3), dtype=np.int64)
+    for done, first_levels in enumerate(parts, start=1):
         fixed = np.full(len(rollup.shape), -1, dtype=np.int64)
-        fixed[: len(levels)] = levels
+        fixed[: len(first_levels)] = first_levels
         _walk(
             0, 0, len(records), int(rollup.people.sum()), 0.0, 0, fixed, rollup, records, amounts, lowest, least,
-            constraint.no_attack, buffers, counts, np.zeros(len(rollup.shape), dtype=np.int64), found,
+            constraint.no_attack, buffers, counts, np.zeros(len(rollup.shape), dtype=np.int64), held,
         )  # fmt: skip
-        return found
-
-    for done, part in enumerate(done_in_threads(walk, parts, available_threads()), start=1):
-        better = _better(part.payoff, part.strategies, held, game.tie())
-        held.payoff[better], held.strategies[better] = part.payoff[better], part.strategies[better]
-        held.evaluated[:] += part.evaluated
         progress(done, len(parts))
     return held
 
@@ -186,14 +173,14 @@ def _least_safe(amounts: Floats) -> int:
     return int(min(max(people - 1.0, 0.0), 2.0**62))
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True)
 def _wins(payoff: float, strategy: int, record: int, amounts: Floats, held: Held) -> bool:
     """Tell whether a strategy that pays so much is better than what is held of a record; see `branch_and_bound`."""
     ahead, tie = payoff - held.payoff[record], INDIFFERENCE * (amounts[0, record] + amounts[1, record])
     return bool(ahead > tie or (ahead >= -tie and strategy < held.strategies[record]))
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True)
 def _walk(
     depth: int,
     begin: int,

@@ -134,12 +134,6 @@ class RememberingLinker:
         by_chance = any(linked.by_chance for _, _, linked in parts)
         return RememberedLinkage(true, believed, by_chance=by_chance, cells=cells, parts=parts)
 
-    def tells_all(self, strategy: int, rows: Rows) -> NDArray[np.bool_]:
-        """Tell of which of some records nothing is known that `strategy` does not tell, once they are released so."""
-        distinct, code = self._pasts
-        known = known_of(np.full(len(distinct), strategy, dtype=np.int64), distinct, self.meet)
-        return np.asarray((known == strategy)[code[rows]])
-
     def _parts(self, strategy: int, rows: Rows) -> Iterator[tuple[Rows, Rows, Linkage]]:
         past = self.past[rows]
         if len(self.linkers) == 1 and ((past == strategy) | (past == WITHHELD)).all():

@@ -124,7 +124,7 @@ def _counts(rollup: Rollup) -> Integers:
     return np.zeros((int(rollup.n_groups.max(initial=1)), 3), dtype=np.int64)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True)
 def split(
     order: Positions,
     begin: int,
@@ -196,7 +196,7 @@ def split(
     return starts[: kept + 1], sizes[:kept]
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True)
 def _count_on_paths(
     depth: int,
     begin: int,

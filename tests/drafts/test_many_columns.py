@@ -10,7 +10,6 @@ import reidsim
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.solving import choose_all
-from reidsim.threads import in_one_thread
 
 NAMED = ("age", "sex", "zip", "education", "occupation", "country", "household_size", "admission_date")
 POLICIES = ("basic", "no-attack")
@@ -94,15 +93,10 @@ def test_a_hierarchy_file_of_a_column_is_taken_as_it_is(tmp_path):
 
 
 @pytest.mark.deep
-def test_twenty_thousand_records_of_twelve_columns_are_solved_alike_by_any_number_of_threads(wide):
+def test_no_record_of_twelve_columns_can_be_released_with_less_loss_and_be_safe(wide):
     study = build_study(wide.scenario())
     found = choose_all(study, POLICIES, study.truth)
-    with in_one_thread():
-        alone = choose_all(study, POLICIES, study.truth)
-    for policy in POLICIES:
-        assert found[policy].solver == "iceberg"
-        np.testing.assert_array_equal(found[policy].strategies, alone[policy].strategies)
-        np.testing.assert_array_equal(found[policy].evaluated, alone[policy].evaluated)
+    assert {found[policy].solver for policy in POLICIES} == {"iceberg"}
     # No node with one level less in one attribute is safe for a record that is generalized as far as it has to be.
     lattice, chosen = study.lattice, found["no-attack"].strategies
     threshold = 300 / 4

@@ -25,9 +25,9 @@ def constraints_of(small):
     }
 
 
-@given(small=small_games(), holds_records=st.booleans())
+@given(small=small_games())
 @examples(300)
-def test_iceberg_picks_the_strategies_of_backward_induction(small, holds_records):
+def test_iceberg_picks_the_strategies_of_backward_induction(small):
     game = small.game()
     constraints = constraints_of(small)
     assert fits(game)

@@ -56,11 +56,6 @@ class FullDomainSolution:
         return bool(self.proved.all())
 
     @property
-    def relative_payout(self) -> Floats:
-        """Payout as a share of the best case (0 where that is 0)."""
-        return np.divide(self.payout, self.best_case, out=np.zeros_like(self.payout), where=self.best_case > 0)
-
-    @property
     def gap(self) -> Floats:
         """How far the payout may be from the optimum, as a share of the best case; 0 when proved optimal."""
         distance = np.maximum(self.bound - self.payout, 0.0)
