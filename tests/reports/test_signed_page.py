@@ -287,6 +287,22 @@ def test_a_run_whose_data_changed_has_no_break_even(tmp_path):
     assert "Best choice when" not in text
 
 
+def test_a_release_that_reveals_sensitive_values_is_not_recommended(tmp_path):
+    """Twelve people per age are within the limit of risk, but all of one age have the same illness."""
+    table = pd.DataFrame({"age": np.repeat(["30", "40"], 12), "illness": ["flu"] * 12 + ["flu", "cough"] * 6})
+    table.to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "patients.toml").write_text(
+        'title = "Patients"\n[release]\npath = "people.csv"\n[attributes.age]\nhierarchy = { rule = "suppress" }\n'
+        "[economics]\nbenefit = 100\nloss = 60\ncost = 20\n"
+        '[publisher]\nunit = "table"\nsensitive = "illness"\nmax_inference = 0.8\n'
+        'policies = ["no-protection", "basic", "suppress-all"]\n'
+    )
+    reidsim.run(tmp_path / "patients.toml", overrides={"adversary.risk": "prosecutor"}).save(tmp_path / "results")
+    text = plain(report_text(tmp_path / "results", break_even=False))
+    assert "Recommended release: no-protection" not in text
+    assert "Recommended release: basic" in text
+
+
 def test_the_break_even_of_a_long_run_is_computed_if_asked_for(tmp_path):
     folder = study(tmp_path / "study", "record", rows=30) / "results"
     manifest = json.loads((folder / "manifest.json").read_text())

@@ -42,10 +42,13 @@ class ReadBack:
     def keeps_promise(self) -> bool:
         """Whether the rows make nobody easier to find than the game computes, and fit the records behind them."""
         return (
-            not self.audit["people_more_exposed_than_promised"]
-            and not self.audit["rows_that_do_not_fit_their_record"]
-            and not any(each.rows_beyond or each.people_beyond for each in self.inferred)
+            not self.audit["people_more_exposed_than_promised"] and not self.audit["rows_that_do_not_fit_their_record"]
         )
+
+    @property
+    def revealed(self) -> list[str]:
+        """Sensitive columns of which the rows reveal more than the limits of the scenario allow."""
+        return [each.column for each in self.inferred if each.rows_beyond or each.people_beyond]
 
     def facts(self, limit: Limit) -> dict[str, Any]:
         """Return the numbers as the keys ``risk`` and ``audit`` of a sidecar."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from reidsim.errors import listed
 from reidsim.reports.shared.limit import odds
 from reidsim.reports.shared.releases import Releases
 from reidsim.wording import Code, Inline, counted
@@ -24,8 +25,9 @@ def recommendation(releases: Releases, payoffs: Mapping[str, float], unit: str) 
     limit = odds(releases.limit.value)
     first = ranked[0]
     if not releases.is_within_limit(first):
+        or_limits = " or the limits on sensitive columns" * bool(releases.by_policy[first].counted.inferred)
         return (
-            f"No release is recommended: every policy exceeds the risk limit of {limit}. The lowest risk, "
+            f"No release is recommended: every policy exceeds the risk limit of {limit}{or_limits}. The lowest risk, "
             f"{odds(releases.by_policy[first].counted.risk.highest)}, is that of ", Code(first), ".",
             *_written(releases, first),
         )  # fmt: skip
@@ -70,6 +72,8 @@ def disagreement(releases: Releases, policy: str) -> str:
         parts.append(f"{easier:,} of {people} are easier to find in the rows than the game computes")
     if audit["rows_that_do_not_fit_their_record"]:
         parts.append(f"{counted(audit['rows_that_do_not_fit_their_record'], 'row')} do not fit the record behind them")
-    if not releases.is_within_limit(policy):
+    if not releases.limit.allows(risk):
         parts.append(f"the highest risk counted in the rows, {odds(risk.highest)}, is above the limit")
+    if revealed := release.counted.revealed:
+        parts.append(f"the rows reveal more of {listed(revealed)} than the scenario's limits allow")
     return " and ".join(parts)

@@ -15,7 +15,7 @@ from reidsim.reports.shared.forms import policies_of
 from reidsim.reports.shared.kept import DECLARATION, Kept
 from reidsim.reports.shared.limit import Limit, limit_of
 from reidsim.reports.shared.read_back import ReadBack, read_back
-from reidsim.reports.shared.records import NOTHING_KEPT, SharedRecords, records_of_policy, source_records
+from reidsim.reports.shared.records import SharedRecords, records_of_policy, source_records
 from reidsim.validation import read_json
 
 
@@ -48,8 +48,9 @@ class Releases:
     sidecar: Mapping[str, Any]
 
     def is_within_limit(self, policy: str) -> bool:
-        """Return whether neither a record nor a person of a release has a risk above the limit."""
-        return self.limit.allows(self.by_policy[policy].counted.risk)
+        """Return whether a release keeps to the limit of risk, and to the limits on sensitive columns."""
+        counted = self.by_policy[policy].counted
+        return self.limit.allows(counted.risk) and not counted.revealed
 
     def is_safe(self, policy: str) -> bool:
         """Return whether the rows of a release confirm the risk that the game computes for it."""
@@ -79,7 +80,8 @@ class Releases:
 def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | None:
     """Read back the release of every policy of a run; None if its records are not from a file.
 
-    Kept columns and the limit are those of the file that `share` wrote of this run, if it is named or found.
+    Kept columns and the limit are those of the file that `share` wrote of this run, if it is named or found; else
+    sensitive columns that have limits are kept, and the limit of risk is the default.
 
     Parameters
     ----------
@@ -101,7 +103,9 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
     if written is not None and not _is_of(sidecar, run):
         expected = f"records that this version of reidsim shared of {run.folder}"
         raise InputError("shared records of another run or version", source=written, expected=expected)
-    kept = _kept(sidecar) if sidecar else NOTHING_KEPT
+    # Limits on sensitive columns are meant for files that hold these.
+    sensitive = [] if source.limited is None else [each.name for each in source.limited.attributes]
+    kept = _kept(sidecar) if sidecar else Kept(identifiers=sensitive, max_singled_out=1.0)
     limit = Limit(sidecar["risk"]["limit"], sidecar["risk"]["limit_is"]) if sidecar else limit_of(None)
     found = {}
     for policy in policies_of(run):
