@@ -157,7 +157,7 @@ def full_domain(study: TablesStudy, amounts: Sequence[float], repeats: int, samp
             assert np.allclose(payouts, outcomes.payout[nodes], rtol=1e-9, atol=1e-6)
             print(
                 f"{'no-attack' if no_attack else 'basic':<10}{amount:>6.0f}"
-                f"{study.lattice.describe(int(solution.nodes[0])):>20}{solution.relative_payout[0]:>10.6f}{pruned:>10.3f}"
+                f"{study.lattice.describe(int(solution.nodes[0])):>20}{solution.payout[0] / solution.best_case[0]:>10.6f}{pruned:>10.3f}"
                 f"{solution.evaluated:>8,}{whole:>9.3f}{plain:>10,.0f}"
             )
         values = np.linspace(0, 2000, 50)
@@ -186,7 +186,7 @@ def by_region(study: TablesStudy, amounts: Sequence[float]) -> None:
         for amount in amounts:
             game = study.node_game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
             best_case = float(game.best_case[0])
-            one_node = search(game).relative_payout[0]
+            one_node = search(game).payout[0] / best_case
             start = time.process_time()
             payout = multi_dimensional(fresh(game)).payout / best_case
             seconds = time.process_time() - start
