@@ -1,10 +1,12 @@
 """`reidsim new` on tables with sampling weights: which columns are taken for weights, and what the draft says."""
 
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from tiers import cases
 
 import reidsim
 from reidsim.drafts.draft import draft_scenario
@@ -105,10 +107,39 @@ def test_the_draft_takes_the_weight_and_runs(tmp_path):
     assert f"pweight,number,{len(set(SPREAD))},0,left out,sampling weight" in draft.files["columns.csv"]
     (tmp_path / "draft").mkdir()
     draft.write(tmp_path / "draft")
-    sample = {"adversary.risk": "sample", "release.weight": "pweight"}
+    sample = {"adversary.risk": "sample", "adversary.direction": "record", "release.weight": "pweight"}
     run = reidsim.run(tmp_path / "draft" / "survey.toml", overrides=sample).summary
     alone = reidsim.run(tmp_path / "draft" / "survey.toml").summary
     assert run.loc["no-protection", "risk"] < alone.loc["no-protection", "risk"]
+
+
+@pytest.mark.parametrize(
+    ("rows_per_person", "risk"),
+    cases([(1, "prosecutor"), (3, "prosecutor"), (1, "sample"), (3, "sample")], [(1, "prosecutor"), (3, "sample")]),
+)
+def test_a_weighted_survey_is_drafted_run_and_shared(folder, reidsim_, rows_per_person, risk):
+    rng = np.random.default_rng(5)
+    people = np.repeat(np.arange(150), rng.integers(1, rows_per_person + 1, 150))
+    of_people = {
+        "patient_id": [f"P{number:05d}" for number in range(150)],
+        "birth_year": rng.integers(1930, 2005, 150),
+        "sex": rng.choice(["F", "M"], 150),
+        "pweight": rng.uniform(3, 90, 150).round(2),
+    }
+    table = pd.DataFrame(of_people).loc[people].assign(zip=rng.choice(["37203", "37209", "38103"], len(people)))
+    table.drop(columns="patient_id" if rows_per_person == 1 else []).to_csv("survey.csv", index=False)
+    assert reidsim_("new", "survey.csv")[0] == 0
+    scenario = Path("survey/survey.toml")
+    text = scenario.read_text()
+    assert tomllib.loads(text)["adversary"]["direction"] == "both"
+    if risk == "sample":
+        text = text.replace("# weight =", "weight =").replace("# estimator =", "estimator =")
+        scenario.write_text(text.replace('risk = "prosecutor"', 'risk = "sample"'))
+        assert f"stand for {of_people['pweight'].sum():,.0f} people" in text
+    assert reidsim_("run", str(scenario), "-o", "results")[0] == 0
+    code, out, err = reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-attack")
+    assert code == 0, err
+    assert "within the limit" in out
 
 
 def test_a_weight_that_is_asked_for_is_left_as_it_is(tmp_path):

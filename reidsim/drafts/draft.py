@@ -189,7 +189,7 @@ def draft_scenario(
         unmatched_unique=unmatched_unique,
         names=words,
         hierarchies=hierarchies,
-        searched=weight is None and not keys.person,
+        searched=not keys.person,
     )
     choice.left_out.update(dict.fromkeys(weights, "sampling weight: how many people the record stands for"))
     _require_use(choice, data, merged, age_on)
@@ -208,11 +208,11 @@ def draft_scenario(
         encoding,
         keys.keys,
         keys.reasons,
-        looks_up=weight is None and len(frame) * choice.strategies <= _MOST_LOOKED_UP,
-        may_look_up=weight is None and not keys.person,
+        looks_up=len(frame) * choice.strategies <= _MOST_LOOKED_UP,
     )
     if weight is not None:
-        text = with_weight(text, inline_toml(weight), frame[weight].astype(float).sum())
+        each = frame.drop_duplicates(list(keys.person)) if keys.person else frame
+        text = with_weight(text, inline_toml(weight), each[weight].astype(float).sum(), several=bool(keys.person))
     files = {f"{name}.toml": text, COLUMNS_FILE: _columns_table(profiles, choice), **dict(hierarchy_files.values())}
     if any(column.profile.spellings for column in choice.chosen):
         files[SPELLINGS_FILE] = _spellings_table(choice)

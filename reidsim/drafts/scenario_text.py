@@ -63,7 +63,6 @@ def scenario_text(
     keys: Mapping[str, str | list[str]] | None = None,
     key_columns: Collection[str] = (),
     looks_up: bool = False,
-    may_look_up: bool = False,
 ) -> str:
     """Return the scenario.
 
@@ -88,8 +87,6 @@ def scenario_text(
         The columns in them.
     looks_up : bool
         Whether the adversary of prosecutor risk also looks people up.
-    may_look_up : bool
-        Whether it could, if there were fewer strategies.
     """
     release = [f"path = {inline_toml(data)}"]
     if delimiter not in (None, ","):
@@ -107,7 +104,7 @@ def scenario_text(
         if population is not None
         else _WORDS["prosecutor"] + (_WORDS["both"] if looks_up else ""),
         _WORDS["publisher"].format(policies=inline_toml(list(POLICIES)))
-        + _solver(choice, looks_up=looks_up and population is None, may_look_up=may_look_up and population is None)
+        + _solver(choice, looks_up=looks_up, journalist=population is not None)
         + _safe_harbor(choice),
     ]
     return "\n\n".join(parts) + "\n"
@@ -182,12 +179,13 @@ def _economics(prices: Prices) -> str:
     return "\n".join([_WORDS["prices" if given else "prices_of_wan2015"], "[economics]", *lines])
 
 
-def _solver(choice: Choice, *, looks_up: bool, may_look_up: bool) -> str:
+def _solver(choice: Choice, *, looks_up: bool, journalist: bool) -> str:
     """Return the comment on how the strategies are searched, and the solver where it is not the default."""
+    looks_up = looks_up and not journalist
     words, iceberg = _WORDS["solvers"], choice.is_large and not looks_up
     lines = [f"# {choice.strategies:,} strategies per record, {choice.cells:,} different records."]
     lines.append(words["both" if looks_up else "iceberg" if iceberg else "backward-induction"])
-    if may_look_up and not looks_up:
+    if not looks_up and not journalist:
         lines.append(words["not_both"])
     if choice.left_out_levels:
         lines.append(f"# With the levels left out, there would be {choice.all_strategies:,} strategies.")

@@ -130,7 +130,7 @@ def weight_column(
     return (found[0] if found else None), tuple(warnings)
 
 
-def with_weight(text: str, weight: str, people: float) -> str:
+def with_weight(text: str, weight: str, people: float, *, several: bool = False) -> str:
     """Return the text of a scenario with the key of the weights as a comment: only sample risk reads it.
 
     Parameters
@@ -140,11 +140,18 @@ def with_weight(text: str, weight: str, people: float) -> str:
         Name of the column, as TOML writes it.
     people : float
         Sum of the weights.
+    several : bool
+        Whether people may have several records.
     """
     key = f"# weight = {weight} # sampling weights: the records stand for {people:,.0f} people"
+    keys_used = "release.weight"
+    if several:
+        key += '\n# estimator = "benedetti-franconi" # log-linear models assume one row per person'
+        keys_used += " and release.estimator"
     hint = (
         '# With risk = "sample" the adversary does not know who is in the file: groups are then estimated in the\n'
-        "# population, by the sampling weights. Uncomment release.weight with it.\n[adversary]"
+        f"# population, by the sampling weights. Uncomment {keys_used} with it; who looks people up\n"
+        '# (direction = "both") is still assumed to know that they are in the file.\n[adversary]'
     )
     before, section, after = text.partition("[release]\n")
     keys, end, rest = after.partition("\n\n")

@@ -23,9 +23,11 @@ from typing import Literal
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.populations.domain import Codes, Domain
+from reidsim.linkage.people import PeopleOfRows, RowSets
+from reidsim.populations.domain import Codes, Domain, distinct_rows
 from reidsim.populations.population import Counts, Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows
@@ -129,26 +131,80 @@ class SampledPeople(Population):
         The records themselves; with a model there are cells without any.
     missing : {"negative-binomial", "poisson"}
         Distribution of those who are not sampled.
+    sampled, row_sets : RowSets, optional
+        Sampled people who may have records in several cells, and the people of the population whom they stand for; a
+        cell's `records` and `counts` are then people with a record in it.
     """
 
     records: Counts = ()  # type: ignore[assignment]
     missing: Missing = "negative-binomial"
+    sampled: RowSets | None = None
+    row_sets: RowSets | None = None
 
     @classmethod
-    def of_records(cls, domain: Domain, codes: Codes, weights: Floats, name: str) -> SampledPeople:
-        """Add up rows of codes (n, m) with weights (n,), each 1 or more."""
-        people = Population.from_records(domain, codes, weights, name=name)
-        records = Population.from_records(domain, codes, name=name)
-        return cls(domain, people.cells, people.counts, name=name, records=records.counts)
+    def of_records(
+        cls,
+        domain: Domain,
+        codes: Codes,
+        weights: Floats,
+        name: str,
+        person: NDArray[np.intp] | None = None,
+    ) -> SampledPeople:
+        """Add up records.
+
+        Parameters
+        ----------
+        domain : Domain
+        codes : ndarray of int32, shape (n, n_attributes)
+        weights : ndarray of float64, shape (n,)
+            People whom the person of each record stands for, 1 or more.
+        name : str
+        person : ndarray of int, shape (n,), optional
+            Number of each record's person, whose records have one weight; each record is a person if not given.
+        """
+        if person is None:
+            people = Population.from_records(domain, codes, weights, name=name)
+            records = Population.from_records(domain, codes, name=name)
+            return cls(domain, people.cells, people.counts, name=name, records=records.counts)
+        first, cell = distinct_rows(list(codes.T), len(codes))
+        sampled, set_of_person = RowSets.of(cell, person)
+        of_person = weights[np.unique(person, return_index=True)[1]]
+        row_sets = replace(sampled, people=np.bincount(set_of_person, of_person))
+        return cls._of_sets(domain, codes[first], name, sampled, row_sets)
+
+    @classmethod
+    def _of_sets(cls, domain: Domain, codes: Codes, name: str, sampled: RowSets, row_sets: RowSets) -> SampledPeople:
+        people = PeopleOfRows.of(domain, codes, row_sets, name=name)
+        records = PeopleOfRows.of(domain, codes, sampled, name=name)
+        return cls(
+            domain,
+            people.cells,
+            people.counts,
+            name=name,
+            records=records.counts,
+            sampled=records.row_sets,
+            row_sets=people.row_sets,
+        )
+
+    @property
+    def total(self) -> float:
+        """People whom all records stand for."""
+        return super().total if self.row_sets is None else float(self.row_sets.people.sum())
 
     def marginal(self, names: Sequence[str]) -> SampledPeople:
         """Return the people counted by some of the attributes, in the order given."""
+        if self.sampled is not None and self.row_sets is not None:
+            columns = [self.domain.position(name) for name in names]
+            domain, codes = self.domain.select(names), self.cells[:, columns]
+            return self._of_sets(domain, codes, self.name, self.sampled, self.row_sets)
         people, records = super().marginal(names), self.sample.marginal(names)
         return replace(self, domain=people.domain, cells=people.cells, counts=people.counts, records=records.counts)
 
     @property
     def sample(self) -> Population:
-        """The records alone."""
+        """The sampled people alone."""
+        if self.sampled is not None:
+            return PeopleOfRows.of(self.domain, self.cells, self.sampled, name=self.name)
         return Population(self.domain, self.cells, self.records, name=self.name)
 
 

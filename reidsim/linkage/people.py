@@ -39,13 +39,13 @@ class RowSets:
     rows : ndarray of int64, shape (n_entries,)
         How many rows a person of the set has in the cell.
     people : ndarray of int64, shape (n_sets,)
-        People of each set.
+        People of each set; float64 where a sampled person stands for several.
     """
 
     start: Integers
     cells: Positions
     rows: Integers
-    people: Integers
+    people: Counts
 
     @classmethod
     def of(cls, cell_of_record: Positions, person_of_record: Positions) -> tuple[RowSets, Positions]:
@@ -112,14 +112,14 @@ class RowSets:
         entries = slice(start[0], start[-1])
         return RowSets(start - start[0], self.cells[entries], self.rows[entries], self.people[sets])
 
-    def in_classes(self, class_of_cell: NDArray[np.integer], n_classes: int) -> Integers:
+    def in_classes(self, class_of_cell: NDArray[np.integer], n_classes: int) -> Counts:
         """Count the different people who have a row in each class, shape (n_classes,)."""
         return self.classed(class_of_cell, n_classes).counts
 
     def classed(self, class_of_cell: NDArray[np.integer], n_classes: int) -> ClassedPeople:
         """Return who has a row in each class, in a form in which classes can be merged."""
         # Nobody has been found alone in a class of cells yet.
-        nobody = np.zeros(0, dtype=np.int64)
+        nobody = np.zeros(0, dtype=self.people.dtype)
         return ClassedPeople(*_merged(nobody, self.start, self.cells, self.people, class_of_cell, n_classes))
 
     def by_cell(self, n_cells: int) -> tuple[Integers, Positions]:
@@ -166,11 +166,11 @@ class ClassedPeople(NamedTuple):
     people : ndarray of int64, shape (n_sets,)
     """
 
-    counts: Integers
-    alone: Integers
+    counts: Counts
+    alone: Counts
     start: Integers
     classes: NDArray[np.int32]
-    people: Integers
+    people: Counts
 
     @property
     def nbytes(self) -> int:
@@ -218,7 +218,7 @@ class PeopleOfRows(Population):
 
 def distinct_people(population: Population) -> RowSets | None:
     """Return the row sets of a population in which people have several rows; None of one in which each has one."""
-    return population.row_sets if isinstance(population, PeopleOfRows) else None
+    return getattr(population, "row_sets", None)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -315,19 +315,19 @@ def _numbered(cells: Positions, begin: Integers, lengths: Integers) -> Positions
 
 @numba.njit(cache=True, nogil=True)
 def _merged(
-    alone: Integers,
+    alone: Counts,
     start: Integers,
     classes: NDArray[np.integer],
-    people: Integers,
+    people: Counts,
     class_of_class: NDArray[np.integer],
     n_classes: int,
-) -> tuple[Integers, Integers, Integers, NDArray[np.int32], Integers]:
+) -> tuple[Counts, Counts, Integers, NDArray[np.int32], Counts]:
     """Return the fields of `ClassedPeople` in wider classes; those who are in one class then are alone in it."""
-    now_alone = np.zeros(n_classes, dtype=np.int64)
+    now_alone = np.zeros(n_classes, dtype=people.dtype)
     for each in range(len(alone)):
         now_alone[class_of_class[each]] += alone[each]
     counts = now_alone.copy()
-    now_start, now_people = np.zeros(len(start), dtype=np.int64), np.empty(len(people), dtype=np.int64)
+    now_start, now_people = np.zeros(len(start), dtype=np.int64), np.empty(len(people), dtype=people.dtype)
     now_classes = np.empty(len(classes), dtype=np.int32)
     # The set that was last met in each class.
     last = np.full(n_classes, -1, dtype=np.int64)

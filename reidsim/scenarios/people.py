@@ -88,8 +88,25 @@ def keys_of_records(frame: pd.DataFrame, key: str | Sequence[str], source: str |
     return np.asarray(frame.groupby(values, sort=False, observed=True).ngroup(), dtype=np.intp)
 
 
-def require_same(amounts: NDArray[np.generic], of_record: Keys, what: str, source: str | Path, column: str) -> None:
+def require_same(
+    amounts: NDArray[np.generic],
+    of_record: Keys,
+    what: str,
+    source: str | Path,
+    column: str,
+    keys: pd.DataFrame | None = None,
+) -> None:
     """Check that all records of a person have the same amount or household, shape (n_records,).
+
+    Parameters
+    ----------
+    amounts : ndarray, shape (n_records,)
+    of_record : ndarray of int, shape (n_records,)
+        Number of each record's person.
+    what, source, column : str
+        For the message.
+    keys : DataFrame, optional
+        Key columns of the persons, to name the person in the message.
 
     Raises
     ------
@@ -97,10 +114,19 @@ def require_same(amounts: NDArray[np.generic], of_record: Keys, what: str, sourc
         Names the first row that has another.
     """
     first = np.unique(of_record, return_index=True)[1][of_record]
+
+    def expected(row: int) -> str:
+        named = "" if keys is None else f", {' '.join(map(str, keys.iloc[row]))}"
+        return f"that of row {int(first[row]) + 1}, which is of the same person{named}"
+
     refuse_rows(
-        amounts != amounts[first], f"records of one person differ in {what}", source=source, column=column,
-        expected=lambda row: f"that of row {int(first[row]) + 1}, which is of the same person",
-    )  # fmt: skip
+        amounts != amounts[first],
+        f"records of one person differ in {what}",
+        source=source,
+        column=column,
+        found=amounts if keys is not None else None,
+        expected=expected,
+    )
 
 
 def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path) -> None:

@@ -6,6 +6,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.integrate import quad
 from tiers import cases
 
 import reidsim
@@ -311,11 +312,66 @@ def test_under_sample_risk_a_person_is_looked_up_among_the_rows_of_the_sample(tm
     assert not both.records.set_index("policy").loc["no-attack", "attacked"].any()
 
 
-def test_sampling_weights_of_people_with_several_rows_are_refused(tmp_path):
-    path, _ = write_stays(tmp_path, 0)
-    changes = {"release.sampling_fraction": 0.2, "adversary.risk": "sample", "adversary.direction": "both"}
-    with pytest.raises(InputError, match=r"release.sampling_fraction: .*one row per person"):
-        load_scenario(path, changes)
+@pytest.mark.parametrize("seed", cases(range(20), range(2)))
+@pytest.mark.parametrize("direction", ["record", "both"])
+def test_sampled_people_with_several_rows_are_counted_once_with_their_weight(tmp_path, seed, direction):
+    """Of the people with a row in a class, as many as are sampled and as their weights sum to."""
+    path, stays = write_stays(tmp_path, seed)
+    weight = np.random.default_rng(seed).uniform(1, 30, 40).round(2)
+    stays.assign(weight=weight[stays["who"]]).to_csv(tmp_path / "stays.csv", index=False)
+    changes = {
+        "release.weight": "weight",
+        "release.estimator": "benedetti-franconi",
+        "adversary.risk": "sample",
+        "adversary.direction": direction,
+        "publisher.policies": ["no-protection", "basic", "no-attack"],
+    }
+    study = build_study(load_scenario(path, changes))
+    node = 1
+    shown = study.lattice.released(np.full(len(stays), node), study.cell_of_record).astype("str")
+    classes = [set(stays["who"][(shown == row).all(axis=1)]) for _, row in shown.iterrows()]
+
+    def risk(people):
+        f, total = len(people), weight[list(people)].sum()
+        return quad(lambda z: 1 / (f + (total - f) * z ** (1 / f)), 0, 1, epsabs=1e-13, epsrel=1e-11, limit=200)[0]
+
+    by_row = pd.Series([risk(people) for people in classes]).groupby(stays["who"]).max().to_numpy()
+    linked = study.own_linker("sample") if direction == "both" else study.truth.linker
+    linked = linked.by_record if direction == "both" else linked
+    assert 1 / linked.link(node).group_sizes[study.row_of_subject] == pytest.approx(by_row, rel=1e-8)
+    summary = reidsim.run(path, overrides=changes).summary
+    assert summary.loc["no-attack", "share_attacked"] == 0
+    assert summary.loc["basic", "publisher_payoff"] >= summary.loc["no-attack", "publisher_payoff"] - 1e-9
+
+
+@pytest.mark.parametrize("direction", ["record", "both"])
+def test_weights_of_one_are_prosecutor_risk_of_people(tmp_path, direction):
+    path, _ = write_stays(tmp_path, 1)
+    of_sample = {"release.sampling_fraction": 1, "release.estimator": "benedetti-franconi", "adversary.risk": "sample"}
+    here, there = (
+        reidsim.run(path, overrides={"adversary.direction": direction, **changes}).summary
+        for changes in ({}, of_sample)
+    )
+    pd.testing.assert_frame_equal(here, there, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("table", "changes", "message"),
+    [
+        ({"weight": 2.0}, {}, r"release.estimator: .*one row per person"),
+        (
+            {},
+            {"release.estimator": "benedetti-franconi"},
+            r"row 4, column 'weight': .*differ in weight.*row 3.*person, 1$",
+        ),
+    ],
+)
+def test_weights_of_people_that_cannot_be_used_are_refused(tmp_path, table, changes, message):
+    path, stays = write_stays(tmp_path, 2)
+    stays = stays.assign(who=np.arange(len(stays)) // 2 + 0, household=0, weight=np.arange(len(stays)) // 3 + 1)
+    stays.assign(**table).to_csv(tmp_path / "stays.csv", index=False)
+    with pytest.raises(InputError, match=message):
+        build_study(load_scenario(path, {"release.weight": "weight", "adversary.risk": "sample", **changes}))
 
 
 @pytest.mark.parametrize(

@@ -146,12 +146,13 @@ def _check_people(scenario: TablesScenario) -> None:
         )  # fmt: skip
     if scenario.release.person is None:
         return
-    for key in ("weight", "sampling_fraction"):
-        if getattr(scenario.release, key) is not None:
-            raise InputError(
-                "the estimators of population sizes assume one row per person", where=f"release.{key}",
-                found=getattr(scenario.release, key), expected=f"either release.{key} or release.person",
-            )  # fmt: skip
+    if "sample" in scenario.risks and scenario.release.estimator == "log-linear":
+        raise InputError(
+            "the log-linear model assumes one row per person",
+            where="release.estimator",
+            found="log-linear",
+            expected='"benedetti-franconi" with release.person',
+        )
     for name in scenario.publisher.policies:
         way = policy_named(name).way
         if way == "splits" or (way == "rounds" and "prosecutor" in scenario.risks):

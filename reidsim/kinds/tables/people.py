@@ -24,7 +24,7 @@ from reidsim.linkage.uniqueness.sample_cells import SampleCells, weights_in
 from reidsim.populations.domain import Domain, row_keys
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
-from reidsim.scenarios.people import Keys, keys_of_records, require_same
+from reidsim.scenarios.people import Keys, key_columns, keys_of_records, require_same
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,14 +126,18 @@ class ReleasedPeople:
 
 
 def people_of_records(
-    scenario: TablesScenario, frame: pd.DataFrame, source: str | Path, prices: Mapping[str, Floats]
+    scenario: TablesScenario,
+    frame: pd.DataFrame,
+    source: str | Path,
+    prices: Mapping[str, Floats],
+    weights: Floats | None,
 ) -> tuple[Keys | None, Keys | None]:
     """Return the person and the household of each record; None where the scenario names no column of them.
 
     Raises
     ------
     InputError
-        If a key is missing, or records of one person differ in household, loss, gain or cost; names the row.
+        If a key is missing, or records of one person differ in household, loss, gain, cost or weight; names the row.
     """
     section = scenario.release
     person = None if section.person is None else keys_of_records(frame, section.person, source)
@@ -142,6 +146,8 @@ def people_of_records(
         for price, amounts in prices.items():
             if price != "benefit":
                 require_same(amounts, person, price, source, str(getattr(scenario.economics.columns, price)))
+        if weights is not None and section.weight is not None:
+            require_same(weights, person, "weight", source, section.weight, frame[list(key_columns(section.person))])
         if household is not None:
             require_same(household, person, "household", source, str(section.household))
     return person, household
@@ -171,7 +177,7 @@ _NAME = "the people whom the records stand for"
 
 
 def sampling_weights(section: ReleaseSection, frame: pd.DataFrame, source: str | Path) -> Floats | None:
-    """Return how many people each record stands for, shape (n_records,); None if the scenario does not say.
+    """Return how many people the person of each record stands for, (n_records,); None if the scenario does not say.
 
     Raises
     ------
@@ -196,7 +202,7 @@ def sampled_people(scenario: TablesScenario, domain: Domain, records: ReleasedRe
     if records.weights is None or "sample" not in scenario.risks:
         return None
     if scenario.release.estimator == "benedetti-franconi":
-        return SampledPeople.of_records(domain, records.codes, records.weights, _NAME)
+        return SampledPeople.of_records(domain, records.codes, records.weights, _NAME, records.person)
     occur = [np.unique(records.codes[:, position]) for position in range(records.codes.shape[1])]
     columns = [np.searchsorted(values, records.codes[:, at]) for at, values in enumerate(occur)]
     try:
@@ -215,10 +221,13 @@ def warning_of_estimator(scenario: TablesScenario, sampled: SampledPeople | None
     """Say that the weights of records unique in the sample tell little of their risk; None if all is well."""
     if sampled is None or scenario.release.estimator != "benedetti-franconi":
         return None
-    unique = int((sampled.records == 1).sum())
-    if not unique or sampled.total <= sampled.records.sum():
+    sample, sets = sampled.sample, sampled.sampled
+    alone = sampled.records == 1
+    unique = int(alone.sum() if sets is None else (np.maximum.reduceat(alone[sets.cells], sets.start[:-1])).sum())
+    if not unique or sampled.total <= sample.total:
         return None
+    units = "records" if sets is None else "people"
     return (
-        f"{unique:,} of {int(sampled.records.sum()):,} records are unique in the sample; by Benedetti and Franconi "
-        'their risk may be far off: compare release.estimator = "log-linear"'
+        f"{unique:,} of {int(sample.total):,} {units} are unique in the sample; by Benedetti and Franconi "
+        "their risk may be far off" + ': compare release.estimator = "log-linear"' * (sets is None)
     )

@@ -146,7 +146,7 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
             require_columns(frame, [column], Path(source))
             prices[price] = np.asarray(numbers(frame, column, Path(source)), dtype=np.float64)
     weights = sampling_weights(scenario.release, frame, source)
-    person, household = people_of_records(scenario, frame, source, prices)
+    person, household = people_of_records(scenario, frame, source, prices, weights)
     sensitive = read_sensitive(loaded, frame, source)
     waves = None
     if scenario.releases is not None:
