@@ -13,6 +13,7 @@ import own_files
 import pandas as pd
 import pyreadstat
 import pytest
+from tiers import cases
 
 from reidsim.cli import main
 from reidsim.drafts.draft import draft_scenario
@@ -330,6 +331,31 @@ def test_a_column_that_the_population_does_not_match_is_left_out_only_if_dropped
 
 
 # Missing values.
+
+
+@pytest.mark.parametrize("rows", cases([2_000, 300_000], [2_000]))
+def test_a_large_file_is_drafted_run_and_shared_without_a_search(folder, reidsim_, monkeypatch, rows):
+    if rows < 10_000:
+        for module in ("reidsim.drafts.draft", "reidsim.games.directions.best_replies"):
+            monkeypatch.setattr(f"{module}.MOST_SEARCHED", 0)
+    rng = np.random.default_rng(3)
+    zips = [f"{number:05d}" for number in rng.choice(np.arange(10_000, 99_999), min(rows // 10, 800), replace=False)]
+    table = {
+        "age": rng.integers(0, 95, rows),
+        "sex": rng.choice(["F", "M"], rows),
+        "zip": rng.choice(zips, rows),
+        "race": rng.choice(["White", "Black", "Asian", "Other"], rows, p=[0.6, 0.2, 0.15, 0.05]),
+        "marital_status": rng.choice(["married", "single", "divorced", "widowed"], rows),
+        "education": rng.choice(["none", "high school", "college", "master"], rows),
+    }
+    pd.DataFrame(table).to_csv("large.csv", index=False)
+    reidsim_("new", "large.csv")
+    text = Path("large/large.toml").read_text()
+    assert tomllib.loads(text)["adversary"]["direction"] == "both"
+    assert "too many to search" in text
+    reidsim_("run", "large/large.toml", "-o", "results")
+    out = reidsim_("share", "results", "-o", "shared.csv", "--policy", "no-attack")
+    assert "; within the limit of 0.0909" in out
 
 
 @pytest.mark.parametrize("reading", ["", 'reading = { type = "text", missing = [""] }\n'])

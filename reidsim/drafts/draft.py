@@ -32,9 +32,9 @@ from reidsim.wording import counted
 COLUMNS_FILE = "columns.csv"
 SPELLINGS_FILE = "spellings.csv"
 HIERARCHIES = "hierarchies"
+# As `reidsim.games.directions.best_replies`, which takes long to import.
+MOST_SEARCHED = 20_000_000
 _ENDINGS = (".gz", ".bz2", ".csv", ".tsv", ".txt", ".tab", ".data", ".parquet", *ENDINGS)
-# Records times strategies of drafts whose adversary looks people up: the search takes about 4 seconds per million.
-_MOST_LOOKED_UP = 20_000_000
 # Names of columns that are told in a warning.
 _MOST_TOLD = 10
 
@@ -208,7 +208,7 @@ def draft_scenario(
         encoding,
         keys.keys,
         keys.reasons,
-        looks_up=len(frame) * choice.strategies <= _MOST_LOOKED_UP,
+        search_is_short=keys.n_people * choice.strategies <= MOST_SEARCHED,
     )
     if weight is not None:
         each = frame.drop_duplicates(list(keys.person)) if keys.person else frame

@@ -62,7 +62,7 @@ def scenario_text(
     encoding: str | None = None,
     keys: Mapping[str, str | list[str]] | None = None,
     key_columns: Collection[str] = (),
-    looks_up: bool = False,
+    search_is_short: bool = True,
 ) -> str:
     """Return the scenario.
 
@@ -85,8 +85,8 @@ def scenario_text(
         Values of ``release.person`` and ``release.household``.
     key_columns : collection of str
         The columns in them.
-    looks_up : bool
-        Whether the adversary of prosecutor risk also looks people up.
+    search_is_short : bool
+        Whether all strategies are searched for a release that protects people who are looked up.
     """
     release = [f"path = {inline_toml(data)}"]
     if delimiter not in (None, ","):
@@ -102,9 +102,9 @@ def scenario_text(
         _economics(prices),
         _WORDS["journalist"].format(population=inline_toml(population))
         if population is not None
-        else _WORDS["prosecutor"] + (_WORDS["both"] if looks_up else ""),
+        else _WORDS["prosecutor"] + _WORDS["both"],
         _WORDS["publisher"].format(policies=inline_toml(list(POLICIES)))
-        + _solver(choice, looks_up=looks_up, journalist=population is not None)
+        + _solver(choice, search_is_short=search_is_short, looks_up=population is None)
         + _safe_harbor(choice),
     ]
     return "\n\n".join(parts) + "\n"
@@ -179,14 +179,15 @@ def _economics(prices: Prices) -> str:
     return "\n".join([_WORDS["prices" if given else "prices_of_wan2015"], "[economics]", *lines])
 
 
-def _solver(choice: Choice, *, looks_up: bool, journalist: bool) -> str:
+def _solver(choice: Choice, *, search_is_short: bool, looks_up: bool) -> str:
     """Return the comment on how the strategies are searched, and the solver where it is not the default."""
-    looks_up = looks_up and not journalist
-    words, iceberg = _WORDS["solvers"], choice.is_large and not looks_up
+    words, iceberg = _WORDS["solvers"], choice.is_large
     lines = [f"# {choice.strategies:,} strategies per record, {choice.cells:,} different records."]
-    lines.append(words["both" if looks_up else "iceberg" if iceberg else "backward-induction"])
-    if not looks_up and not journalist:
-        lines.append(words["not_both"])
+    if looks_up and search_is_short:
+        lines.append(words["both"])
+    else:
+        lines.append(words["iceberg" if iceberg else "backward-induction"])
+        lines += [words["few_suppressed"]] * looks_up
     if choice.left_out_levels:
         lines.append(f"# With the levels left out, there would be {choice.all_strategies:,} strategies.")
     if iceberg:

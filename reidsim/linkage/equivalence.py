@@ -19,6 +19,7 @@ from reidsim.errors import InputError
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.value_tree import TOP, ValueTree
 from reidsim.populations.domain import Codes
+from reidsim.populations.population import Counts
 
 Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
@@ -43,7 +44,7 @@ class Holders(NamedTuple):
 
     start: Integers
     row_set: NDArray[np.intp]
-    people: Integers
+    people: Counts
     last: Integers
 
 

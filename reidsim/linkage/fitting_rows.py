@@ -27,7 +27,9 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
 
 # Forms in use times distinct values of persons: beyond it, counting takes a minute.
-MOST_LOOK_UPS = 100_000_000
+MOST_LOOK_UPS = 1_000_000_000
+# Generalized values of one form that are counted in an array with a place for each combination, 8 bytes each.
+_MOST_PLACES = 2**24
 
 Integers = NDArray[np.int64]
 
@@ -138,13 +140,14 @@ class FittingRows:
             if form >= 0:
                 keys = self._keys(form)
                 rows = order[starts[number] : starts[number + 1]]
-                shared, which = np.unique(keys[self.cell_of_entry[rows]], return_inverse=True)
+                places = int(keys.max()) + 1
+                if places > _MOST_PLACES:
+                    keys, places = np.unique(keys, return_inverse=True)[1], len(keys)
+                which = keys[self.cell_of_entry[rows]]
                 if self.row_sets is not None:
                     once = np.unique(which * len(self.begin) + self.record_of_entry[rows], return_index=True)[1]
                     rows, which = rows[once], which[once]
-                weight = np.bincount(which, weights=weights[rows])
-                place = np.minimum(np.searchsorted(shared, keys), len(shared) - 1)
-                sums += np.where(shared[place] == keys, weight[place], 0.0)
+                sums += np.bincount(which, weights[rows], places)[keys]
         return sums
 
     def of_records(self, strategies: Strategies) -> Counts:

@@ -420,13 +420,10 @@ def test_several_adversaries_look_up_in_one_way(tmp_path):
     assert own.loc["no-attack", "utility"] == pytest.approx(found.loc["no-attack", "utility"], abs=1e-12)
 
 
-def test_too_many_forms_of_too_many_records_are_told_by_check(tmp_path, monkeypatch):
-    monkeypatch.setattr("reidsim.games.directions.harm.MOST_HELD", 119)
-    path = write(tmp_path, "record")
-    with pytest.raises(InputError, match=r"found 120.*at most 119 records times"):
-        build_study(load_scenario(path, LOOKED_UP))
-    # Policies of one form for all do not look at every form of every record.
-    build_study(load_scenario(path, {**LOOKED_UP, "publisher.policies": ["full-domain", "k-anonymity"]}))
+def test_too_many_amounts_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("reidsim.games.directions.harm.MOST_HELD", 9)
+    with pytest.raises(InputError, match=r"too many different amounts.*found 10.*at most 9"):
+        reidsim.run(write(tmp_path, "record"), overrides=LOOKED_UP)
 
 
 def test_a_kind_that_does_not_look_persons_up_refuses_to():

@@ -15,9 +15,9 @@ from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.defenders.best_reply import BestReply
-from reidsim.games.directions.best_replies import best_release
+from reidsim.games.directions.best_replies import best_release, few_suppressed
 from reidsim.games.directions.effects import effect_on_others, margins_of, release_of, share_as, total_harm, work_for
-from reidsim.games.directions.harm import replies_in, require_held
+from reidsim.games.directions.harm import replies_in
 from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, without_attacked
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Choice, Constraint, PopulationLinker, RecordGame
@@ -255,6 +255,24 @@ def test_no_exchange_between_two_records_keeps_more_benefit_without_an_attack(se
         assert np.where(safe, payoff, -np.inf).max() <= total + 1e-8
 
 
+@pytest.mark.parametrize("people_have_several", [False, True])
+@pytest.mark.parametrize("seed", cases(range(300), range(10)))
+def test_a_few_suppressed_records_protect_the_people_of_large_tables(seed, people_have_several):
+    plain = random_release(seed, people_have_several=people_have_several)
+    game, linker = game_of_people(plain) if people_have_several else directed(plain)
+    constraint, last = Constraint(no_attack=True), game.space.size - 1
+    alone = branch_and_bound(by_record(game), constraint)
+    safe = few_suppressed(game, linker, alone, constraint).strategies.tolist()
+    assert not any(plain.attacked(i, safe) for i in range(len(safe)))
+    assert all(now in (before, last, -1) for now, before in zip(safe, alone.strategies.tolist(), strict=True))
+    free = branch_and_bound(by_record(game))
+    found = few_suppressed(game, linker, free, Constraint()).strategies
+    assert sum(plain.payoffs(found.tolist())) >= sum(plain.payoffs(free.strategies.tolist())) - 1e-9
+    as_it_is = np.arange(game.space.size) == 0
+    alone = chosen(np.zeros(game.n_records, dtype=np.int64))
+    assert (few_suppressed(game, linker, alone, Constraint(), as_it_is).strategies == 0).all()
+
+
 @pytest.mark.parametrize("may_withhold", [True, False])
 @pytest.mark.parametrize("seed", cases(range(300), range(10)))
 def test_no_exchange_between_two_records_pays_more(seed, may_withhold):
@@ -451,11 +469,21 @@ def test_a_greedy_reply_is_that_of_direction_record():
 
 
 def test_what_is_too_large_is_told(monkeypatch):
-    with pytest.raises(InputError, match=r"too many generalizations.*found 200000000"):
-        require_held(1_000_000, 200)
     game, linker = directed(example())
     monkeypatch.setattr(fitting_rows, "MOST_LOOK_UPS", 9)
     with pytest.raises(InputError, match=r"too many generalizations in use.*found 10.*at most 9"):
         FittingRows(game.space).of_cells(np.array([0, 1, 0, 1, 0, 1]))
     assert FittingRows(game.space).of_cells(np.array([1, 1, -1, -1, 1, 1])).sum() > 0
     assert linker.kind.tolist() == [0] * 6
+
+
+@pytest.mark.parametrize("people_have_several", [False, True])
+def test_rows_are_counted_alike_whether_or_not_each_combination_has_a_place(monkeypatch, people_have_several):
+    for seed in range(10):
+        plain = random_release(seed, people_have_several=people_have_several)
+        linker = (game_of_people(plain) if people_have_several else directed(plain))[1]
+        strategies = np.random.default_rng(seed).integers(-1, len(plain.forms), len(plain.records))
+        counted = linker.rows.of_cells(strategies)
+        with monkeypatch.context() as patch:
+            patch.setattr(fitting_rows, "_MOST_PLACES", 1)
+            assert linker.rows.of_cells(strategies).tolist() == counted.tolist()

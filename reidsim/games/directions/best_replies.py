@@ -5,6 +5,9 @@ record after the other takes the form in which the publisher gets most in sum, g
 repeated until no record has a better one. Then two records change at once: one is generalized or withheld so that the
 other can be released finer. Each step pays more, so the search ends, at a local optimum. Nothing is proved about
 changes of three records, nor about exchanges that a limit on their work leaves out in a large table.
+
+Many records with many forms are not searched: each is shared as is best in direction "record", and a few are suppressed
+whose rows fit everybody; see `few_suppressed`.
 """
 
 from __future__ import annotations
@@ -33,12 +36,14 @@ from reidsim.games.directions.effects import (
     total_harm,
     work_for,
 )
-from reidsim.games.directions.harm import Replies, replies_in
-from reidsim.games.directions.linker import DirectedLinker, without_attacked
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.games.directions.harm import Replies, by_rows_of, replies_in
+from reidsim.games.directions.linker import DirectedLinker, by_record, without_attacked
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame, shared_rows
 from reidsim.releases.strategy_space import Strategies
 
-SOLVER = "one-record-at-a-time"
+SOLVER, SOLVER_OF_LARGE = "one-record-at-a-time", "few-suppressed"
+# Records times forms that are searched, which takes about 4 seconds per million.
+MOST_SEARCHED = 20_000_000
 Allowed = NDArray[np.bool_]
 Records = NDArray[np.int64]
 # A repair that does so much of what the best one may do is as good.
@@ -81,9 +86,11 @@ def best_release(
     Raises
     ------
     InputError
-        If there are too many records, forms or amounts.
+        If there are too many records or amounts.
     """
     constraint = constraint or Constraint()
+    if game.n_records * game.space.size > MOST_SEARCHED:
+        return few_suppressed(game, linker, present, constraint, forms)
     replies = replies_in(game, linker)
     allowed = _allowed(game, constraint, forms)
     search = _Search(game, linker, replies, allowed)
@@ -94,6 +101,54 @@ def best_release(
     # A release in which nobody is at risk is at hand, and may be a better start.
     started = [search.best_from(start, may_withhold=may_withhold) for start in (present.strategies, safe)]
     return search.choice(search.exchanged(max(started, key=search.payoff), may_withhold=may_withhold))
+
+
+def few_suppressed(
+    game: RecordGame,
+    linker: DirectedLinker,
+    present: Choice,
+    constraint: Constraint,
+    forms: NDArray[np.bool_] | None = None,
+) -> Choice:
+    """Return a release that protects persons by the rows of a few records in their most general form.
+
+    As many records as must fit a person take that form: those that lose least benefit. If attacks are forbidden,
+    whoever is attacked even so is withheld; else the present release stays if it pays more.
+
+    Parameters
+    ----------
+    game, linker, constraint, forms
+        See `best_release`.
+    present : Choice
+        The best release in direction "record" under the constraint.
+    """
+    strategies, last = present.strategies.copy(), game.space.size - 1
+    shared = np.flatnonzero(strategies != WITHHELD)
+    kind, _, needed = by_rows_of(game, linker)
+    attacked = np.zeros(game.n_records, dtype=np.bool_)
+    if linker.direction == "both":
+        attacked = by_record(game).outcome(last).response.invited
+    if forms is None or forms[last]:
+        usable = shared[constraint.allows(game.space, last, attacked)[shared]]
+        benefit = np.zeros(game.n_records)
+        for strategy, rows in shared_rows(strategies):
+            benefit[rows] = game.benefit_of(strategy, rows)
+        lost = benefit[usable] - game.benefit_of(last, usable)
+        rows_needed = int(needed[kind[shared]].max(initial=0))
+        strategies[usable[np.argsort(lost, kind="stable")[:rows_needed]]] = last
+    if constraint.no_attack:
+        strategies = without_attacked(game, strategies)
+    elif _payoff(game, strategies) <= _payoff(game, present.strategies):
+        strategies = present.strategies
+    return Choice(strategies, SOLVER_OF_LARGE, present.evaluated, exact=False)
+
+
+def _payoff(game: RecordGame, strategies: Strategies) -> float:
+    """Return the publisher's total payoff of a release."""
+    given = game.given(strategies)
+    return sum(
+        float(given.outcome(strategy, rows).publisher_payoff.sum()) for strategy, rows in shared_rows(strategies)
+    )
 
 
 def _allowed(game: RecordGame, constraint: Constraint, forms: NDArray[np.bool_] | None) -> Allowed:

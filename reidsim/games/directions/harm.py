@@ -14,7 +14,7 @@ from reidsim.games.directions.linker import DirectedLinker
 from reidsim.games.record_game import RecordGame
 from reidsim.releases.strategy_space import Floats
 
-# Records times forms that are held in memory, 7 bytes each; and kinds of amounts times records, 8 bytes each.
+# Kinds of amounts times records that are held in memory, 8 bytes each.
 MOST_HELD = 100_000_000
 
 
@@ -47,21 +47,6 @@ class Replies:
         return Harm(kind.astype(np.int64), lacking, np.ones(n_records), nobody, np.zeros((0, 0)))
 
 
-def require_held(n_records: int, n_forms: int) -> None:
-    """Check that every form of every record can be looked at.
-
-    Raises
-    ------
-    InputError
-        If there are too many.
-    """
-    if n_records * n_forms > MOST_HELD:
-        raise InputError(
-            "too many generalizations to look each person up in", found=n_records * n_forms,
-            expected=f"at most {MOST_HELD:,} records times generalizations",
-        )  # fmt: skip
-
-
 def replies_in(game: RecordGame, linker: DirectedLinker) -> Replies:
     """Return how the adversary of a game replies.
 
@@ -74,10 +59,32 @@ def replies_in(game: RecordGame, linker: DirectedLinker) -> Replies:
     Raises
     ------
     InputError
-        If there are too many records, forms or amounts.
+        If there are too many records or amounts.
     """
-    n_records, n_forms = game.n_records, game.space.size
-    require_held(n_records, n_forms)
+    kind, by_rows, needed = by_rows_of(game, linker)
+    people, by_people, unattacked = _by_people(game, linker)
+    loss = Harm(kind, by_rows, np.ascontiguousarray(game.loss, dtype=np.float64), people, by_people)
+    return Replies(needed[kind], unattacked, loss)
+
+
+def by_rows_of(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
+    """Return how the adversary replies to the number of rows that fit a person.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_records,)
+        The kind of amounts of each record.
+    ndarray of float64, shape (n_kinds, n_records + 2)
+        Probability of a re-identification of a person of each kind whom so many rows fit.
+    ndarray of int64, shape (n_kinds,)
+        Rows that must fit; see `Replies`.
+
+    Raises
+    ------
+    InputError
+        If there are too many records or amounts.
+    """
+    n_records = game.n_records
     kinds, first, kind = np.unique(linker.kind, return_index=True, return_inverse=True)
     if len(kinds) * n_records > MOST_HELD:
         raise InputError(
@@ -92,9 +99,7 @@ def replies_in(game: RecordGame, linker: DirectedLinker) -> Replies:
         attacked = np.flatnonzero(reply.invited)
         needed[number] = sizes[attacked[-1]] + 1 if len(attacked) else 1
     by_rows[:, 0] = by_rows[:, 1]
-    people, by_people, unattacked = _by_people(game, linker)
-    loss = Harm(kind.astype(np.int64), by_rows, np.ascontiguousarray(game.loss, dtype=np.float64), people, by_people)
-    return Replies(needed[kind], unattacked, loss)
+    return kind.astype(np.int64), by_rows, needed
 
 
 def _by_people(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.float32], Floats, NDArray[np.bool_]]:

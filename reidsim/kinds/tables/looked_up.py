@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from reidsim.kinds.tables.study import TablesStudy
 
 
-def searches_each(study: TablesStudy, policy: str) -> bool:
-    """Tell whether a policy looks at every form of every record."""
-    way = study.policy(policy).way
-    return way in ("record-level", "opt-in") or (way == "unit" and study.scenario.publisher.unit == "record")
-
-
 def choose_looked_up(
     study: TablesStudy,
     policy: str,

@@ -132,6 +132,16 @@ def choose_all(
     """Do the same for several policies; what is the best of each record is found for all of them in one pass."""
     if (linker := directed_linker(game)) is not None:
         return {name: _looked_up(study, name, game, linker) for name in policies}
+    return _choose_each(study, policies, game, progress)
+
+
+def _choose_each(
+    study: TablesStudy,
+    policies: Sequence[str],
+    game: RecordGame,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Choice]:
+    """Pick the generalization of each cell's records as if it did not matter to the other records."""
     by_record = study.scenario.publisher.unit == "record"
     per_record = [name for name in policies if by_record and study.policy(name).way == "unit"]
     together: dict[str, Choice] = {}
@@ -174,7 +184,9 @@ def truth_of(study: TablesStudy, policy: str, choice: Choice, game: RecordGame) 
 
 def _looked_up(study: TablesStudy, policy: str, game: RecordGame, linker: DirectedLinker) -> Choice:
     planned, constraint = _planned(study, policy, game), constraint_of(study, policy)
-    return choose_looked_up(study, policy, planned, linker, constraint, lambda each: _choose(study, policy, each))
+    return choose_looked_up(
+        study, policy, planned, linker, constraint, lambda each: _choose_each(study, (policy,), each)[policy]
+    )
 
 
 def _choose(study: TablesStudy, policy: str, game: RecordGame, report: Callable[[], object] = lambda: None) -> Choice:
