@@ -102,7 +102,7 @@ def scenario_text(
         _economics(prices),
         _WORDS["journalist"].format(population=inline_toml(population))
         if population is not None
-        else _WORDS["prosecutor"] + _WORDS["both"],
+        else _WORDS["prosecutor"] + _WORDS["both"] * (not choice.is_large),
         _WORDS["publisher"].format(policies=inline_toml(list(POLICIES)))
         + _solver(choice, search_is_short=search_is_short, looks_up=population is None)
         + _safe_harbor(choice),
@@ -187,7 +187,7 @@ def _solver(choice: Choice, *, search_is_short: bool, looks_up: bool) -> str:
         lines.append(words["both"])
     else:
         lines.append(words["iceberg" if iceberg else "backward-induction"])
-        lines += [words["few_suppressed"]] * looks_up
+        lines += [words["not_both" if iceberg else "few_suppressed"]] * looks_up
     if choice.left_out_levels:
         lines.append(f"# With the levels left out, there would be {choice.all_strategies:,} strategies.")
     if iceberg:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Linkage
-from reidsim.linkage.sensitive_values import AttributeLimits, GainsFrom, SensitiveGroups
+from reidsim.linkage.sensitive_values import AttributeLimits, GainsFrom, SensitiveAttribute, SensitiveGroups
 from reidsim.releases.strategy_space import Rows
 
 
@@ -40,10 +40,13 @@ class AdmissibleGroups:
     ----------
     groups : SensitiveGroups
     limits : AttributeLimits
+    columns : tuple of SensitiveAttribute
+        Of all records of the table.
     """
 
     groups: SensitiveGroups
     limits: AttributeLimits
+    columns: tuple[SensitiveAttribute, ...] = ()
 
     def at(self, strategy: int, rows: Rows | None = None) -> NDArray[np.bool_]:
         """Return whether records, all or those of `rows`, may be released at a node."""

@@ -19,7 +19,6 @@ from reidsim.errors import InputError
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.value_tree import TOP, ValueTree
 from reidsim.populations.domain import Codes
-from reidsim.populations.population import Counts
 
 Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]
@@ -44,7 +43,7 @@ class Holders(NamedTuple):
 
     start: Integers
     row_set: NDArray[np.intp]
-    people: Counts
+    people: Integers
     last: Integers
 
 

@@ -28,8 +28,9 @@ from reidsim.releases.strategy_space import Floats, Strategies
 
 # Forms in use times distinct values of persons: beyond it, counting takes a minute.
 MOST_LOOK_UPS = 1_000_000_000
-# Generalized values of one form that are counted in an array with a place for each combination, 8 bytes each.
-_MOST_PLACES = 2**24
+# Generalized values are counted in an array with a place for each combination if these are at most so many times the
+# distinct records, and else sorted.
+_MOST_PLACES = 8
 
 Integers = NDArray[np.int64]
 
@@ -140,14 +141,16 @@ class FittingRows:
             if form >= 0:
                 keys = self._keys(form)
                 rows = order[starts[number] : starts[number + 1]]
-                places = int(keys.max()) + 1
-                if places > _MOST_PLACES:
-                    keys, places = np.unique(keys, return_inverse=True)[1], len(keys)
-                which = keys[self.cell_of_entry[rows]]
+                which, places = keys[self.cell_of_entry[rows]], int(keys.max()) + 1
+                if places > _MOST_PLACES * len(keys):
+                    shared, which = np.unique(which, return_inverse=True)
+                    places = len(shared)
+                    place = np.minimum(np.searchsorted(shared, keys), places - 1)
+                    keys = np.where(shared[place] == keys, place, places)
                 if self.row_sets is not None:
                     once = np.unique(which * len(self.begin) + self.record_of_entry[rows], return_index=True)[1]
                     rows, which = rows[once], which[once]
-                sums += np.bincount(which, weights[rows], places)[keys]
+                sums += np.bincount(which, weights[rows], places + 1)[keys]
         return sums
 
     def of_records(self, strategies: Strategies) -> Counts:

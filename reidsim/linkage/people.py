@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -45,7 +45,7 @@ class RowSets:
     start: Integers
     cells: Positions
     rows: Integers
-    people: Counts
+    people: NDArray[Any]
 
     @classmethod
     def of(cls, cell_of_record: Positions, person_of_record: Positions) -> tuple[RowSets, Positions]:

@@ -23,7 +23,7 @@ Integers = NDArray[np.int64]
 GainsFrom = Literal["identity", "attribute", "either"]
 
 # Rounding error of a share that still equals its limit.
-_ROUNDING = 1e-9
+LIMIT_ROUNDING = 1e-9
 # Bytes of results by node that one table keeps.
 _MOST_KEPT = 64 * 2**20
 
@@ -83,9 +83,9 @@ class AttributeLimits:
         if self.l_diversity is not None:
             within &= values.distinct >= self.l_diversity
         if self.t_closeness is not None:
-            within &= values.distance() <= self.t_closeness + _ROUNDING
+            within &= values.distance() <= self.t_closeness + LIMIT_ROUNDING
         if self.max_inference is not None:
-            within &= values.largest_share <= self.max_inference + _ROUNDING
+            within &= values.largest_share <= self.max_inference + LIMIT_ROUNDING
         return within
 
     def describe(self) -> str:

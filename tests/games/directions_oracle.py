@@ -129,3 +129,43 @@ class PlainPeople(PlainRelease):
 
     def rows_of(self, record):
         return record
+
+
+@dataclass(frozen=True)
+class PlainLimited(PlainRelease):
+    """Records with sensitive values: columns of (value of each record, group of each value by level), and limits."""
+
+    columns: tuple
+    limits: object
+
+    def within_limits(self, rows):
+        """Whether the values of some rows, which are not none, are within the limits in every column."""
+        limits = self.limits
+        for codes, levels in self.columns:
+            values = [codes[j] for j in rows]
+            if limits.l_diversity is not None and len(set(values)) < limits.l_diversity:
+                return False
+            largest = max(values.count(value) for value in values) / len(values)
+            if limits.max_inference is not None and largest > limits.max_inference + 1e-9:
+                return False
+            distance = 0.0
+            for level in levels:
+                here, everywhere = [level[value] for value in values], [level[value] for value in codes]
+                distance += sum(
+                    abs(here.count(group) / len(here) - everywhere.count(group) / len(codes)) for group in set(level)
+                )
+            if limits.t_closeness is not None and distance / (2 * len(levels)) > limits.t_closeness + 1e-9:
+                return False
+        return True
+
+    def within(self, strategies):
+        """Whether the limits hold for the group of each shared row, and for the rows that fit each shared person."""
+        for i, form in enumerate(strategies):
+            if form < 0:
+                continue
+            me = self.records[i]
+            group = [j for j, other in enumerate(self.records) if self.reads_like(other, me, form)]
+            rows = [j for j, s in enumerate(strategies) if s >= 0 and self.reads_like(self.records[j], me, s)]
+            if not self.within_limits(group) or not self.within_limits(rows):
+                return False
+        return True

@@ -1,10 +1,11 @@
 """Persons looked up in the shared rows: counts, payoffs and the releases found, against plain counting."""
 
 from dataclasses import replace
+from itertools import combinations, product
 
 import numpy as np
 import pytest
-from directions_oracle import PlainPeople, PlainRelease
+from directions_oracle import PlainLimited, PlainPeople, PlainRelease
 from hypothesis import given
 from hypothesis import strategies as st
 from tiers import cases, examples
@@ -13,8 +14,10 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.attributes import AdmissibleGroups
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.defenders.best_reply import BestReply
+from reidsim.games.directions import best_replies
 from reidsim.games.directions.best_replies import best_release, few_suppressed
 from reidsim.games.directions.effects import effect_on_others, margins_of, release_of, share_as, total_harm, work_for
 from reidsim.games.directions.harm import replies_in
@@ -25,6 +28,7 @@ from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.linkage import fitting_rows
 from reidsim.linkage.fitting_rows import FittingRows
 from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute, SensitiveValues
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
@@ -407,6 +411,107 @@ def test_a_weighted_guess_finds_people_by_the_row_that_is_easiest(seed):
         assert found[i] == pytest.approx(size)
 
 
+def limited_release(seed):
+    """A small release whose records have sensitive values, and limits on these."""
+    plain, rng = random_release(seed), np.random.default_rng(seed + 1000)
+    columns = []
+    hierarchies = [((0, 1), (0, 0)), ((0, 1, 2), (0, 1, 1), (0, 0, 0))]
+    for levels in hierarchies[rng.integers(2) :]:
+        flat = rng.random() < 0.5 or len(levels) < 3
+        codes = rng.integers(0, len(levels[0]), len(plain.records))
+        columns.append((tuple(codes.tolist()), (levels[0],) if flat else tuple(levels[:-1])))
+    limits = [
+        AttributeLimits(max_inference=float(rng.choice([0.5, 0.6, 0.8]))),
+        AttributeLimits(l_diversity=2),
+        AttributeLimits(t_closeness=float(rng.choice([0.15, 0.3, 0.5]))),
+        AttributeLimits(l_diversity=2, t_closeness=0.4, max_inference=0.7),
+    ][rng.integers(4)]
+    return PlainLimited(**vars(plain), columns=tuple(columns), limits=limits)
+
+
+def admissible_groups(plain, space):
+    columns = tuple(
+        SensitiveAttribute(f"s{at}", np.array(codes), np.array(levels))
+        for at, (codes, levels) in enumerate(plain.columns)
+    )
+    return AdmissibleGroups(SensitiveValues(space.codes, columns).groups(space), plain.limits, columns)
+
+
+@pytest.mark.parametrize("policy", ["no-attack", "basic", "record-level"])
+@pytest.mark.parametrize("seed", cases(range(200), range(12)))
+def test_limits_on_sensitive_values_hold_and_no_change_of_two_records_within_them_pays_more(seed, policy):
+    """The records that fit a row, and the rows that fit a person, are counted one by one."""
+    plain = limited_release(seed)
+    game, linker = directed(plain)
+    constraint = Constraint(no_attack=policy == "no-attack", admissible=admissible_groups(plain, game.space))
+    may_withhold = policy != "basic"
+    present = branch_and_bound(by_record(game), constraint)
+    found = best_release(game, linker, present, constraint, may_withhold=may_withhold).strategies.tolist()
+    n, size, total = len(found), game.space.size, sum(plain.payoffs(found))
+    assert plain.within(found)
+    assert not (constraint.no_attack and any(plain.attacked(i, found) for i in range(n)))
+
+    def better(other):
+        if not plain.within(other) or (constraint.no_attack and any(plain.attacked(i, other) for i in range(n))):
+            return False
+        if policy == "basic" and any(now < 0 <= before for now, before in zip(other, found, strict=True)):
+            return False
+        return sum(plain.payoffs(other)) > total + 1e-8
+
+    for _, _, other in plain.deviations(found):
+        assert not better(other)
+    pairs, forms = list(combinations(range(n), 2)), range(-may_withhold, size)
+    rng = np.random.default_rng(seed)
+    for _ in range(150):
+        i, j = pairs[rng.integers(len(pairs))]
+        other = list(found)
+        other[i], other[j] = rng.choice(forms, 2).tolist()
+        assert not better(other)
+
+
+def first_records(plain, n):
+    """The same release of its first records alone, which are everybody."""
+    amounts = {name: getattr(plain, name)[:n] for name in ("benefit", "loss", "gain", "cost")}
+    columns = tuple((codes[:n], levels) for codes, levels in plain.columns)
+    return replace(plain, records=plain.records[:n], people=plain.records[:n], columns=columns, **amounts)
+
+
+def test_within_limits_the_best_release_is_mostly_that_of_enumeration():
+    equal, tried = 0, 0
+    for seed in range(40):
+        plain = limited_release(seed)
+        plain = first_records(plain, 4 if len(plain.forms) <= 6 else 3)
+        game, linker = directed(plain)
+        constraint = Constraint(no_attack=True, admissible=admissible_groups(plain, game.space))
+        present = branch_and_bound(by_record(game), constraint)
+        found = best_release(game, linker, present, constraint, may_withhold=True).strategies.tolist()
+        everybody = range(len(found))
+        best = max(
+            sum(plain.payoffs(each))
+            for each in map(list, product(range(-1, game.space.size), repeat=len(found)))
+            if not any(plain.attacked(i, each) for i in everybody) and plain.within(each)
+        )
+        total, tried = sum(plain.payoffs(found)), tried + (best > 0)
+        assert plain.within(found)
+        assert total <= best + 1e-8
+        equal += best > 0 and total >= best - 1e-8
+    assert tried >= 10
+    assert equal >= 0.9 * tried
+
+
+def test_large_tables_are_kept_within_limits():
+    for seed in range(20):
+        plain = limited_release(seed)
+        game, linker = directed(plain)
+        constraint = Constraint(no_attack=True, admissible=admissible_groups(plain, game.space))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(best_replies, "MOST_SEARCHED", 0)
+            present = branch_and_bound(by_record(game), constraint)
+            found = best_release(game, linker, present, constraint).strategies.tolist()
+        assert plain.within(found)
+        assert not any(plain.attacked(i, found) for i in range(len(found)))
+
+
 def example(direction="both", **changes):
     records = ((0, 0, 0), (0, 0, 0), (1, 0, 1), (2, 1, 0), (3, 2, 1), (3, 1, 1))
     n = len(records)
@@ -485,5 +590,5 @@ def test_rows_are_counted_alike_whether_or_not_each_combination_has_a_place(monk
         strategies = np.random.default_rng(seed).integers(-1, len(plain.forms), len(plain.records))
         counted = linker.rows.of_cells(strategies)
         with monkeypatch.context() as patch:
-            patch.setattr(fitting_rows, "_MOST_PLACES", 1)
+            patch.setattr(fitting_rows, "_MOST_PLACES", 0)
             assert linker.rows.of_cells(strategies).tolist() == counted.tolist()

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -29,6 +31,7 @@ from reidsim.games.directions.effects import (
     effect_on_others,
     harm_of,
     margins_of,
+    own_harm,
     release_of,
     reread,
     rows_of,
@@ -38,6 +41,7 @@ from reidsim.games.directions.effects import (
 )
 from reidsim.games.directions.harm import Replies, by_rows_of, replies_in
 from reidsim.games.directions.linker import DirectedLinker, by_record, without_attacked
+from reidsim.games.directions.person_limits import PersonLimits
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame, shared_rows
 from reidsim.releases.strategy_space import Strategies
 
@@ -89,18 +93,35 @@ def best_release(
         If there are too many records or amounts.
     """
     constraint = constraint or Constraint()
+    limits = None if constraint.admissible is None else PersonLimits(constraint.admissible, linker.rows)
     if game.n_records * game.space.size > MOST_SEARCHED:
-        return few_suppressed(game, linker, present, constraint, forms)
+        choice = few_suppressed(game, linker, present, constraint, forms)
+        return choice if limits is None else replace(choice, strategies=_kept_within(game, limits, choice, constraint))
     replies = replies_in(game, linker)
     allowed = _allowed(game, constraint, forms)
-    search = _Search(game, linker, replies, allowed)
+    search = _Search(game, linker, replies, allowed, limits)
     safe = search.exchanged_safely(search.safe_from(present.strategies))
     if constraint.no_attack:
         # An adversary may reply to a record in ways that its amounts do not tell.
-        return search.choice(without_attacked(game, safe))
+        choice = search.choice(without_attacked(game, safe))
+        return choice if limits is None else replace(choice, strategies=_kept_within(game, limits, choice, constraint))
+    start = present.strategies
+    if limits is not None:
+        start = _Search(game, linker, replies.ignored(), allowed, limits).safe_from(start)
     # A release in which nobody is at risk is at hand, and may be a better start.
-    started = [search.best_from(start, may_withhold=may_withhold) for start in (present.strategies, safe)]
+    started = [search.best_from(each, may_withhold=may_withhold) for each in (start, safe)]
     return search.choice(search.exchanged(max(started, key=search.payoff), may_withhold=may_withhold))
+
+
+def _kept_within(game: RecordGame, limits: PersonLimits, choice: Choice, constraint: Constraint) -> Strategies:
+    """Withhold records until the limits on sensitive values hold, and nobody is attacked if that is forbidden."""
+    strategies = choice.strategies
+    while True:
+        within = limits.without_exceeding(strategies)
+        kept = without_attacked(game, within) if constraint.no_attack else within
+        if np.array_equal(kept, strategies):
+            return kept
+        strategies = kept
 
 
 def few_suppressed(
@@ -155,18 +176,33 @@ def _allowed(game: RecordGame, constraint: Constraint, forms: NDArray[np.bool_] 
     """Return which forms each record may take, attacked or not, shape (n_records, n_forms)."""
     n, size = game.n_records, game.space.size
     allowed = np.ones((n, size), dtype=np.bool_) if forms is None else np.tile(forms, (n, 1))
-    if constraint.minimum is not None:
-        anyhow = Constraint(minimum=constraint.minimum)
+    if constraint.restricts_forms:
+        anyhow = replace(constraint, no_attack=False)
         for form in range(size):
             allowed[:, form] &= anyhow.allows(game.space, form, np.zeros(n, dtype=np.bool_))
     return allowed
 
 
+class Need(NamedTuple):
+    """Limits on sensitive values as a harm that no change may cause; of no weight without limits."""
+
+    harm: Harm
+    margins: Margins
+    work: Work
+
+
 class _Search:
     """Coordinate steps from one release to better ones."""
 
-    def __init__(self, game: RecordGame, linker: DirectedLinker, replies: Replies, allowed: Allowed) -> None:
-        self._game, self._linker, self._replies, self._allowed = game, linker, replies, allowed
+    def __init__(
+        self,
+        game: RecordGame,
+        linker: DirectedLinker,
+        replies: Replies,
+        allowed: Allowed,
+        limits: PersonLimits | None = None,
+    ) -> None:
+        self._game, self._linker, self._replies, self._allowed, self._limits = game, linker, replies, allowed, limits
         self._looked_at = 0
 
     def choice(self, strategies: Strategies) -> Choice:
@@ -181,39 +217,35 @@ class _Search:
 
     def best_from(self, strategies: Strategies, *, may_withhold: bool) -> Strategies:
         """Return a release that pays most as far as changes of one record go."""
-        release, loss = self._release(strategies), self._replies.loss
-        margins, work = margins_of(release, loss), self._work(release)
-        tie = self._game.tie()
+        release, loss, margins, work = self._begin(strategies, self._replies.loss, 0.0)
+        need, tie = self._need(release, loss, margins), self._game.tie()
         self._until_none_moves(
-            lambda records: _pay_more(release, loss, margins, self._allowed, tie, may_withhold, work, records)
+            lambda records: _pay_more(release, loss, margins, need, self._allowed, tie, may_withhold, work, records)
         )
         return release.strategies
 
     def exchanged(self, strategies: Strategies, *, may_withhold: bool) -> Strategies:
         """Return a release that no exchange between two records improves; of a large table, few are tried."""
-        release, loss, tie = self._release(strategies), self._replies.loss, self._game.tie()
-        margins, work = margins_of(release, loss), self._work(release)
+        release, loss, margins, work = self._begin(strategies, self._replies.loss, 0.0)
+        need, tie = self._need(release, loss, margins), self._game.tie()
         self._exchange(
-            release, loss, margins, self._allowed, work, lambda records: _pay_more(
-                release, loss, margins, self._allowed, tie, may_withhold, work, records
+            release, loss, margins, need, self._allowed, work, lambda records: _pay_more(
+                release, loss, margins, need, self._allowed, tie, may_withhold, work, records
             ), finer=False, may_withhold=may_withhold,
         )  # fmt: skip
         return release.strategies
 
     def exchanged_safely(self, strategies: Strategies) -> Strategies:
         """Do the same for a release in which nobody is at risk, and stay with such releases."""
-        release, needed, tie = self._release(strategies), self._replies.needed, self._game.tie()
+        needed, tie = self._replies.needed, self._game.tie()
         # A row that is lacking costs more than all benefit; a power of 2 keeps sums exact.
         dear = 2.0 ** np.ceil(np.log2(1.0 + 2.0 * self._game.benefit.sum()))
         shortage = self._replies.shortage
         shortage = shortage._replace(weight=dear * shortage.weight)
-        margins, work, safe = (
-            margins_of(release, shortage),
-            self._work(release),
-            self._allowed & self._replies.unattacked,
-        )
+        release, shortage, margins, work = self._begin(strategies, shortage, dear)
+        need, safe = self._need(release, shortage, margins), self._allowed & self._replies.unattacked
         self._exchange(
-            release, shortage, margins, safe, work,
+            release, shortage, margins, need, safe, work,
             lambda records: _share_more(release, shortage, margins, safe, needed, tie, work, records),
             finer=True, may_withhold=True,
         )  # fmt: skip
@@ -224,6 +256,7 @@ class _Search:
         release: Release,
         harm: Harm,
         margins: Margins,
+        need: Need,
         allowed: Allowed,
         work: Work,
         step: Callable[[Records], Records],
@@ -239,11 +272,12 @@ class _Search:
         comparisons = len(release.cells) * len(release.levels)
         left = _FEW_COMPARISONS + int(_COMPARISONS_PER_PAIR * n * comparisons)
         tie, record, clean = self._game.tie(), 0, 0
-        lower, more = np.empty((2, size + 1)), np.empty((2, size + 1))
+        lower, more, lower_need = (np.empty((2, size + 1)) for _ in range(3))
         while clean < n and left > 0:
             found, spent = _exchange_of(
-                release, harm, margins, allowed, tie, finer, may_withhold, work, record, lower, more, left
-            )
+                release, harm, margins, need, allowed, tie, finer, may_withhold, work, record, lower, more, lower_need,
+                left,
+            )  # fmt: skip
             left -= spent
             self._looked_at += spent // comparisons
             if found:
@@ -271,7 +305,12 @@ class _Search:
         few = self._repaired(kept, safe, few=True, at_most=np.inf)
         lost = self._benefit(kept) - self._benefit(few)
         many = self._repaired(kept, safe, few=False, at_most=lost)
-        return few if self._benefit(few) >= self._benefit(many) else many
+        found = few if self._benefit(few) >= self._benefit(many) else many
+        if self._limits is None:
+            return found
+        suppressed = np.where(safe[:, -1], self._game.space.size - 1, WITHHELD)
+        everybody = self._repaired(suppressed, safe, few=False, at_most=np.inf)
+        return found if self._benefit(found) >= self._benefit(everybody) else everybody
 
     def _benefit(self, strategies: Strategies) -> float:
         return float(_total_benefit(self._release(strategies)))
@@ -282,8 +321,8 @@ class _Search:
         With `few`, the records of least benefit take their most general form first, whose rows fit most people. Once
         repairs are about to cost more than `at_most` in benefit, everything is withheld.
         """
-        replies, release, shortage = self._replies, self._release(strategies), self._replies.shortage
-        margins, work = margins_of(release, shortage), self._work(release)
+        replies = self._replies
+        release, shortage, margins, work = self._begin(strategies, replies.shortage, 1.0)
         if few:
             _suppress_few(release, shortage, margins, safe, work)
         if not self._repair(release, shortage, margins, safe, work, at_most):
@@ -332,6 +371,22 @@ class _Search:
                 left = total_harm(release, shortage)
         return True
 
+    def _begin(self, strategies: Strategies, harm: Harm, value_weight: float) -> tuple[Release, Harm, Margins, Work]:
+        """Return a release, and the harm in it with excess over limits at a weight."""
+        release = self._release(strategies)
+        if self._limits is not None:
+            harm = harm._replace(values=self._limits.of(release.strategies), value_weight=value_weight)
+        return release, harm, margins_of(release, harm), self._work(release)
+
+    def _need(self, release: Release, harm: Harm, margins: Margins) -> Need:
+        """Return what limits on sensitive values need, where the harm does not contain it."""
+        n, nobody = len(release.strategies), np.zeros((0, 0))
+        weight = 1.0 if self._limits is not None and harm.value_weight == 0.0 else 0.0
+        kind, by_rows = np.zeros(n, dtype=np.int64), np.zeros((1, n + 2))
+        alone = Harm(kind, by_rows, np.zeros(n), nobody.astype(np.float32), nobody, harm.values, weight)
+        none = np.zeros(len(release.cells))
+        return Need(alone, Margins(none, none.copy(), margins.shared), self._work(release))
+
     def _release(self, strategies: Strategies) -> Release:
         return release_of(self._linker.lattice, self._linker.rows, self._game.benefit, strategies)
 
@@ -362,6 +417,7 @@ def _pay_more(
     release: Release,
     loss: Harm,
     margins: Margins,
+    need: Need,
     allowed: NDArray[np.bool_],
     tie: NDArray[np.float64],
     may_withhold: bool,
@@ -374,6 +430,11 @@ def _pay_more(
         record = records[number]
         present = effect_on_others(release, loss, margins, record, work)
         form, rows = release.strategies[record], rows_of(release, record)
+        needs, limited = 0.0, need.harm.value_weight > 0.0
+        if limited:
+            needs = effect_on_others(release, need.harm, need.margins, record, need.work)
+            if form < 0 and own_harm(release, need.harm, record, 0) > 0:
+                continue
         # Who must be shared takes the best form there is.
         now = 0.0 if may_withhold else -np.inf
         if form >= 0:
@@ -382,12 +443,12 @@ def _pay_more(
         best, chosen = -np.inf, form
         for other in range(allowed.shape[1]):
             scale = max(scale, abs(work.gained[other]))
-            if allowed[record, other]:
+            if allowed[record, other] and not (limited and need.work.gained[other] != needs):
                 own = benefit_in(release, record, other) - harm_of(release, loss, record, other, rows)
                 value = own + work.gained[other] - present
                 if value > best + tie[record]:
                     best, chosen = value, other
-        if may_withhold and -present > best + tie[record]:
+        if may_withhold and needs == 0.0 and -present > best + tie[record]:
             best, chosen = -present, -1
         # Sums over many persons are rounded; what is no more than that is no gain.
         if chosen != form and best > now + tie[record] + INDIFFERENCE * scale:
@@ -412,15 +473,15 @@ def _changes(
 
     Fills `lower` and `more`, shape (n_forms + 1,), the last for withholding; -inf where a change is not allowed.
     """
-    form, rows = release.strategies[record], rows_of(release, record)
+    form = release.strategies[record]
     present = effect_on_others(release, harm, margins, record, work)
     benefit, own = 0.0, 0.0
     if form >= 0:
-        benefit, own = benefit_in(release, record, form), harm_of(release, harm, record, form, rows)
+        benefit, own = benefit_in(release, record, form), own_harm(release, harm, record, form)
     for other in range(allowed.shape[1]):
         lower[other] = -np.inf
         if allowed[record, other]:
-            lower[other] = work.gained[other] - present + own - harm_of(release, harm, record, other, rows)
+            lower[other] = work.gained[other] - present + own - own_harm(release, harm, record, other)
             more[other] = benefit_in(release, record, other) - benefit
     lower[-1], more[-1] = (own - present, -benefit) if may_withhold else (-np.inf, 0.0)
 
@@ -463,6 +524,7 @@ def _exchange_of(
     release: Release,
     harm: Harm,
     margins: Margins,
+    need: Need,
     allowed: NDArray[np.bool_],
     tie: NDArray[np.float64],
     finer: bool,
@@ -471,6 +533,7 @@ def _exchange_of(
     record: int,
     lower: NDArray[np.float64],
     more: NDArray[np.float64],
+    lower_need: NDArray[np.float64],
     most: int,
 ) -> tuple[bool, int]:
     """Change a record and another one at once, if the sum of benefit less harm rises by that.
@@ -480,7 +543,7 @@ def _exchange_of(
     finer : bool
         Whether there is no harm before, nor may there be any after: then one of the two records gains benefit, and
         `record` is that one.
-    lower, more : ndarray of float64, shape (2, n_forms + 1)
+    lower, more, lower_need : ndarray of float64, shape (2, n_forms + 1)
         To work on.
     most : int
         Comparisons of two values that it may take, but for those of the last record.
@@ -499,6 +562,9 @@ def _exchange_of(
     form, once = release.strategies[record], int((entries * len(release.cells) + size) * len(release.levels))
     if len(release.several) > 0:
         once += int(entries * len(release.own)) * len(release.levels)
+    limited = need.harm.value_weight > 0.0
+    if limited:
+        _changes(release, need.harm, need.margins, allowed, may_withhold, need.work, record, lower_need[0], more[0])
     _changes(release, harm, margins, allowed, may_withhold, work, record, lower[0], more[0])
     spent = once
     for new in range(-1, size):
@@ -508,7 +574,8 @@ def _exchange_of(
             continue
         reread(release, record, work)
         share_as(release, harm, margins, record, new, work)
-        lacks = _lacks(release, harm) if finer else -1
+        # What exceeds limits on sensitive values can also be mended by a row that no longer fits.
+        lacks = _lacks(release, harm) if finer and harm.value_weight == 0.0 else -1
         spent += 2 * once
         for other in range(0 if finer else record + 1, n):
             if other == record:
@@ -521,10 +588,16 @@ def _exchange_of(
                 least -= benefit_in(release, other, now) if now >= 0 else 0.0
                 if least + more[0, new] <= tie[record]:
                     continue
+            if limited:
+                _changes(
+                    release, need.harm, need.margins, allowed, may_withhold, need.work, other, lower_need[1], more[1]
+                )
             _changes(release, harm, margins, allowed, may_withhold, work, other, lower[1], more[1])
             spent += once
             best, chosen, scale = 0.0, -2, 0.0
             for form_of_other in range(-1, size):
+                if limited and lower_need[0, new] + lower_need[1, form_of_other] != 0.0:
+                    continue
                 # Whether all harm is gone is exact, before benefits are added.
                 less = lower[0, new] + lower[1, form_of_other]
                 value = less + (more[0, new] + more[1, form_of_other])
@@ -560,6 +633,8 @@ def _share_more(
         # A record that can be shared safely is, even if that has no benefit.
         now = benefit_in(release, record, form) if form >= 0 else -2 * tie[record] - 1e-300
         if form < 0 and rows_of(release, record) < needed[record]:
+            continue
+        if form < 0 and shortage.value_weight > 0.0 and own_harm(release, shortage, record, 0) > 0:
             continue
         better = False
         for other in range(safe.shape[1]):
@@ -598,7 +673,7 @@ def _repair_of(
             rate = less / max(now - benefit_in(release, record, other), least)
             if rate > best:
                 best, chosen = rate, other
-    own = harm_of(release, shortage, record, form, rows_of(release, record))
+    own = own_harm(release, shortage, record, form)
     if own - present > 0 and (own - present) / max(now, least) > best:
         best, chosen = (own - present) / max(now, least), -1
     return best, chosen
@@ -640,7 +715,7 @@ def _withhold_short(release: Release, shortage: Harm, margins: Margins, work: Wo
     short = [
         record
         for record in np.flatnonzero(release.strategies >= 0).tolist()
-        if harm_of(release, shortage, record, 0, rows_of(release, record)) > 0
+        if own_harm(release, shortage, record, 0) > 0
     ]
     for record in short:
         effect_on_others(release, shortage, margins, record, work)

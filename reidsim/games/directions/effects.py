@@ -17,6 +17,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.games.directions.person_limits import UNLIMITED, FittingValues, add_row, excess_saved, excess_with
 from reidsim.linkage.fitting_rows import FittingRows, agreement, change_row, fits_any
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
@@ -81,6 +82,10 @@ class Harm(NamedTuple):
         up.
     by_people : ndarray of float64, shape of `people` or (0, 0)
         What that costs, before it is weighted; not given of whole people, who cost what as many rows do.
+    values : FittingValues
+        Sensitive values of the rows that fit each cell, with limits; empty without limits, and of whole people.
+    value_weight : float
+        Harm to a person per excess over the limits.
     """
 
     kind: Integers
@@ -88,16 +93,19 @@ class Harm(NamedTuple):
     weight: Floats
     people: NDArray[np.float32]
     by_people: Floats
+    values: FittingValues = UNLIMITED
+    value_weight: float = 0.0
 
 
 class Margins(NamedTuple):
     """What one row more takes of the harm to the persons of each cell, and one row less adds; shape (n_cells,).
 
-    Of records that have no other cell.
+    Of records that have no other cell, without harm by sensitive values. `shared` counts those whose row is shared.
     """
 
     more: Floats
     less: Floats
+    shared: Integers
 
 
 class Work(NamedTuple):
@@ -151,7 +159,8 @@ def work_for(release: Release, n_forms: int) -> Work:
 
 def margins_of(release: Release, harm: Harm) -> Margins:
     """Return what a row more or less does to the persons of each cell."""
-    margins = Margins(np.zeros(len(release.cells)), np.zeros(len(release.cells)))
+    n_cells = len(release.cells)
+    margins = Margins(np.zeros(n_cells), np.zeros(n_cells), np.zeros(n_cells, dtype=np.int64))
     _all_margins(release, harm, margins)
     return margins
 
@@ -180,6 +189,24 @@ def harm_of(release: Release, harm: Harm, record: int, form: int, rows: int) -> 
 
 
 @numba.njit(cache=True)
+def own_harm(release: Release, harm: Harm, record: int, form: int) -> float:
+    """Return the harm to a person if its row is shared in a form and all others stay as they are."""
+    total = harm_of(release, harm, record, form, rows_of(release, record))
+    if harm.value_weight > 0.0:
+        cell, change = release.own[release.begin[record]], 1 if release.strategies[record] < 0 else 0
+        total += harm.value_weight * excess_with(harm.values, cell, harm.values.kind[record], change)
+    return total
+
+
+@numba.njit(cache=True)
+def _harm_by_values(harm: Harm, record: int, cell: int, persons: int, change: int) -> float:
+    """Return what a row of a record more (1), or its present one (-1), takes of harm to persons of a cell."""
+    if harm.value_weight == 0.0 or persons == 0:
+        return 0.0
+    return harm.value_weight * persons * excess_saved(harm.values, cell, harm.values.kind[record], change)
+
+
+@numba.njit(cache=True)
 def rows_of(release: Release, record: int) -> int:
     """Return how many rows fit a person if its own is shared: of several values, those that fewest rows fit."""
     rows = release.fitting[release.own[release.begin[record]]]
@@ -194,23 +221,25 @@ def total_harm(release: Release, harm: Harm) -> float:
     total = 0.0
     for record in range(len(release.strategies)):
         if release.strategies[record] >= 0:
-            total += harm_of(release, harm, record, release.strategies[record], rows_of(release, record))
+            total += own_harm(release, harm, record, release.strategies[record])
     return total
 
 
 @numba.njit(cache=True)
 def _margin(release: Release, harm: Harm, margins: Margins, cell: int) -> None:
     rows = release.fitting[cell]
-    more, less = 0.0, 0.0
+    more, less, shared = 0.0, 0.0, 0
     for position in range(release.start[cell], release.start[cell + 1]):
         record = release.members[position]
         form = release.strategies[record]
         if form >= 0:
+            shared += 1
             now = harm_of(release, harm, record, form, rows)
             more += now - harm_of(release, harm, record, form, rows + 1)
             less += harm_of(release, harm, record, form, rows - 1) - now
     margins.more[cell] = more
     margins.less[cell] = less
+    margins.shared[cell] = shared
 
 
 @numba.njit(cache=True)
@@ -361,8 +390,10 @@ def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int
             work.fits[cell] = shared and fits_any(release.cells[cell], work.least, entries, work.before)
     if len(release.several) > 0:
         present += _effect_on_several(release, harm, record, work, entries, shared)
+    limited = harm.value_weight > 0.0
     for cell in range(len(release.cells)):
-        if cell == own or (margins.more[cell] == 0.0 and margins.less[cell] == 0.0):
+        unharmed = margins.more[cell] == 0.0 and margins.less[cell] == 0.0
+        if cell == own or (unharmed and not (limited and margins.shared[cell] > 0)):
             continue
         if entries > 1:
             gain = margins.less[cell] if work.fits[cell] else margins.more[cell]
@@ -374,10 +405,12 @@ def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int
         for attribute in range(n_attributes):
             place += work.place[0, attribute, release.cells[cell, attribute]]
         if place < _APART:
-            gained[place] += margins.less[cell]
-            present += margins.less[cell]
+            less = margins.less[cell] + _harm_by_values(harm, record, cell, margins.shared[cell], -1)
+            gained[place] += less
+            present += less
         elif place < _NEVER:
-            gained[place % _APART] += margins.more[cell]
+            more = margins.more[cell] + _harm_by_values(harm, record, cell, margins.shared[cell], 1)
+            gained[place % _APART] += more
     if own >= 0:
         # Those with the same values are fitted by the row in any form.
         same, rows = 0.0, release.fitting[own]
@@ -389,6 +422,8 @@ def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int
                     same += harm_of(release, harm, other, release.strategies[other], rows - 1) - now
                 else:
                     same += now - harm_of(release, harm, other, release.strategies[other], rows + 1)
+        others = margins.shared[own] - (1 if shared else 0)
+        same += _harm_by_values(harm, record, own, others, -1 if shared else 1)
         gained[0] += same
         if shared:
             present += same
@@ -421,6 +456,11 @@ def share_as(release: Release, harm: Harm, margins: Margins, record: int, form: 
         work.changed,
     )  # fmt: skip
     release.strategies[record] = form
+    if len(harm.values.start) > 0:
+        for number in range(n_changed):
+            cell = work.changed[number]
+            gains = form >= 0 and fits_any(release.cells[cell], work.least, end - begin, work.after)
+            add_row(harm.values, cell, harm.values.kind[record], 1 if gains else -1)
     for number in range(n_changed):
         _margin(release, harm, margins, work.changed[number])
     if end - begin == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,10 @@ class Replies:
     needed: NDArray[np.int64]
     unattacked: NDArray[np.bool_]
     loss: Harm
+
+    def ignored(self) -> Replies:
+        """Return the replies of an adversary who attacks nobody, with the same loss."""
+        return replace(self, needed=np.zeros_like(self.needed), unattacked=np.ones_like(self.unattacked))
 
     @property
     def shortage(self) -> Harm:

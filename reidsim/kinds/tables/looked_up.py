@@ -53,7 +53,8 @@ def choose_looked_up(
         return best_release(game, linker, alone(by_record(game)), constraint, may_withhold=True)
     if way == "opt-in":
         as_it_is = np.arange(study.lattice.size) == study.lattice.most_specific
-        return best_release(game, linker, alone(by_record(game)), may_withhold=True, forms=as_it_is)
+        limits = Constraint(admissible=constraint.admissible)
+        return best_release(game, linker, alone(by_record(game)), limits, may_withhold=True, forms=as_it_is)
     choice = alone(game)
     if not chosen.forbids_attacks:
         return choice

@@ -235,8 +235,8 @@ class TablesScenario(ScenarioHead):
             'with unit = "table", or a policy for the whole table',
         ),
         "publisher.solver": ReadIf(
-            lambda section, scenario: section.unit == "record" and scenario.has_way("unit") and not scenario.looks_up,
-            'with unit = "record" and a policy such as basic, against adversaries of direction = "record"',
+            lambda section, scenario: section.unit == "record" and scenario.has_way("unit"),
+            'with unit = "record" and a policy such as basic',
         ),
         "publisher.prune": ReadIf(
             lambda section, scenario: scenario.has_way("node", "rounds", *_OF_UNIT[section.unit]),

@@ -196,7 +196,9 @@ class TableData(Study[TablesScenario]):
     def admissible(self) -> AdmissibleGroups | None:
         """The generalizations of each row that keep to the limits on sensitive columns; None without limits."""
         limits = self.scenario.publisher.attribute_limits
-        return AdmissibleGroups(self.sensitive_groups, limits) if limits else None
+        if not limits or self.sensitive is None:
+            return None
+        return AdmissibleGroups(self.sensitive_groups, limits, self.sensitive.columns)
 
     # Generalization
 

@@ -1,0 +1,216 @@
+"""Limits on the sensitive values among the rows that fit each person, in directions "person" and "both".
+
+The limits on a record's own group depend on its generalization alone. The rows that fit a person depend on how all
+records are released, so limits on their values are part of the search: each change of one row adds its values to, or
+removes them from, those of the rows that fit other persons.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from reidsim.errors import InputError
+from reidsim.games.attributes import AdmissibleGroups
+from reidsim.games.record_game import WITHHELD
+from reidsim.linkage.fitting_rows import FittingRows
+from reidsim.linkage.sensitive_values import LIMIT_ROUNDING
+from reidsim.releases.strategy_space import Floats, Strategies
+
+# Distinct records times sensitive values that are counted, 8 bytes each.
+MOST_COUNTED = 20_000_000
+# Excess of a distance over its limit is counted in steps of this size, so that sums of excesses are exact.
+_STEPS_OF_DISTANCE = 1024
+_UNKNOWN = np.iinfo(np.int32).min
+
+Integers = NDArray[np.int64]
+
+
+class FittingValues(NamedTuple):
+    """Sensitive values of the released rows that fit each distinct cell, and their limits; for compiled code.
+
+    Values of all columns are numbered one column after the other.
+
+    Attributes
+    ----------
+    counts : ndarray of int64, shape (n_cells, n_values)
+        Released rows that fit, by value; is changed.
+    more, less : ndarray of int32, shape (n_cells, n_kinds)
+        By how much a cell's excess falls with one row of each kind more, and rises with one less; is changed.
+    kind : ndarray of int64, shape (n_records,)
+        Which combination of values each record has.
+    values : ndarray of int64, shape (n_kinds, n_columns)
+        The values of each kind.
+    start : ndarray of int64, shape (n_columns + 1,)
+        Where the values of each column begin.
+    groups : ndarray of int64, shape (n_levels, n_values)
+        Group of each value at each level of its column; -1 above the highest level.
+    overall : ndarray of float64, shape (n_values,)
+        Share of each value in the table.
+    limits : ndarray of float64, shape (3,)
+        l-diversity, largest share and largest distance.
+    work : ndarray of float64, shape (n_values,)
+        To add up differences of shares by group.
+    """
+
+    counts: Integers
+    more: NDArray[np.int32]
+    less: NDArray[np.int32]
+    kind: Integers
+    values: Integers
+    start: Integers
+    groups: Integers
+    overall: Floats
+    limits: Floats
+    work: Floats
+
+
+_NO_COUNTS, _NO_EXCESS = np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0), dtype=np.int32)
+_NONE = np.zeros(0, dtype=np.int64)
+UNLIMITED = FittingValues(
+    _NO_COUNTS, _NO_EXCESS, _NO_EXCESS, _NONE, _NO_COUNTS, _NONE, _NO_COUNTS, np.zeros(0), np.zeros(3), np.zeros(0)
+)
+
+
+@dataclass(frozen=True, eq=False)
+class PersonLimits:
+    """Limits on the sensitive values among the rows that fit each person.
+
+    Parameters
+    ----------
+    admissible : AdmissibleGroups
+        The limits, and the sensitive columns of the records.
+    rows : FittingRows
+        Of the records, each of which is a person.
+    """
+
+    admissible: AdmissibleGroups
+    rows: FittingRows
+
+    def of(self, strategies: Strategies) -> FittingValues:
+        """Return the values of the rows that fit each person in a release, strategies (n_records,).
+
+        Raises
+        ------
+        InputError
+            If there are too many distinct records and values.
+        """
+        columns, limits = self.admissible.columns, self.admissible.limits
+        n_cells, sizes = len(self.rows.cells), [each.levels.shape[1] for each in columns]
+        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        codes = np.column_stack([each.codes + begin for each, begin in zip(columns, start, strict=False)])
+        values, kind = np.unique(codes, axis=0, return_inverse=True)
+        counted = n_cells * max(len(values), int(start[-1]))
+        if counted > MOST_COUNTED:
+            raise InputError(
+                "too many sensitive values to limit in direction person or both",
+                found=counted,
+                expected=f"at most {MOST_COUNTED:,} distinct records times values",
+                hint="coarser values of the sensitive columns are fewer",
+            )
+        groups = np.full((max(len(each.levels) for each in columns), start[-1]), -1, dtype=np.int64)
+        overall = np.zeros(start[-1])
+        counts = np.zeros((n_cells, start[-1]), dtype=np.int64)
+        for each, begin, end in zip(columns, start[:-1], start[1:], strict=True):
+            groups[: len(each.levels), begin:end] = each.levels
+            overall[begin:end] = np.bincount(each.codes, minlength=end - begin) / max(len(each.codes), 1)
+            for value in np.unique(each.codes[strategies != WITHHELD]).tolist():
+                counts[:, begin + value] = self.rows.of_cells(np.where(each.codes == value, strategies, WITHHELD))
+        excess = np.full((n_cells, len(values)), _UNKNOWN, dtype=np.int32)
+        given = [limits.l_diversity or 0, limits.max_inference or 1.0, limits.t_closeness]
+        return FittingValues(
+            counts,
+            excess,
+            excess.copy(),
+            kind.ravel().astype(np.int64),
+            values.astype(np.int64),
+            start,
+            groups,
+            overall,
+            np.array([1.0 if limit is None else limit for limit in given], dtype=np.float64),
+            np.zeros(start[-1]),
+        )
+
+    def without_exceeding(self, strategies: Strategies) -> Strategies:
+        """Withhold records until the limits hold for every person whose record is released."""
+        strategies = strategies.copy()
+        while True:
+            exceeding = (_excess_of_cells(self.of(strategies))[self.rows.cell_of_entry] > 0) & (strategies != WITHHELD)
+            if not exceeding.any():
+                return strategies
+            strategies[exceeding] = WITHHELD
+
+
+@numba.njit(cache=True)
+def excess_with(fitting: FittingValues, cell: int, kind: int, change: int) -> int:
+    """Return by how much the rows that fit a cell exceed the limits with `change` rows of a kind added.
+
+    Of l-diversity and the largest share: rows of other values that are lacking; of a distance: steps above the limit.
+    """
+    excess = 0
+    for column in range(len(fitting.start) - 1):
+        begin, end, moved = fitting.start[column], fitting.start[column + 1], fitting.values[kind, column]
+        rows, distinct, largest = 0, 0, 0
+        for value in range(begin, end):
+            count = fitting.counts[cell, value] + (change if value == moved else 0)
+            rows += count
+            distinct += count > 0
+            largest = max(largest, count)
+        if rows <= 0:
+            continue
+        excess += max(int(fitting.limits[0]) - distinct, 0)
+        if largest / rows > fitting.limits[1] + LIMIT_ROUNDING:
+            excess += max(int(np.ceil(largest / fitting.limits[1])) - rows, 1)
+        if fitting.limits[2] < 1.0:
+            beyond = _distance(fitting, cell, begin, end, moved, change, rows) - fitting.limits[2]
+            if beyond > LIMIT_ROUNDING:
+                excess += max(int(np.ceil(_STEPS_OF_DISTANCE * beyond)), 1)
+    return excess
+
+
+@numba.njit(cache=True)
+def _distance(fitting: FittingValues, cell: int, begin: int, end: int, moved: int, change: int, rows: int) -> float:
+    """Return the earth mover's distance of the values of a column from the table; see `sensitive_values`."""
+    total, levels = 0.0, 0
+    for level in range(len(fitting.groups)):
+        if fitting.groups[level, begin] < 0:
+            break
+        for value in range(end - begin):
+            fitting.work[value] = 0.0
+        for value in range(begin, end):
+            count = fitting.counts[cell, value] + (change if value == moved else 0)
+            fitting.work[fitting.groups[level, value]] += count / rows - fitting.overall[value]
+        for value in range(end - begin):
+            total += abs(fitting.work[value])
+        levels += 1
+    return total / (2 * levels)
+
+
+@numba.njit(cache=True)
+def excess_saved(fitting: FittingValues, cell: int, kind: int, change: int) -> int:
+    """Return by how much the excess of a cell falls with one row of a kind more (1), or rises with one less (-1)."""
+    kept = fitting.more if change > 0 else fitting.less
+    if kept[cell, kind] == _UNKNOWN:
+        kept[cell, kind] = change * (excess_with(fitting, cell, kind, 0) - excess_with(fitting, cell, kind, change))
+    return int(kept[cell, kind])
+
+
+@numba.njit(cache=True)
+def add_row(fitting: FittingValues, cell: int, kind: int, change: int) -> None:
+    """Add or remove one row of a kind among those that fit a cell."""
+    for column in range(len(fitting.start) - 1):
+        fitting.counts[cell, fitting.values[kind, column]] += change
+    for each in range(len(fitting.values)):
+        fitting.more[cell, each], fitting.less[cell, each] = _UNKNOWN, _UNKNOWN
+
+
+@numba.njit(cache=True)
+def _excess_of_cells(fitting: FittingValues) -> Integers:
+    excess = np.zeros(len(fitting.counts), dtype=np.int64)
+    for cell in range(len(excess)):
+        excess[cell] = excess_with(fitting, cell, 0, 0)
+    return excess
