@@ -405,11 +405,15 @@ def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int
         for attribute in range(n_attributes):
             place += work.place[0, attribute, release.cells[cell, attribute]]
         if place < _APART:
-            less = margins.less[cell] + _harm_by_values(harm, record, cell, margins.shared[cell], -1)
+            less = margins.less[cell]
+            if limited:
+                less += _harm_by_values(harm, record, cell, margins.shared[cell], -1)
             gained[place] += less
             present += less
         elif place < _NEVER:
-            more = margins.more[cell] + _harm_by_values(harm, record, cell, margins.shared[cell], 1)
+            more = margins.more[cell]
+            if limited:
+                more += _harm_by_values(harm, record, cell, margins.shared[cell], 1)
             gained[place % _APART] += more
     if own >= 0:
         # Those with the same values are fitted by the row in any form.
