@@ -320,7 +320,9 @@ def _broken_by_policy(content: Content, tables: dict[str, pd.DataFrame]) -> list
     free = content.get("publisher", {}).get("suppression_limit", 1) == 1
     free &= not any(each.get("minimum_level") for each in content.get("attributes", {}).values())
     if right and free and content.get("game", "tables") == "tables" and "releases" not in content:
-        payoffs = runs.pivot(index=["point", "replication"], columns="policy", values="publisher_payoff")
+        # Policies that prescribe a generalization need not keep to limits on sensitive columns; `basic` must.
+        within = runs[runs["beyond_limits"] == 0] if "beyond_limits" in runs else runs
+        payoffs = within.pivot(index=["point", "replication"], columns="policy", values="publisher_payoff")
         best = payoffs["basic"]
         if "records" in tables:
             # Policies that forbid attacks withhold records for which nothing else is left; a withheld record pays 0.
