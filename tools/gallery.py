@@ -1,4 +1,4 @@
-"""Write docs/gallery.md: every bundled scenario, run small, with a figure and what it shows in two sentences.
+"""Write docs/gallery.md: every bundled scenario at small settings, with a figure and its finding in two sentences.
 
 python tools/gallery.py
 python tools/gallery.py market wan2015 -o elsewhere
@@ -79,7 +79,7 @@ def _command(name: str, exhibit: Exhibit) -> str:
 
 
 def _text(value: object) -> str:
-    """Return a value as it is typed in: TOML without the spaces that are outside text."""
+    """Return a value as typed on the command line: TOML without spaces outside of text."""
     return value if isinstance(value, str) else _SPACES.sub(lambda found: found[1] or "", inline_toml(value))
 
 

@@ -1,4 +1,4 @@
-"""Play what the documentation shows again, and write what it prints, and its pictures, into the pages.
+"""Run the examples of the documentation again, and write their outputs and pictures into the pages.
 
     python tools/shown_outputs.py                       # README.md, every page of docs, pictures of docs/figures
     python tools/shown_outputs.py tutorial.md README.md # only these
@@ -44,7 +44,7 @@ SHORTEST_NUMBER = 4
 
 
 def refresh_page(page: str, folder: Path) -> list[tuple[str, str]]:
-    """Play a page of docs and write its outputs into it; return those that changed, before and after."""
+    """Run a page of docs and write its outputs into it; return the changed ones, before and after."""
     changes = []
     for block, printed in play(page, folder):
         shown = lines_of(as_shown(block.text, printed))
@@ -94,7 +94,7 @@ def _replace(path: Path, changes: list[tuple[Block, str]]) -> None:
 
 
 def numbers_gone(changes: list[tuple[str, str]]) -> set[str]:
-    """Return the longer numbers of outputs that are in none of what replaced them."""
+    """Return the longer numbers of old outputs that no new output contains."""
     old, new = (set().union(*map(_numbers, texts)) for texts in zip(*changes, strict=True))
     return {number for number in old - new if sum(map(str.isdigit, number)) >= SHORTEST_NUMBER}
 
@@ -104,7 +104,7 @@ def _numbers(text: str) -> set[str]:
 
 
 def lines_that_say(numbers: set[str]) -> list[str]:
-    """Return the lines outside outputs, with page and line number, that say one of the numbers."""
+    """Return the lines outside of outputs that contain one of the numbers, with page and line number."""
     found = []
     for path in [REPOSITORY / README, *sorted(DOCS.glob("*.md"))]:
         outputs = {
@@ -120,7 +120,7 @@ def lines_that_say(numbers: set[str]) -> list[str]:
 
 
 def refresh(name: str) -> list[tuple[str, str]]:
-    """Refresh a page or picture, played in an empty folder; return what changed, before and after."""
+    """Refresh a page or picture in an empty folder; return the changed outputs, before and after."""
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
@@ -155,7 +155,7 @@ def main() -> int:
         print(f"{name}: {len(changed)} changed", flush=True)
         changes += changed
     for line in lines_that_say(numbers_gone(changes)) if changes else ():
-        print(f"still says a number that no output has now: {line}")
+        print(f"contains a number that no output has now: {line}")
     return int(failed)
 
 

@@ -42,7 +42,7 @@ def _swept(changes: Mapping[str, object]) -> pd.DataFrame:
 
 
 class _Curves:
-    """Relative payouts along G = L, by policy and by what the publisher plans with; rules plan with nothing."""
+    """Relative payouts along G = L, by policy and the risk that the publisher plans with; rules do not plan."""
 
     def __init__(self, runs: pd.DataFrame) -> None:
         self._runs = runs
