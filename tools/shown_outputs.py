@@ -4,11 +4,10 @@
     python tools/shown_outputs.py tutorial.md README.md # only these
     python tools/shown_outputs.py market-rounds.png     # only this picture
 
-Pages are played as the tests play them (`tests/pages.py`), each in a folder of its own; what an output leaves out stays
-left out, unless the lines around it are gone. README.md shows the beginning
-of a table, up to a line of dots. Told are the outputs that changed, and the lines of prose that still say a number
-which an output no longer has: those are read and mended by hand. Ends with 1 if something cannot be played.
-`docs/reproduction.md`, `docs/gallery.md`, `docs/reference` and the notebook are written by commands of their own.
+Pages run as in the tests (`tests/pages.py`), each in its own folder. Lines omitted from an output (`...`) stay omitted,
+unless the lines around them are gone. README.md shows the beginning of a table, up to a line of dots. The script lists
+the changed outputs, and the lines of prose with a number that no output contains any more; edit these by hand. It ends
+with 1 if a page cannot run. Other tools write `docs/reproduction.md`, `docs/gallery.md`, `docs/reference` and the notebook.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "tests"))
 
-from pages import DOCS, NUMBER, OUTPUT, Block, as_shown, blocks_of, lines_of, play, run_commands  # noqa: E402 - found there only
+from pages import DOCS, OUTPUT, Block, as_shown, blocks_of, lines_of, play, run_commands  # noqa: E402
 
 import reidsim  # noqa: E402
 from reidsim.figures.style import save_figure  # noqa: E402
 from reidsim.reports.illustration import figures_of, plot  # noqa: E402
 
 README = "README.md"
-# Pictures of docs/figures: whose results they show, which of their figures it is (the one that tells most without a
-# name), and the page whose files the scenario is among.
+NUMBER = re.compile(r" *(?<![\w.])-?[0-9][0-9,]*(?:\.[0-9]+)?")
+# Pictures of docs/figures: scenario, figure (the default one without a name), and the page that shows the scenario file.
 PICTURES = {
     "wan2015-decision.png": ("wan2015", "", ""),
     "wan2015-strategies.png": ("wan2015", "strategies", ""),

@@ -15,12 +15,12 @@ from pydantic.fields import FieldInfo
 from reference_pages.words import (
     Link,
     default_in_words,
+    discriminator_of,
     is_listed,
     is_named,
     kind_in_words,
     section_classes,
     tag_of,
-    discriminator_of,
 )
 from reidsim.validation import Section, read_toml
 
@@ -270,10 +270,8 @@ def _explanation(model: type[Section], note: str) -> str:
 
 def item(shown: str, kind: str, default: str, meaning: str) -> str:
     """Return the line of a list that describes a key, an argument or an option: in bold if it is required."""
-    shown_default = (
-        "" if default in {"none", "required"} else f"default {default}" if default.startswith("`") else default
-    )
-    inside = "; ".join(part for part in (kind, shown_default) if part)
+    note = "" if default in {"none", "required"} else f"default {default}" if default.startswith("`") else default
+    inside = "; ".join(part for part in (kind, note) if part)
     name = f"**{shown}**" if default == "required" else shown
     return f"- {name} ({inside}): {meaning}" if inside else f"- {name}: {meaning}"
 
