@@ -7,7 +7,8 @@
 Pages run as in the tests (`tests/pages.py`), each in its own folder. Lines omitted from an output (`...`) stay omitted,
 unless the lines around them are gone. README.md shows the beginning of a table, up to a line of dots. The script lists
 the changed outputs, and the lines of prose with a number that no output contains any more; edit these by hand. It ends
-with 1 if a page cannot run. Other tools write `docs/reproduction.md`, `docs/gallery.md`, `docs/reference` and the notebook.
+with 1 if a page cannot run. Other tools write the ledger, the gallery, the
+reference and the notebook.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from reidsim.reports.illustration import figures_of, plot  # noqa: E402
 
 README = "README.md"
 NUMBER = re.compile(r" *(?<![\w.])-?[0-9][0-9,]*(?:\.[0-9]+)?")
-# Pictures of docs/figures: scenario, figure (the default one without a name), and the page that shows the scenario file.
+# Pictures of docs/figures: scenario, figure (the default one without a name), and the page with the scenario file.
 PICTURES = {
     "wan2015-decision.png": ("wan2015", "", ""),
     "wan2015-strategies.png": ("wan2015", "strategies", ""),

@@ -63,8 +63,8 @@ def policies_page() -> str:
 def bundled_page() -> str:
     """Return the page on bundled scenarios, populations, background knowledge and social-media models."""
     text = (
-        "A command or key that takes a scenario or recipe accepts these names. `reidsim show NAME` prints the file with "
-        "its sources. The [gallery](../gallery.md) shows the results of each scenario."
+        "A command or key that takes a scenario or recipe accepts these names. `reidsim show NAME` prints the file "
+        "with its sources. The [gallery](../gallery.md) shows the results of each scenario."
     )
     sections = (
         _section(sentence(heading), "", (item(f"`{name}`", "", "none", title) for name, title in titles.items()))
