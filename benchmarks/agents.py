@@ -5,12 +5,12 @@ Run by hand: ``python benchmarks/agents.py``.
 - One round of the model against the bare solver of the same game: the scenario's own records, then a sample of a
   million people of the population as records. Compilation and the roll-up of group sizes, which both share, are not
   counted.
-  What a breach is to each subject is drawn for the first policy of a draw, before this is measured.
+  The draws of breaches by subject are made for the first policy, before the measurement.
 - Memory of a round beyond the records and the solver's own, in bytes per data subject.
 - The round against a plain mesa model in which every data subject is an agent that decides in Python: whether to take
   part (all subjects), and in which release to choose its record given all group sizes (a sample, extrapolated).
-- A round in which the strategies that may win have to be found first, and each of several rounds of people who come and
-  go, with adversaries who remember what was released before, against the same. The bare solver works out all of them.
+- A first round, which has to find the undominated strategies, and each of several rounds with changing participants
+  and adversaries with memory, against the bare solver, which evaluates all strategies.
 - Deciding whether to take part against copying as many bytes as it reads and writes, which nothing can be faster than.
 """
 
@@ -42,13 +42,13 @@ from reidsim.populations.population import Population
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.load import load_scenario
 
-# Played where rounds differ in who takes part and in what was released before.
+# For rounds that differ in participants and in earlier releases.
 ROUNDS = 4
 RULE = ParticipationRule(reward=5.0, harm=4000.0, expected_risk=0.0003)
 
 
 def best_time(work: Callable[[], object], repeats: int) -> float:
-    """Return the shortest of several processor times, in seconds; other programs do not count."""
+    """Return the shortest of repeated processor times, in seconds."""
     times = []
     for _ in range(repeats):
         gc.collect()
@@ -232,7 +232,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--sample", type=int, default=2_000, help="subjects who choose a form in plain mesa")
     chosen = parser.parse_args()
-    # Garbage is collected before each timing; what is imported is not looked through for it each time.
+    # Garbage is collected before each timing, without the imported modules.
     gc.freeze()
     for solver in ("backward-induction", "branch-and-bound"):
         study = build_study(load_scenario("wan2015", {"publisher.solver": solver}))

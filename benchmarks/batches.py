@@ -1,4 +1,4 @@
-"""What a batch costs: against a bare loop, on two processes, on dask, resumed, with a million rows, and many tiny runs.
+"""Cost of a batch: against a bare loop, on two processes, on dask, resumed, with a million rows, and many tiny runs.
 
 Run by hand on a computer with two free cores: ``python benchmarks/batches.py``. Ratios are of times measured in the
 same run; each figure is of one run. Needs `distributed`, but for ``--skip-dask``.

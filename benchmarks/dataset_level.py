@@ -5,12 +5,12 @@ Run by hand: ``python benchmarks/dataset_level.py``; ``--growth`` adds rows to 1
 On the example data of ARX (30,162 rows, 9 quasi-identifiers, 12,960 nodes; ``arx-example``). The plain reference,
 written here from the paper, groups the generalized rows of a node with pandas and adds up payouts; it is checked
 against the package on the nodes it computes, timed on a sample of nodes and extrapolated. Ours is timed whole, from
-distinct cells on: reading files is left out on both sides, compilation too (it is cached on disk). CPU seconds, one
+distinct cells on: neither side includes reading files or compilation (cached on disk). CPU seconds, one
 thread.
 
 The search is also timed against a walk of the lattice that closes branches by their benefit alone, as the package did
 when it was measured beside ARX 3.9.2 on one machine: `AHEAD_OF_ARX` is how many times less that walk took, corrected by
-what the walk took before and after the compiled payoffs that it shares were changed. The product of both ratios is how
+the time of the walk before and after a change of the compiled payoffs that it shares. The product of both ratios is how
 far the search is ahead at least: the classes of the walk had become faster to merge before that.
 """
 
@@ -48,7 +48,7 @@ AHEAD_OF_ARX = {False: {300.0: 17, 600.0: 10.9, 1000.0: 14.2, 2000.0: 11.4}, Tru
 
 
 def cpu_time(work: Callable[[], object], repeats: int) -> float:
-    """Shortest of several timings, in CPU seconds."""
+    """Return the shortest of repeated timings, in CPU seconds."""
     times = []
     for _ in range(repeats):
         start = time.process_time()
@@ -124,7 +124,7 @@ def figures(study: TablesStudy, amounts: Sequence[float] = AMOUNTS, repeats: int
 
 
 def plain_node(study: TablesStudy, node: int, amount: float, no_attack: bool) -> float:
-    """Work out the payout of one node with a groupby over the generalized rows."""
+    """Compute the payout of one node with a groupby over the generalized rows."""
     cells = study.cell_of_record
     table = study.lattice.released(np.full(len(cells), node), cells)
     size = table.groupby(list(table.columns), observed=True)[table.columns[0]].transform("size").to_numpy()
@@ -150,6 +150,7 @@ def full_domain(study: TablesStudy, amounts: Sequence[float], repeats: int, samp
             pruned = cpu_time(lambda game=game: search(fresh(game)), repeats)
             whole = cpu_time(lambda game=game: search(fresh(game), prune=False), repeats)
             slowest = max(slowest, pruned)
+            relative = solution.payout[0] / solution.best_case[0]
             outcomes = every_node(game)
             start = time.process_time()
             payouts = [plain_node(study, node, amount, no_attack) for node in nodes]
@@ -157,7 +158,7 @@ def full_domain(study: TablesStudy, amounts: Sequence[float], repeats: int, samp
             assert np.allclose(payouts, outcomes.payout[nodes], rtol=1e-9, atol=1e-6)
             print(
                 f"{'no-attack' if no_attack else 'basic':<10}{amount:>6.0f}"
-                f"{study.lattice.describe(int(solution.nodes[0])):>20}{solution.payout[0] / solution.best_case[0]:>10.6f}{pruned:>10.3f}"
+                f"{study.lattice.describe(int(solution.nodes[0])):>20}{relative:>10.6f}{pruned:>10.3f}"
                 f"{solution.evaluated:>8,}{whole:>9.3f}{plain:>10,.0f}"
             )
         values = np.linspace(0, 2000, 50)

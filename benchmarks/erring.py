@@ -1,4 +1,4 @@
-"""What an adversary who errs costs the searches: branch and bound against enumeration, and searches that are compiled.
+"""Cost of erring adversaries: branch and bound against enumeration, and compiled searches.
 
 Run by hand: ``python benchmarks/erring.py``.
 
@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 
 
 def best_time(work: Callable[[], Result], repeats: int) -> tuple[float, Result]:
-    """Shortest of several timings in seconds of the processor, and the result."""
+    """Return the shortest of repeated timings in CPU seconds, and the result."""
     times = []
     for _ in range(repeats):
         begun = time.process_time()

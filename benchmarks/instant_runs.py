@@ -1,4 +1,4 @@
-"""Runs that take no time but leave what a run leaves: what a batch costs beyond them, shared by `batches.py`."""
+"""Runs that take no time but leave the tables of a run, to measure the overhead of a batch in `batches.py`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reidsim.scenarios.load import LoadedScenario, load_scenario
 
 @dataclass(frozen=True)
 class Instant:
-    """Leaves tables like those of one run, without solving anything."""
+    """Leaves the tables of a run without solving anything."""
 
     tables: Tables
 
@@ -44,7 +44,7 @@ class InstantJob(ScenarioJob):
     """Does such runs."""
 
     def work(self, loaded: LoadedScenario[Any], design: Design) -> Any:
-        """Return what does the runs, having done one that is real."""
+        """Return the runner, after one real run."""
         task = tasks_of(loaded, Design(design.points[:1]), at_point(loaded, {}).content)[0]
         return Instant(ScenarioWork(loaded)(task)[0])
 

@@ -5,7 +5,7 @@ Run by hand: ``python benchmarks/masking.py``. The bundled scenario is played (1
 
 The plain reference, written here from the paper and checked against the package on the subjects it solves, is backward
 induction with pruning for one subject: a Python loop over strategies that carries out both stages of the attack for
-each, with numpy over the genealogy, the candidates and the registry. What it infers from a set of loci is kept for the
+each, with numpy over the genealogy, the candidates and the registry. Its inferences from a set of loci are kept for the
 strategies that share the same loci. It is timed on a sample, ours whole. The inference of surnames is timed alone, too:
 many sets of loci of every subject, beside the plain one. Several adversaries are played beside branch and bound, which
 finds the same strategies; the first inference of surnames is part of both. Times are of the processor, of one thread;
@@ -57,7 +57,7 @@ Result = TypeVar("Result")
 
 
 def timed(work: Callable[[], Result]) -> tuple[float, Result]:
-    """Processor seconds of one call, and its result."""
+    """Return the processor seconds of a call, and its result."""
     start = time.process_time()
     result = work()
     return time.process_time() - start, result
@@ -200,7 +200,7 @@ def compilation() -> None:
     small = made_up_game(10, 100, 100, 4)
     solvers = (best_first, greedy, masking_backward_induction, same_strategy)
     seconds = [timed(lambda solver=solver: solver(small))[0] for solver in solvers]
-    print(f"first calls of the solvers (compiling, or reading what was compiled before): {sum(seconds):.1f} s")
+    print(f"first calls of the solvers (compiling, or reading the compilation cache): {sum(seconds):.1f} s")
 
 
 def solvers(game: MaskingGame, sample: int) -> None:

@@ -5,7 +5,7 @@ Run by hand: ``python benchmarks/wan2015.py``.
 Plain references, written here from the paper and checked against the package on the records they solve:
 - per record: a Python loop over the 288 strategies that slices the population for each and keeps the best of the four
   policies as it goes (backward induction as in Algorithm 1);
-- per parameter point: whole-array numpy over records x strategies with all utilities and probabilities at hand.
+- per parameter point: whole-array numpy over records x strategies with precomputed utilities and probabilities.
 Both are timed on a sample and extrapolated; ours is timed whole. Compilation is not counted (it is cached on disk).
 """
 
@@ -50,7 +50,7 @@ GAMES = ("basic", "no-attack", "sh-friendly")
 
 
 def best_time(work: Callable[[], Result], repeats: int) -> tuple[float, Result]:
-    """Shortest of several timings, in CPU seconds, and the result."""
+    """Return the shortest of repeated timings, in CPU seconds, and the result."""
     times = []
     for _ in range(repeats):
         start = time.process_time()
