@@ -103,7 +103,7 @@ def main() -> None:
     plain = (time.process_time() - begun) / len(persons) * study.n_records
     figure("rows that match every person", ours, "plain loop", plain)
     print(
-        f"rows that match every person: {ours:.3f} s, plain loop {plain:.0f} s (extrapolated): {plain / ours:,.0f} times"
+        f"rows that match every person: {ours:.3f} s, plain loop {plain:.0f} s (extrapolated): {plain / ours:,.0f}x"
     )
 
 
