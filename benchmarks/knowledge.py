@@ -4,8 +4,8 @@ Run by hand: ``python benchmarks/knowledge.py``.
 
 The plain reference is the published method: for each person and trial, draw the background knowledge and compare the
 person to every record (one numpy comparison per known attribute). It is timed on a sample of persons and extrapolated
-(marked in the output), and its error is measured against the exact expectation. Compilation is not counted. Memory is the
-peak of the process so far, so smaller problems come first.
+(marked in the output), and its error is measured against the exact expectation. Compilation is not counted. Memory is
+the peak of the process so far, so smaller problems come first.
 """
 
 from __future__ import annotations

@@ -244,6 +244,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=60, help="most for each case")
+    parser.add_argument("--first", type=int, default=0, help="number of the first case, to continue an earlier run")
     parser.add_argument("--only", type=int, help="one case, by its number")
     parser.add_argument("--workers", type=int, default=1, help="cases at a time")
     parser.add_argument("--keep", type=Path, help="folder in which the files of cases are left")
@@ -251,7 +252,7 @@ def main() -> int:
     if given.keep is not None:
         given.keep = given.keep.absolute()
         given.keep.mkdir(parents=True)
-    numbers = list(range(given.cases)) if given.only is None else [given.only]
+    numbers = list(range(given.first, given.first + given.cases)) if given.only is None else [given.only]
     findings = fuzz(given.seed, numbers, given.seconds, keep=given.keep, workers=given.workers)
     print(f"{len(numbers)} cases, {len(findings)} findings")
     return 1 if findings else 0
