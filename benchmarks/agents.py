@@ -198,7 +198,7 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
         f"one call takes {vectorised / least:.1f} times"
     )
     print(f"  that floor, which is {decided / least:.0f} times as fast as plain mesa")  # fmt: skip
-    figure(f"{name}: whether to take part", vectorised, "plain mesa", decided, 100.0)
+    figure(f"{name}: participation decision", vectorised, "plain mesa", decided, 100.0)
     few = _PlainModel(sample)
     cells = setting.cell_of_subject[:sample]
     linker = study.own_linker(study.scenario.adversary.risk)
@@ -207,11 +207,11 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
         for s in range(setting.space.size)
     ]
     chosen = best_time(lambda: few.agents.do("choose"), 1) * n / sample
-    figure(f"{name}: which release to choose, whole round", ours, "plain mesa", chosen, 100.0)
+    figure(f"{name}: choice of a release, whole round", ours, "plain mesa", chosen, 100.0)
     remembering = replace(setting_of(study, AgentsSection(rounds=ROUNDS)), participation=RULE)
     play(remembering)
     each = best_time(lambda: play(remembering), repeats) / ROUNDS
-    figure(f"{name}: each round of people who come and go", each, "plain mesa", chosen, 100.0)
+    figure(f"{name}: round with joining and leaving people", each, "plain mesa", chosen, 100.0)
     print(f"  which release to choose: plain mesa {chosen:.1f} s (extrapolated), a whole round {ours:.3f} s: "
           f"{chosen / ours:.0f} times (to reach: 100)")  # fmt: skip
     print(f"  rounds of people who come and go and adversaries who remember, {each:.3f} s: {chosen / each:.0f} times")

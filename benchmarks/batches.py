@@ -93,7 +93,7 @@ def many_tiny_runs(n: int, executors: list[str]) -> None:
     """Run a tenth of n runs and then n that take no time, each batch in a process of its own, and take the slope."""
     ours, whole = seconds_of_check(TOWN, n)
     print(f"check of {n:,} points: {ours:.2f} s; each checked whole {whole:.1f} s")
-    figure(f"check of {n:,} points of one price", ours, "each checked whole", whole)
+    figure(f"validation of a sweep of {n:,} values", ours, "each point validated in full", whole)
     context = multiprocessing.get_context("spawn")
     for executor in executors:
         found = []
@@ -109,7 +109,7 @@ def many_tiny_runs(n: int, executors: list[str]) -> None:
         )
         print(f"with their tables: {few['written']:.0f}, {many['written']:.0f} MiB, {tables:.1f} KiB each")
         print(f"resumed when complete: {many['resumed']:.1f} s")
-        figure(f"all but the run itself, of each of {n:,} runs, {executor}", each, "a limit of 2 ms", 0.002, 1.0)
+        figure(f"overhead per run, {n:,} runs, {executor}", each, "a limit of 2 ms", 0.002, 1.0)
 
 
 def growth_in_runs(sizes: Sequence[int]) -> None:
