@@ -49,33 +49,22 @@ def individuals_table(people: Individuals, made: Mapping[str, Any]) -> pa.Table:
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """Write a Parquet file so that it appears complete or not at all.
+    """Write a new Parquet file so that it appears complete or not at all.
 
     Raises
     ------
     InputError
-        If there is something at the path, or it cannot be written.
-    """
-    require_new_file(path)
-    replace_table(path, table)
-
-
-def replace_table(path: Path, table: pa.Table) -> None:
-    """Write a Parquet file, over one that is there, so that it appears complete or not at all.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
+        If the path exists, or the file cannot be written.
     """
 
     def write(unfinished: str) -> None:
         pq.write_table(table, unfinished, compression="zstd")
-        # People made up by a recipe are no secret.
+        # Populations made by recipes contain no personal data: the file gets the usual permissions.
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(unfinished, 0o666 & ~mask)
 
+    require_new_file(path)
     _replace(path, write)
 
 

@@ -15,7 +15,6 @@ from pyarrow import parquet
 
 from reidsim.errors import InputError
 from reidsim.parquet_sizes import require_parquet_fits
-from reidsim.populations.files import replace_table
 from reidsim.populations.genealogy.genealogy import Genealogy, Mutations
 
 _KEY = b"reidsim"
@@ -70,17 +69,6 @@ def to_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None) -> pa.
     return pa.table(columns).replace_schema_metadata({_KEY: json.dumps(about)})
 
 
-def write_genealogy(genealogy: Genealogy, path: Path) -> None:
-    """Write a genealogy as Parquet; the file appears complete or not at all, and is the same for the same genealogy.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
-    replace_table(path, to_table(genealogy))
-
-
 def is_genealogy(path: Path) -> bool:
     """Tell whether a file says of itself that it is a genealogy; what cannot be read does not."""
     try:
@@ -91,7 +79,7 @@ def is_genealogy(path: Path) -> bool:
 
 
 def read_genealogy(path: Path) -> Genealogy:
-    """Read a genealogy that `write_genealogy` wrote.
+    """Read a genealogy that ``reidsim populate`` wrote.
 
     Raises
     ------

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -156,17 +154,6 @@ class GenealogyParameters:
         if generations is not None and not 1 <= generations <= 10_000:
             raise InputError("value not allowed", where="generations", found=generations, expected="1 to 10,000")
         return replace(self, subpopulations=sizes, generations=generations or self.generations)
-
-    def digest(self) -> str:
-        """Return the SHA-256 of all values, in hexadecimal."""
-        digest = hashlib.sha256()
-        for field in fields(self):
-            value: Any = getattr(self, field.name)
-            content = repr((value.dtype.str, value.shape)) if isinstance(value, np.ndarray) else repr(value)
-            digest.update(f"{field.name}={content};".encode())
-            if isinstance(value, np.ndarray):
-                digest.update(np.ascontiguousarray(value).tobytes())
-        return digest.hexdigest()
 
 
 def genealogy_parameters(recipe: GenealogyRecipe, folder: Path, *, name: str) -> GenealogyParameters:

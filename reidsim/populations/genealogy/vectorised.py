@@ -26,9 +26,6 @@ from reidsim.populations.genealogy.kernels import BirthRules, MarriageRules, bea
 from reidsim.populations.genealogy.parameters import Floats, GenealogyParameters
 from reidsim.random_counts import draw_binomial
 
-# Belongs to the name of every genealogy kept: to be raised with any change that alters results.
-VERSION = 2
-
 
 @dataclass(frozen=True)
 class _Streams:

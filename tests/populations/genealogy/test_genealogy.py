@@ -9,8 +9,9 @@ from genealogy_figures import check_pedigree, transmitted
 from pyarrow import parquet
 
 from reidsim.errors import InputError
+from reidsim.populations.files import write_table
 from reidsim.populations.genealogy.genealogy import MAN, WOMAN, Mutations
-from reidsim.populations.genealogy.genealogy_file import read_genealogy, to_table, write_genealogy
+from reidsim.populations.genealogy.genealogy_file import read_genealogy, to_table
 from reidsim.populations.genealogy.vectorised import simulate
 
 
@@ -150,22 +151,16 @@ def test_table(genealogy):
     assert at == len(genealogy.mutations) > 0
 
 
-def test_a_file_brings_back_the_same(genealogy, tmp_path):
-    path = tmp_path / "new" / "villages.parquet"
-    write_genealogy(genealogy, path)
-    same(read_genealogy(path), genealogy)
-    assert [file.name for file in path.parent.iterdir()] == ["villages.parquet"]
-
-
-def test_a_file_without_mutations(one_village, tmp_path):
-    still = simulate(one_village(10, 1), 1)
-    write_genealogy(still, tmp_path / "still.parquet")
-    same(read_genealogy(tmp_path / "still.parquet"), still)
+def test_a_file_brings_back_the_same(genealogy, one_village, tmp_path):
+    for number, each in enumerate([genealogy, simulate(one_village(10, 1), 1)]):
+        path = tmp_path / "new" / f"{number}.parquet"
+        write_table(path, to_table(each))
+        same(read_genealogy(path), each)
 
 
 def test_the_same_genealogy_gives_the_same_bytes(genealogy, villages, parameters_of, tmp_path):
-    write_genealogy(genealogy, tmp_path / "first")
-    write_genealogy(simulate(parameters_of(villages), 3), tmp_path / "second")
+    write_table(tmp_path / "first", to_table(genealogy))
+    write_table(tmp_path / "second", to_table(simulate(parameters_of(villages), 3)))
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
 
@@ -217,9 +212,3 @@ def test_a_file_somebody_has_edited(genealogy, tmp_path):
     with pytest.raises(InputError, match="the file has changed since it was written") as caught:
         read_genealogy(path)
     assert caught.value.source == str(path)
-
-
-def test_a_folder_that_cannot_be_written(genealogy, tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be written"):
-        write_genealogy(genealogy, tmp_path / "file" / "villages.parquet")
