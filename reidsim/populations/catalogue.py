@@ -28,8 +28,7 @@ from reidsim.populations.individuals import Individuals
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import CensusCellsRecipe, CountsRecipe, RegistryRecipe, Sf1Recipe, VoterFileRecipe
 from reidsim.populations.registry import draw_registry
-from reidsim.populations.resource_recipe import ResourceRecipe, resource_of
-from reidsim.populations.resources import ExternalResource
+from reidsim.populations.resources import ExternalResource, ResourceRecipe, resource_of
 from reidsim.populations.sf1 import sf1_population
 from reidsim.populations.voter_file import read_voter_file
 from reidsim.populations.voter_list import VoterListRecipe, voter_list_population

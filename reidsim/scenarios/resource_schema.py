@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed
-from reidsim.populations.resource_recipe import Coverage
-from reidsim.populations.resources import ANYONE
+from reidsim.populations.resources import ANYONE, Coverage
 from reidsim.scenarios.amounts import Money, Share, Text
 from reidsim.scenarios.schema import BeliefsSection
 from reidsim.validation import Section

@@ -80,7 +80,7 @@ def test_a_resource_is_counted_by_its_cells(folder):
     [
         ([], "nothing says who is listed; expected size, coverage or both"),
         (["size = 101"], "size: size that cannot be drawn; found 101; expected 1 to 100"),
-        (["size = 1", "missing = { zip = 0.1 }"], "missing.zip: not an attribute of the resource"),
+        (["size = 1", "missing = { zip = 0.1 }"], "missing: not an attribute of the resource; found 'zip'"),
         (["size = 1", 'attributes = ["zip"]'], "no such attribute; found 'zip'"),
         (["size = 1", 'among = { sex = ["X"] }'], "among.sex: not a value of 'sex'; found 'X'"),
         (["coverage = 1.5"], "coverage"),
