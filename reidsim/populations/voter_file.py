@@ -6,7 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -19,6 +19,7 @@ from reidsim.errors import InputError, listed
 from reidsim.file_sizes import require_no_device
 from reidsim.populations.domain import Attribute, Codes, Domain, mixed_radix_keys
 from reidsim.populations.population import Population
+from reidsim.populations.recipe import VoterFileRecipe
 from reidsim.tables import require_columns
 
 # Age at the end of the year: the column's name from 9 February 2022, and the one before.
@@ -159,6 +160,14 @@ def read_voter_file(
         raise InputError(f"no voter can be counted ({report})", source=path)
     domain = Domain(tuple(Attribute(*item) for item in categories.items())) if within is None else within
     return Population.from_records(domain, codes, counts.astype(np.int64), name=name, source=source), report
+
+
+def voter_file_population(recipe: VoterFileRecipe, folder: Path, within: Domain | None, *, name: str) -> Population:
+    """Count the voters of a recipe of kind ``voter-file``; see `read_voter_file`."""
+    path = folder / recipe.file
+    kept = {"statuses": recipe.statuses, "ages_missing": recipe.ages_missing}
+    voters, report = read_voter_file(path, **kept, within=within, name=name)
+    return replace(voters, source=f"{recipe.source} ({report})")
 
 
 def _read_rows(

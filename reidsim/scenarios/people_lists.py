@@ -50,7 +50,7 @@ class ListsOfPeople:
     buyers : mapping of str to tuple of str
         Adversaries who may have each.
     together : float or mapping
-        See `reidsim.populations.people_lists.Ties`.
+        See `reidsim.populations.people_lists.membership_numbers`.
     """
 
     people: People

@@ -8,7 +8,7 @@ from scipy.stats import binom, multivariate_normal, norm
 from tiers import examples
 
 from reidsim.errors import InputError
-from reidsim.populations.people_lists import ListRule, Ties, draw_lists
+from reidsim.populations.people_lists import ListRule, draw_lists, membership_numbers
 from reidsim.populations.sampling import UNKNOWN
 
 N = 20_000
@@ -162,8 +162,8 @@ def test_nobody_is_listed_twice_and_rows_are_about_whom_they_say(seed, coverage,
         ({"a": rule(1.5)}, 0, r"resources\.a: coverage: probability outside \[0, 1\]; found 1.5"),
         ({"a": rule(0.0)}, 0, r"resources\.a: coverage: nobody is listed"),
         ({"a": rule(0.5, size=N + 1)}, 0, "size that cannot be drawn"),
-        ({"a": rule(0.5, errors={"sex": 0.1})}, 0, "no such attribute; found 'sex'; expected of number"),
-        ({"a": rule(0.5, ("town",))}, 0, "no such attribute; found 'town'; expected of number, sex, state"),
+        ({"a": rule(0.5, errors={"sex": 0.1})}, 0, "no such attribute; found 'sex'; expected one of number"),
+        ({"a": rule(0.5, ("town",))}, 0, "no such attribute; found 'town'; expected one of number, sex, state"),
         ({"a": rule(0.5, missing={"town": 0.1})}, 0, "no such attribute; found 'town'"),
         ({"a": rule(0.5), "b": rule(0.5)}, 1.5, "together: correlation out of range; found 1.5"),
         ({"a": rule(0.5), "b": rule(0.5)}, {"a": {"b": 1.0}}, r"together\.a\.b: correlation out of range"),
@@ -192,7 +192,7 @@ def test_ties_by_pair_and_by_one_number_have_the_same_correlation():
     """Three lists tied alike: the numbers behind them have the correlation said, either way."""
     pairs = {"a": {"b": 0.4, "c": 0.4}, "b": {"c": 0.4}}
     for strength in (0.4, pairs):
-        numbers = np.array([norm.ppf(u) for _, u in Ties(("a", "b", "c"), strength).uniforms(N, streams(3))])
+        numbers = np.array([norm.ppf(u) for _, u in membership_numbers(("a", "b", "c"), strength, N, streams(3))])
         found = np.corrcoef(numbers)[np.triu_indices(3, 1)]
         assert np.abs(found - 0.4).max() < 6 * (1 - 0.16) / np.sqrt(N)
         assert np.abs(numbers.std(axis=1) - 1).max() < 6 / np.sqrt(2 * N)

@@ -78,11 +78,6 @@ def test_a_population_of_nobody_is_rejected(counts):
         Population.from_records(DOMAIN, cells, np.array(counts), name="town")
 
 
-def test_counts_and_cells_must_agree():
-    with pytest.raises(InputError, match=r"cells and counts disagree; found 'cells of shape \(2, 2\), 1 counts'"):
-        Population(DOMAIN, np.zeros((2, 2), dtype=np.int32), np.array([1]))
-
-
 @pytest.mark.parametrize("make", [Population, Population.from_records], ids=["by cell", "by record"])
 def test_negative_counts_are_rejected(make):
     with pytest.raises(InputError, match="negative count; found -1; expected 0 or more"):

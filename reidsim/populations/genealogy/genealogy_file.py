@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from reidsim.errors import InputError
-from reidsim.parquet_sizes import require_parquet_fits
+from reidsim.file_sizes import require_parquet_fits
 from reidsim.populations.genealogy.genealogy import Genealogy, Mutations
 
 _KEY = b"reidsim"
