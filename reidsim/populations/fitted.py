@@ -43,7 +43,7 @@ class StartingPoint(Section):
     table: CountTable | None = Field(default=None, description="counts in a CSV file, instead of a population")
 
     @model_validator(mode="after")
-    def _one_of_them(self) -> StartingPoint:
+    def _has_one_table(self) -> StartingPoint:
         if (self.population is None) == (self.table is None):
             raise InputError("one table to start from is needed", expected="either population or table")
         if self.attributes and self.population is None:
@@ -85,7 +85,7 @@ def fitted_population(
     ----------
     recipe : FittedRecipe
     start : Population or None
-        The one that ``recipe.start`` names, if it names one.
+        The population that ``recipe.start`` names, if any.
     folder : Path
         Where the recipe's files are.
     name : str
@@ -97,8 +97,8 @@ def fitted_population(
     Returns
     -------
     Population
-        Over the attributes of the table to start from, then those of the margins in their order. Its source says how
-        well the margins are met.
+        Over the attributes of the table to start from, then those of the margins in their order. Its source reports
+        how well the margins are met.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def fitted_population(
     tables = [(margin, _read(margin, folder)) for margin in recipe.margin]
     known, counts = _start(recipe, start, folder)
     domain = _domain(known, tables)
-    _require_few(domain)
+    _require_few_cells(domain)
     # Attributes that only margins have are independent of the others in the table to start from.
     added = (1,) * (len(domain.attributes) - counts.ndim)
     table = np.broadcast_to(counts.reshape(*counts.shape, *added), domain.shape)
@@ -121,7 +121,7 @@ def fitted_population(
             target = target * (recipe.people / max(target.sum(), np.finfo(float).tiny))
         axes = tuple(domain.position(attribute) for attribute in section.columns)
         margins.append(Margin(title, axes, target))
-    fitted = fit_margins(table, margins, tolerance=recipe.tolerance, max_rounds=recipe.max_rounds, domain=domain)
+    fitted = fit_margins(table, margins, domain, tolerance=recipe.tolerance, max_rounds=recipe.max_rounds)
     if not fitted.converged:
         raise InputError(
             "no table found that meets all margins",
@@ -139,7 +139,7 @@ def fitted_population(
     return Population.from_dense(domain, drawn, name=name, source=source)
 
 
-def _require_few(domain: Domain, where: str | None = None, hint: str | None = None) -> None:
+def _require_few_cells(domain: Domain, where: str | None = None, hint: str | None = None) -> None:
     cells, expected = prod(domain.shape), f"at most {_MOST_CELLS:,}"
     if cells > _MOST_CELLS:
         raise InputError("too many cells to fit", where=where, found=cells, expected=expected, hint=hint)
@@ -158,42 +158,37 @@ def _start(recipe: FittedRecipe, start: Population | None, folder: Path) -> tupl
         return (), np.ones(())
     if recipe.start.table is not None:
         section, frame = recipe.start.table, _read(recipe.start.table, folder)
-        attributes = tuple(
-            Attribute(attribute, values_in_order(frame[column])) for attribute, column in section.columns.items()
-        )
+        attributes = tuple(Attribute(name, values_in_order(frame[column])) for name, column in section.columns.items())
         return attributes, _counted(section, frame, Domain(attributes), folder)
     if start is None:
         raise InputError("the population to start from is missing", where="start.population")
     if recipe.start.attributes:
         start = start.marginal(recipe.start.attributes)
-    _require_few(start.domain, where="start", hint="choose some of the attributes: start.attributes")
+    _require_few_cells(start.domain, where="start", hint="choose some of the attributes: start.attributes")
     counts = np.zeros(start.domain.shape)
     counts[tuple(start.cells.T)] = start.counts
     return start.domain.attributes, counts
 
 
 def _domain(known: tuple[Attribute, ...], tables: list[tuple[MarginTable, pd.DataFrame]]) -> Domain:
-    """Add to the attributes of the table to start from those of the margins, with the values seen in any of them."""
-    attributes = {attribute.name: attribute for attribute in known}
+    """Return the known attributes, then those of the margins with the values that occur in any of them."""
+    names = [attribute.name for attribute in known]
     seen: dict[str, list[pd.Series[str]]] = {}
     for section, frame in tables:
         for attribute, column in section.columns.items():
-            if attribute not in attributes:
+            if attribute not in names:
                 seen.setdefault(attribute, []).append(frame[column])
-    for name, columns in seen.items():
-        attributes[name] = Attribute(name, values_in_order(pd.concat(columns)))
-    return Domain(tuple(attributes.values()))
+    added = (Attribute(name, values_in_order(pd.concat(columns))) for name, columns in seen.items())
+    return Domain((*known, *added))
 
 
 def _counted(table: CountTable, frame: pd.DataFrame, domain: Domain, folder: Path) -> Floats:
     """Return the counts of a file as a table over the domain of its attributes."""
     path = data_file(table.file, folder, "populations")
     people = numbers(frame, table.count, path).to_numpy(dtype=np.float64)
+    columns = zip(domain.attributes, table.columns.values(), strict=True)
     with locating(path):
-        codes = [
-            attribute.encode(frame[column], column)
-            for attribute, column in zip(domain.attributes, table.columns.values(), strict=True)
-        ]
+        codes = [attribute.encode(frame[column], column) for attribute, column in columns]
     counts = np.zeros(domain.shape)
     np.add.at(counts, tuple(codes), people)
     return counts

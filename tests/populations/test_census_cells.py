@@ -136,8 +136,8 @@ def test_the_seed_decides_the_draw(county):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("White = 75", "Wite = 75", r"race.hispanic.percent.Wite: race without a column of adults.*'White'"),
-        ('Black = ["bm"]', 'Blck = ["bm"]', r"sex.columns.Male: race missing; expected columns for 'Black'"),
+        ("White = 75", "Wite = 75", r"race.hispanic.percent: race without a column of adults; found 'Wite'.*'White'"),
+        ('Black = ["bm"]', 'Blck = ["bm"]', r"sex.columns.Male: race missing; found 'Black'"),
         ("oldest = 4", "oldest = 1", r"age.oldest: below the last age of the figures; found 1"),
         ('code = "zcta"', 'code = "zip"', r"areas.csv: column 'zip': column missing"),
         ('["black", "two"]', '["black", "too"]', r"areas.csv: column 'too': column missing.*did you mean 'two'"),

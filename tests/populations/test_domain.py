@@ -145,7 +145,7 @@ def test_columns_are_found_by_name_and_others_ignored():
 
 
 def test_a_missing_column_is_named():
-    with pytest.raises(InputError, match=r"column 'sex': column missing; expected columns age, sex"):
+    with pytest.raises(InputError, match=r"columns: column missing; found 'sex'; expected one of age"):
         DOMAIN.encode(pd.DataFrame({"age": [47]}))
 
 

@@ -29,7 +29,7 @@ def to_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None) -> pa.
     ----------
     genealogy : Genealogy
     made : mapping, optional
-        What else the metadata are to say.
+        Further metadata.
 
     Returns
     -------
@@ -40,22 +40,28 @@ def to_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None) -> pa.
         recipe's name, engine, seed, versions and a digest of the content.
     """
     g = genealogy
-    columns: dict[str, Any] = {"individual": np.arange(len(g), dtype=np.int32), "father": g.father, "mother": g.mother}
-    columns["sex"] = _labelled(g.sex, _SEXES)
-    columns |= {"generation": g.generation, "subpopulation": g.subpopulation}
-    columns["surname"] = _labelled(g.surname, g.surnames)
-    columns["birth_year"] = g.birth_year
-    columns["state"] = _labelled(g.state, g.states)
-    columns |= {"wealth": g.wealth, "rank": g.rank}
-    columns |= {locus: np.ascontiguousarray(g.haplotypes[:, at]) for at, locus in enumerate(g.loci)}
-    columns["mutations"] = _mutation_lists(g)
+    columns = {
+        "individual": np.arange(len(g), dtype=np.int32),
+        "father": g.father,
+        "mother": g.mother,
+        "sex": _labelled(g.sex, _SEXES),
+        "generation": g.generation,
+        "subpopulation": g.subpopulation,
+        "surname": _labelled(g.surname, g.surnames),
+        "birth_year": g.birth_year,
+        "state": _labelled(g.state, g.states),
+        "wealth": g.wealth,
+        "rank": g.rank,
+        **{locus: np.ascontiguousarray(g.haplotypes[:, at]) for at, locus in enumerate(g.loci)},
+        "mutations": _mutation_lists(g),
+    }
     packages = ("reidsim", "numpy", "numba", "simuPOP") if g.engine == "simupop" else ("reidsim", "numpy", "numba")
     about = {
         **(made or {}),
         "kind": "genealogy",
         "title": g.recipe,
         "count": None,
-        # What an attacker may know; the rest is for following the pedigree.
+        # Attributes that an adversary may know; other columns hold the pedigree.
         "attributes": ["sex", "birth_year", "state", "surname"],
         "recipe": g.recipe,
         "engine": g.engine,
@@ -70,7 +76,7 @@ def to_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None) -> pa.
 
 
 def is_genealogy(path: Path) -> bool:
-    """Tell whether a file says of itself that it is a genealogy; what cannot be read does not."""
+    """Return whether a file's metadata declare a genealogy; False for files that cannot be read."""
     try:
         content = json.loads((parquet.read_schema(path.absolute()).metadata or {}).get(_KEY, b"{}"))
     except (OSError, pa.ArrowException, ValueError):

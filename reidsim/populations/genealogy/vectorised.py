@@ -29,7 +29,7 @@ from reidsim.random_counts import draw_binomial
 
 @dataclass(frozen=True)
 class _Streams:
-    """One random stream for each kind of event, so that a rule changed in one leaves the draws of the others."""
+    """One random stream for each kind of event: a change of one rule does not affect the draws of others."""
 
     founders: np.random.Generator
     mutation: np.random.Generator
@@ -151,7 +151,7 @@ def migrate(people: list[NDArray[np.int32]], shares: Floats, rng: np.random.Gene
     Parameters
     ----------
     people : list of ndarray of int32
-        Rows of those who live in each subpopulation.
+        Rows of the residents of each subpopulation.
     shares : ndarray of float64, shape (n_subpopulations, n_subpopulations)
         Share of each subpopulation (row) that goes to each (column), rounded down to whole people; the rest stay.
     rng : numpy.random.Generator
