@@ -161,7 +161,7 @@ def make(
 
 @dataclass(frozen=True)
 class _Maker:
-    """Follows recipes; `needed_by` are the recipes that name the one at hand, each named by the one before."""
+    """Follows recipes; `needed_by` are the recipes that name the current one, outermost first."""
 
     counts: Counting
     progress: Progress | None

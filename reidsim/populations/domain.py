@@ -166,7 +166,7 @@ class Domain:
         Raises
         ------
         InputError
-            If the domain has 2**62 cells or more, which 64-bit keys cannot tell apart; `row_keys` has no such limit.
+            If the domain has 2**62 cells or more, too many for 64-bit keys; `row_keys` has no such limit.
         """
         return mixed_radix_keys(codes, self.shape)
 

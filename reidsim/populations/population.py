@@ -21,7 +21,7 @@ Counts = NDArray[np.number[Any]]
 
 @dataclass(frozen=True)
 class Population:
-    """People by cell of a domain; empty cells are not stored, so large domains cost what they hold.
+    """People by cell of a domain; empty cells are not stored, so that large domains cost little.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ class Tail(Section):
 
 
 class Age(Section):
-    """Single years of age; the last row of the file holds everybody of that age and over."""
+    """Single years of age; the last row of the file holds all people of that age and over."""
 
     attribute: str = Field(description="name of the attribute that holds the age")
     file: str = Field(description="CSV file with a row per single year of age, without gaps")

@@ -96,7 +96,7 @@ def read_voter_file(
         inside one and backslashes mean nothing.
     statuses : collection of str
         Status codes of the voters to keep, of A (active), I (inactive), S (temporary) and D (denied). Removed voters
-        (status R, or address ``REMOVED``) are always left out.
+        (status R, or address ``REMOVED``) are always dropped.
     ages_missing : collection of int
         Ages that denote an unknown one.
     within : Domain, optional

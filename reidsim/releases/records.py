@@ -30,7 +30,7 @@ def select_columns(
     source: str | Path,
     readings: Mapping[str, Callable[[str], str]] | None = None,
 ) -> pd.DataFrame:
-    """Take the columns that hold the quasi-identifiers, under the attributes' names and with the domain's labels.
+    """Return the columns of the quasi-identifiers, under the attributes' names and with the domain's labels.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def select_columns(
     columns : mapping of str to str
         Column of each attribute.
     values : mapping of str to mapping of str to str
-        Per attribute, the label that stands for a value; values not named stay.
+        Per attribute, labels of values; other values keep their text.
     source : str or Path
         For messages.
     readings : mapping of str to callable, optional

@@ -18,7 +18,7 @@ from reidsim.scenarios.people_values import AGE, STATE, People
 
 Floats = NDArray[np.float64]
 
-# Attributes, and the fact of a state's profile that decides if its list has them; None for those of every list.
+# The fact of a state's profile that decides if its list has an attribute; None for attributes of every list.
 _FACT_OF = {
     **dict.fromkeys(("age", "birth_year", "year of birth"), "birth"),
     **{name: name for name in ("sex", "race", "ethnicity", "party")},

@@ -90,7 +90,7 @@ def read_genealogy(path: Path) -> Genealogy:
     Raises
     ------
     InputError
-        If the file cannot be read, is not a genealogy, or its content is not what was written.
+        If the file cannot be read, is not a genealogy, or its content has changed.
     """
     if not path.is_file():
         raise InputError("no such file", source=path, expected="a genealogy (Parquet)")

@@ -66,7 +66,7 @@ class GenealogyParameters:
     leaves_pool : float
         Probability that a man or woman marries no more.
     mean_children : float
-        Of the Poisson distribution, before couples without children are left out.
+        Of the Poisson distribution, before couples without children are excluded.
     father_at_least : int
         Least age of a father, in years.
     mother_ages : ndarray of int64, shape (n_ages,)

@@ -66,7 +66,7 @@ class Migration(Section):
 
 
 class Marriage(Section):
-    """Who marries whom."""
+    """Rules of marriage."""
 
     ranks: tuple[int, ...] = Field(
         default=(),
@@ -91,7 +91,7 @@ class StateFrom(Section):
 
 
 class Children(Section):
-    """How many children couples have, and what becomes of them."""
+    """Numbers and traits of children."""
 
     mean: Annotated[float, Field(gt=0, le=50)] = Field(
         description="mean of the Poisson distribution of children, which is drawn without 0"

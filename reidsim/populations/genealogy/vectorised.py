@@ -113,7 +113,7 @@ def _found(columns: Columns, p: GenealogyParameters, rng: np.random.Generator) -
 
 
 def _draws(shares: Floats, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    # Positions of share 0 are left out, so that no rounding can draw one.
+    # Positions of share 0 are excluded, so that rounding cannot draw one.
     positions = np.flatnonzero(shares)
     found = np.searchsorted(np.cumsum(shares[positions]), rng.random(n), side="right")
     return np.asarray(positions[np.minimum(found, len(positions) - 1)])
