@@ -58,10 +58,8 @@ def override(content: dict[str, Any], changes: Mapping[str, object]) -> None:
             else:
                 table = table.setdefault(section, {})
             if not isinstance(table, dict | list):
-                where, expected = ".".join(sections[:depth]), "a section"
-                raise InputError(
-                    "is a value, not a section", source="--set", where=where, found=table, expected=expected
-                )
+                where, problem = ".".join(sections[:depth]), "is a value, not a section"
+                raise InputError(problem, source="--set", where=where, found=table, expected="a section")
         place = _entry(table, last, ".".join(sections)) if isinstance(table, list) else last
         table[place] = deepcopy(value)
 

@@ -235,30 +235,31 @@ def _text(path: Path, encoding: str | None) -> str:
 def _decoded(content: bytes, path: Path, encoding: str | None) -> str:
     """Return the text of a file; errors name the line, and a likely encoding where UTF-8 fails."""
     codec = _codec(path, encoding)
-    if codec == "utf-8":
+    is_utf8 = codec == "utf-8"
+    if is_utf8:
         content = content.removeprefix(codecs.BOM_UTF8)
-    name = "UTF-8" if codec == "utf-8" else codec
+    archive = "a zip archive, perhaps an Excel workbook: call it .xlsx, or export it as CSV"
+    hint = archive if content.startswith(_ZIP) else None
     try:
         text = content.decode(codec)
-        if "\0" not in text:
-            return text
     except UnicodeDecodeError as error:
-        either = "" if encoding is None else ", or give the encoding utf-16"
-        if codec == "utf-8" and content.startswith(_UTF16):
-            hint = f"it is in UTF-16: save it as UTF-8{either}"
-            raise InputError("not a text file in UTF-8", source=path, hint=hint) from None
-        if codec != "utf-8" or b"\0" not in content:
-            line, found = content.count(b"\n", 0, error.start) + 1, f"byte 0x{content[error.start]:02x}"
-            save = "save it as UTF-8" + ("" if encoding is None else ", or give its encoding, such as latin-1")
-            mixed = not content[: error.start].isascii()
-            hint = "earlier lines are UTF-8: the file mixes encodings" if mixed else save
-            hint = hint if codec == "utf-8" else None
-            problem = f"not a text file in {name}"
-            raise InputError(problem, source=path, where=f"line {line}", found=found, hint=hint) from None
-    if content.startswith(_ZIP):
-        hint = "a zip archive, perhaps an Excel workbook: call it .xlsx, or export it as CSV"
-        raise InputError("not a text file", source=path, hint=hint)
-    raise InputError("not a text file", source=path, found="a zero byte")
+        line, found = content.count(b"\n", 0, error.start) + 1, f"byte 0x{content[error.start]:02x}"
+        if is_utf8 and hint is None:
+            hint = _encoding_hint(content, error.start, encoding is not None)
+        problem = f"not a text file in {'UTF-8' if is_utf8 else codec}"
+        raise InputError(problem, source=path, where=f"line {line}", found=found, hint=hint) from None
+    if "\0" in text:
+        raise InputError("not a text file", source=path, found="a zero byte", hint=hint)
+    return text
+
+
+def _encoding_hint(content: bytes, start: int, has_option: bool) -> str:
+    """Return advice for a file that is not UTF-8 from a byte on, with the option of an encoding where there is one."""
+    if content.startswith(_UTF16):
+        return "it is in UTF-16: save it as UTF-8" + (", or give the encoding utf-16" if has_option else "")
+    if not content[:start].isascii():
+        return "earlier lines are UTF-8: the file mixes encodings"
+    return "save it as UTF-8" + (", or give its encoding, such as latin-1" if has_option else "")
 
 
 def _codec(path: Path, encoding: str | None) -> str:

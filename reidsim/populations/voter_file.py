@@ -159,8 +159,9 @@ def read_voter_file(
 def voter_file_population(recipe: VoterFileRecipe, folder: Path, within: Domain | None, *, name: str) -> Population:
     """Count the voters of a recipe of kind ``voter-file``; see `read_voter_file`."""
     path = folder / recipe.file
-    kept = {"statuses": recipe.statuses, "ages_missing": recipe.ages_missing}
-    voters, report = read_voter_file(path, **kept, within=within, name=name)
+    voters, report = read_voter_file(
+        path, statuses=recipe.statuses, ages_missing=recipe.ages_missing, within=within, name=name
+    )
     return replace(voters, source=f"{recipe.source} ({report})")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import pandas as pd
 
@@ -101,9 +101,7 @@ def voter_profiles() -> Mapping[str, VoterProfile]:
     return MappingProxyType(profiles)
 
 
-def _profile(
-    row: Mapping[str, str], instead: Mapping[tuple[str, str], tuple[str, str]], average: float
-) -> VoterProfile:
+def _profile(row: Mapping[Any, Any], instead: Mapping[Any, Any], average: float) -> VoterProfile:
     """Return the profile of a row of the table; facts without a plain answer are taken from `instead`."""
     assumptions: list[Assumption] = []
 

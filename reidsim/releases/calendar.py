@@ -107,14 +107,15 @@ def _year_last(found: re.Match[str], order: DayOrder, two_digit_years_from: int 
     if year is None:
         return None
     short = len(found[4]) == 2
-    day_first, month_first = (
-        _day(year, month, day, short_year=short) for day, month in ((first, second), (second, first))
-    )
-    if found[2] == "." or first == second or not (day_first or month_first):
+    day_first = _day(year, second, first, short_year=short)
+    month_first = _day(year, first, second, short_year=short)
+    if found[2] == "." or first == second:
         return day_first or month_first
-    if day_first and month_first:
+    if day_first is not None and month_first is not None:
         return (day_first if order == "day-month" else month_first)._replace(order="either")
-    return day_first._replace(order="day-month") if day_first else month_first._replace(order="month-day")
+    if day_first is not None:
+        return day_first._replace(order="day-month")
+    return None if month_first is None else month_first._replace(order="month-day")
 
 
 def _full_year(digits: str, two_digit_years_from: int | None) -> int | None:

@@ -213,11 +213,6 @@ def test_diversity_is_what_its_definition_gives(seed):
     assert found.closeness == pytest.approx(max(far), abs=1e-7)
 
 
-def test_a_column_without_rows_tells_nothing():
-    found = diversity("x", pd.Series([], dtype="str"), np.zeros(0, dtype=np.int64))
-    assert (found.distinct, found.entropy, found.closeness, found.distance) == (0, 0.0, 0.0, "equal")
-
-
 def test_thirty_thousand_rows_of_their_own_forms_are_audited_as_one_is():
     rng = np.random.default_rng(1)
     n = 30_000

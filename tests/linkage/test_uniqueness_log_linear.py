@@ -14,7 +14,7 @@ from tiers import cases, examples
 from reidsim.errors import InputError
 from reidsim.linkage.individual_risk import individual_risk
 from reidsim.linkage.uniqueness import log_linear, of_sample
-from reidsim.linkage.uniqueness.log_linear import LogLinearModel, all_pairs, fitting_model, models_forward
+from reidsim.linkage.uniqueness.log_linear import LogLinearModel, all_pairs, fitting_model
 from reidsim.linkage.uniqueness.of_sample import uniqueness_of_sample
 from reidsim.linkage.uniqueness.sample_cells import SampleCells, require_weights
 from reidsim.linkage.uniqueness.sample_uniques import benedetti_franconi_uniqueness
@@ -217,23 +217,6 @@ def test_too_large_a_table_is_told_with_its_size(monkeypatch):
     assert unequal.reason.endswith("takes the records for equally likely, though weights differ")
 
 
-def test_pairs_that_go_together_come_first():
-    rng = np.random.default_rng(2)
-    first = rng.integers(0, 5, 2000)
-    second = np.where(rng.random(2000) < 0.9, first, rng.integers(0, 5, 2000))
-    third = np.where(rng.random(2000) < 0.5, second, rng.integers(0, 5, 2000))
-    cells = SampleCells.of_records([first, third, rng.integers(0, 5, 2000), second], np.full(2000, 10.0))
-    assert all_pairs(cells)[:2] == ((0, 3), (1, 3))
-    assert sorted(all_pairs(cells)) == list(itertools.combinations(range(4), 2))
-    models = list(models_forward(cells))
-    assert [model.pairs for model in models] == [all_pairs(cells)[:number] for number in range(7)]
-    methods = ["log-linear-independence", *["log-linear"] * 5, "log-linear-pairs"]
-    assert [model.method for model in models] == methods
-    # Starting from the model before does not change the fit.
-    anew = LogLinearModel(cells, models[4].pairs)
-    assert models[4]._people == pytest.approx(anew._people, rel=1e-3, abs=1e-6)
-
-
 @dataclasses.dataclass
 class Biased:
     pairs: tuple
@@ -262,24 +245,9 @@ def test_the_rule(monkeypatch, biases, taken, said):
     assert reason.startswith(f"independent attributes leave a bias of z = {biases[0]:.1f}")
 
 
-def test_methods_side_by_side():
-    found = uniqueness_of_sample(cells_of(ROWS, np.full(8, 3.0)), rng=RNG)
-    methods = [estimate.method for estimate in found.estimates]
-    assert methods == ["log-linear-independence", "log-linear-pairs", "benedetti-franconi", "pitman", "ewens", "zayatz"]
-    assert found.taken == "log-linear-independence"
-    assert list(found.risks) == methods[:3]
-    assert found.risks["benedetti-franconi"] == pytest.approx(individual_risk(found.cells.records, found.cells.people))
-
-
 @pytest.mark.parametrize("wrong", [0.999, 0.0, -1.0, math.inf, math.nan])
 def test_a_weight_of_less_than_oneself_is_named_by_its_row(wrong):
     with pytest.raises(InputError) as error:
         require_weights(np.array([2.0, 1.0, wrong, wrong]), "row {row}, column 'w'")
     assert str(error.value).startswith("row 3, column 'w': not a sampling weight; found ")
     assert "how many people of the population the record stands for" in str(error.value)
-
-
-def test_relative_weights_are_told_what_to_do():
-    with pytest.raises(InputError, match="the weights have mean 1: multiply them"):
-        require_weights(np.array([0.5, 1.5]))
-    require_weights(np.array([1.0, 1e9]))

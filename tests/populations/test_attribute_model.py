@@ -18,7 +18,6 @@ from reidsim.populations.attribute_model.draw import (
 )
 from reidsim.populations.attribute_model.model import AttributeModel, build_model
 from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
-from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import Population
 from reidsim.validation import read_toml, validated
 
@@ -133,13 +132,6 @@ def within_five_deviations(distance: float, degrees: int) -> bool:
     return abs(distance - degrees) < 5 * (2 * degrees) ** 0.5
 
 
-def test_a_recipe_of_an_attribute_model_is_made_by_its_name(town: Path) -> None:
-    for counts, expected in (("sample", False), ("expected", True)):
-        found, known = load_population(town, counts=counts, seed=3), population_of(town, expected=expected)
-        assert by_label(found) == by_label(known)
-        assert found.counts.dtype == known.counts.dtype
-
-
 def test_expected_counts_are_the_products_of_the_shares(town: Path) -> None:
     population = population_of(town, expected=True)
     expected = {cell: 5000 * share for cell, share in town_shares().items()}
@@ -178,13 +170,6 @@ def test_counts_are_independent_of_how_many_cells_are_split_at_a_time(
     assert draw_counts(model, 3000, 9)[1].tobytes() != counts.tobytes()
 
 
-def test_same_recipe_same_bytes(town: Path) -> None:
-    first, again, other = population_of(town), population_of(town), population_of(town, seed=4)
-    assert (first.cells.tobytes(), first.counts.tobytes()) == (again.cells.tobytes(), again.counts.tobytes())
-    assert by_label(first) != by_label(other)
-    assert first.total == 5000
-
-
 shares = st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any)
 
 
@@ -214,14 +199,6 @@ def test_nobody_is_lost_and_nobody_is_where_the_share_is_0(
         assert first[a] > 0
         # Values of b come in the order in which they are first seen, which is by number: b0, b1, ...
         assert second[a][b] > 0
-
-
-def test_fixed_shares_leave_the_others_in_proportion(town: Path) -> None:
-    sexes = 'name = "sex"\nshares = { F = 0.2, M = 0.3, X = 0.5 }\n'
-    town.write_text(f"{TOWN.split('[groupings.age]')[0]}[fixed_shares]\nsex = {{ X = 0.9 }}\n[[attribute]]\n{sexes}")
-    assert by_label(population_of(town, expected=True)) == pytest.approx(
-        {("F",): 5000 * 0.1 * 0.4, ("M",): 5000 * 0.1 * 0.6, ("X",): 5000 * 0.9}
-    )
 
 
 def test_fixed_shares_within_every_group(town: Path) -> None:

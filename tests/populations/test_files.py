@@ -78,12 +78,6 @@ def test_nothing_is_overwritten_and_nothing_left_half_written(tmp_path, monkeypa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["taken.parquet"]
 
 
-def test_a_file_in_the_way_of_a_folder(tmp_path):
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(InputError, match="is a file; expected a folder"):
-        write_table(tmp_path / "file" / "new.parquet", pa.table({"a": [1]}))
-
-
 def test_files_of_others_are_told_apart(tmp_path):
     path = tmp_path / "other.parquet"
     pq.write_table(pa.table({"a": ["x"]}), path)

@@ -56,24 +56,6 @@ def test_figures(figures: list[dict[str, str]]) -> None:
     assert all(sum(int(v) for k, v in row.items() if k.startswith("adults")) > 0 for row in figures)
 
 
-def test_figures_are_packed_the_same_every_time() -> None:
-    packed = FIGURES.read_bytes()
-    # No name, no time (RFC 1952, section 2.3).
-    assert (packed[3], packed[4:8]) == (0, b"\0\0\0\0")
-    lines = gzip.decompress(packed).decode().splitlines()
-    assert lines[0].startswith("# source: ")
-
-
-def test_domain(carolina: Population) -> None:
-    assert carolina.domain.names == ("age", "race", "sex", "zip")
-    assert carolina.domain.shape == (121, 5, 2, 806)
-    assert carolina.domain["race"].categories == ("White", "Black", "AIAN", "API", "Other")
-    assert carolina.domain["sex"].categories == ("Male", "Female")
-    zips = carolina.domain["zip"].categories
-    assert list(zips) == sorted(zips)
-    assert (zips[0], zips[-1]) == ("27006", "28909")
-
-
 def test_people_by_zip(carolina: Population, figures: list[dict[str, str]]) -> None:
     assert carolina.counts.dtype == np.int64
     assert carolina.counts.sum() == PEOPLE
@@ -94,24 +76,6 @@ def test_people_by_race_and_zip_are_rounded_shares_of_adults(
         exact = [int(row["people"]) * count / sum(adults.values()) for count in adults.values()]
         # Largest remainders: less than one person from the exact share.
         assert np.abs(by_race_and_zip[:, column] - exact).max() < 1
-
-
-def test_expected_counts_add_up_to_the_same_people() -> None:
-    assert load_population("north-carolina-2010", counts="expected").total == pytest.approx(PEOPLE)
-
-
-def test_same_draw_again(carolina: Population, voters: Population) -> None:
-    for first, again in ((carolina, load_population("north-carolina-2010")), (voters, load_population(voters.name))):
-        assert first.cells.tobytes() == again.cells.tobytes()
-        assert first.counts.tobytes() == again.counts.tobytes()
-    assert dense(load_population("north-carolina-voters", seed=2)).tobytes() != dense(voters).tobytes()
-
-
-def test_registry_lists_people_of_the_population(carolina: Population, voters: Population) -> None:
-    assert voters.domain == carolina.domain
-    assert voters.counts.dtype == np.int64
-    assert voters.counts.sum() == LISTED
-    assert (dense(voters) <= dense(carolina)).all()
 
 
 def test_the_prior_of_the_study_is_the_share_of_people_whom_the_registry_lists(

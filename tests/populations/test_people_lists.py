@@ -63,18 +63,6 @@ def test_people_are_in_both_as_often_as_the_copula_says(together, strength):
     assert 0.15 * 0.5 < expected < 0.25
 
 
-def test_who_is_in_one_list_is_in_all_where_they_are_one_thing():
-    lists = drawn({"a": rule(0.6), "b": rule(0.25)}, 1.0)
-    assert set(lists["b"].person.tolist()) < set(lists["a"].person.tolist())
-
-
-def test_pairs_that_are_not_named_are_independent():
-    lists = drawn({"a": rule(0.5), "b": rule(0.5), "c": rule(0.5)}, {"a": {"b": 0.9}})
-    inside = {name: each.record_of >= 0 for name, each in lists.items()}
-    assert within((inside["a"] & inside["c"]).sum(), N, 0.25)
-    assert within((inside["b"] & inside["c"]).sum(), N, 0.25)
-
-
 @pytest.mark.parametrize("together", [0.0, 0.5, {"a": {"c": 0.5}}])
 def test_one_list_more_changes_no_other(together):
     errors = {"errors": {"state": 0.3}, "missing": {"state": 0.2}}
@@ -180,12 +168,6 @@ def test_nobody_is_listed_twice_and_rows_are_about_whom_they_say(seed, coverage,
 def test_what_cannot_be_drawn(rules, together, message):
     with pytest.raises(InputError, match=message):
         drawn(rules, together)
-
-
-def test_a_value_that_everybody_has_is_never_wrong():
-    people = {"sex": np.zeros(50, dtype=np.int64)}
-    with pytest.raises(InputError, match="everybody has the same value"):
-        drawn({"a": rule(1.0, ("sex",), n=50, errors={"sex": 0.9})}, people=people)
 
 
 def test_ties_by_pair_and_by_one_number_have_the_same_correlation():

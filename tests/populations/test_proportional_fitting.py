@@ -109,15 +109,6 @@ def test_zeros_of_the_start_stay(start: np.ndarray, truth: np.ndarray, zeros: se
     assert np.isfinite(fitted.table).all()
 
 
-@given(start=tables((3, 4)), truth=tables((3, 4)), row=st.integers(0, 2))
-def test_margins_of_0_empty_their_cells(start: np.ndarray, truth: np.ndarray, row: int) -> None:
-    truth[row] = 0
-    fitted = fit(start, margins_of(truth, (0,), (1,)))
-    assert fitted.converged
-    assert (fitted.table[row] == 0).all()
-    np.testing.assert_allclose(fitted.table.sum(axis=0), truth.sum(axis=0), rtol=1e-7)
-
-
 def test_a_start_without_a_place_for_people_is_an_error() -> None:
     start = np.array([[1.0, 1.0], [0.0, 0.0]])
     domain = Domain((Attribute("sex", ("F", "M")), Attribute("age", ("young", "old"))))
@@ -125,13 +116,6 @@ def test_a_start_without_a_place_for_people_is_an_error() -> None:
     with pytest.raises(InputError, match=r"margin 'by sex', sex = M: people where the table.*found 2\.0"):
         fit(start, margins, domain=domain)
     with pytest.raises(InputError, match="margin 'by sex', axis 0 = 1"):
-        fit(start, margins)
-
-
-def test_one_margin_that_empties_the_place_of_another_is_an_error() -> None:
-    start = np.array([[1.0, 1.0], [1.0, 0.0]])
-    margins = [Margin("rows", (0,), np.array([3.0, 2.0])), Margin("columns", (1,), np.array([0.0, 5.0]))]
-    with pytest.raises(InputError, match="margin 'rows', axis 0 = 1: people where"):
         fit(start, margins)
 
 

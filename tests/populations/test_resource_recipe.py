@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -96,11 +95,6 @@ def test_what_a_resource_cannot_be(folder, lines, problem):
     assert problem in str(error.value)
 
 
-def test_not_every_recipe_is_of_a_resource(folder):
-    with pytest.raises(InputError, match=r"town.toml: not a recipe of an external resource"):
-        load_resource("town.toml")
-
-
 def test_a_resource_file_keeps_the_truth_apart(folder, tmp_path):
     written = populate(folder("size = 30"), "list.parquet")
     assert (written.rows, written.people, written.truth.name) == (30, 30.0, "list.truth.parquet")
@@ -146,27 +140,6 @@ def test_nothing_is_overwritten(folder):
             populate("nowhere.toml", taken)
     with pytest.raises(InputError, match=r"expected a name that ends in \.parquet"):
         populate("town.toml", "town.csv")
-
-
-def test_the_same_recipe_and_seed_give_the_same_file(folder):
-    for name in ("one", "two"):
-        populate(folder("size = 30"), f"{name}.parquet", seed=4)
-    for kind in ("parquet", "truth.parquet"):
-        with open(f"one.{kind}", "rb") as one, open(f"two.{kind}", "rb") as two:
-            assert one.read() == two.read()
-
-
-def test_recipes_cannot_go_round(folder):
-    with open("list.toml", "w", encoding="utf-8") as file:
-        file.write(RESOURCE.replace("town.toml", "list.toml") + "size = 1\n")
-    with pytest.raises(InputError, match="a recipe cannot name itself"):
-        load_resource("list.toml")
-
-
-def test_individuals_of_counts(folder):
-    people = load_individuals("town.toml")
-    assert people.n_people == 100
-    assert np.bincount(people.column("sex")).tolist() == [50, 50]
 
 
 def test_the_file_of_the_adversary_does_not_tell_how_to_make_the_truth(folder):

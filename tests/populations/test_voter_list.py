@@ -82,12 +82,6 @@ def test_drawn_list_of_tennessee() -> None:
     assert 1 < (z**2).sum() < 40
 
 
-def test_same_seed_same_bytes() -> None:
-    first, again, other = listed(), listed(), listed(seed=3)
-    assert (first.cells.tobytes(), first.counts.tobytes()) == (again.cells.tobytes(), again.counts.tobytes())
-    assert by_label(first) != by_label(other)
-
-
 @given(
     counts=st.lists(st.integers(0, 50), min_size=40, max_size=40).filter(lambda n: sum(n[8:]) > 30),
     seed=st.integers(0, 99),
@@ -101,12 +95,6 @@ def test_nobody_is_listed_twice_and_no_minor_at_all(counts: list[int], seed: int
     voters = by_label(listed(text, everybody, seed=seed))
     assert all(count <= people[cell] for cell, count in voters.items())
     assert not any(cell[1] in ("16", "17") for cell in voters)
-
-
-def test_everybody_listed() -> None:
-    text = RECIPE + "[overrides]\nregistered_share = 1.0\nethnicity = true\n"
-    assert set(by_label(listed(text)).values()) == {1000}
-    assert listed(text).total == 24 * 1000
 
 
 @pytest.mark.parametrize(

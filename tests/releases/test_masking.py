@@ -95,12 +95,6 @@ def test_masking_and_describe():
         space.generalized(0, 1, np.array([100]))
 
 
-def test_with_masking_alone_bits_are_masked_attributes():
-    space = MaskingSpace(tuple("abcd"), np.ones(4), 1)
-    for number in range(16):
-        assert space.shared(number).tolist() == [bit == "0" for bit in f"{number:04b}"]
-
-
 def test_entropy_of_known_columns():
     assert entropy(np.array([3, 3, 3])) == 0
     assert entropy(np.arange(8)) == pytest.approx(np.log(8))
@@ -136,21 +130,6 @@ def test_minority_support_goes_by_the_people_of_each_attribute():
         found = minority_weights(np.array(weights), np.array(values), tuple(map(np.array, columns)), alpha)
         assert found.shape == (4, 3)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("weights", [[3, 1], [[2, 2], [6, 0], [1, 1]]], ids=["common", "by record"])
-def test_weights_may_be_lists_of_whole_numbers(weights):
-    """Of 4 that utility 1 stands for, the sum in common or on average, sharing the first alone keeps its weight."""
-    space = MaskingSpace(("a", "b"), weights, 3)
-    assert space.weights.dtype == np.float64
-    assert space.total_weight == 4.0
-    first, firsts = int(space.masking(np.array([True, False]))), [0.75, 0.75, 0.75]
-    if isinstance(weights[0], list):
-        firsts = [0.5, 1.0, 0.25]
-    assert space.utility(first).tolist() == firsts
-    assert space.utility(first, np.array([2, 0])).tolist() == [firsts[2], firsts[0]]
-    assert space.utilities(np.array([first] * 3)).tolist() == firsts
-    assert space.average_utility(first) == pytest.approx(sum(firsts) / 3)
 
 
 def test_people_whose_allele_is_missing_count_but_missing_is_no_value():
@@ -210,22 +189,3 @@ def test_utility_of_minorities_is_capped():
 def test_bad_input_is_named(change, message):
     with pytest.raises(InputError, match=message):
         MaskingSpace(**({"attributes": ("a", "b"), "weights": np.ones(2), "n_records": 2} | change))
-
-
-def test_too_many_strategies_to_number():
-    with pytest.raises(InputError, match="too many strategies to number"):
-        MaskingSpace(tuple(map(str, range(63))), np.ones(63), 1)
-
-
-@pytest.mark.parametrize(
-    ("alpha", "says"),
-    [(np.nan, "found nan; expected a finite number"), (-np.inf, "found -inf"), (1e4, "found 10000.0; expected closer")],
-)
-def test_minority_support_out_of_range(alpha, says):
-    with pytest.raises(InputError, match=f"minority support out of range; {says}"):
-        minority_weights(np.ones(1), np.zeros((1, 1), int), (np.array([0, 1, 1, 2, 2, 2, 2, 2]),), alpha)
-
-
-def test_an_attribute_without_worth_gets_none_from_minority_support():
-    found = minority_weights(np.array([0.0, 1.0]), np.zeros((1, 2), int), (np.zeros(1, int),) * 2, -2.0)
-    assert found.tolist() == [[0.0, 1.0]]

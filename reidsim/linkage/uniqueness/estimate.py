@@ -131,12 +131,14 @@ def require_usable(frequencies: GroupFrequencies, population_size: int, level: f
         If the population is smaller than the sample or not a whole number, the sample is a single record of a larger
         population, or the level is not between 0 and 1.
     """
-    records, found = frequencies.records, {"where": "population_size", "found": population_size}
+    records, where = frequencies.records, "population_size"
     if not math.isfinite(population_size) or population_size != int(population_size):
-        raise InputError("not a whole number of people", **found, expected="a whole number")
+        expected = "a whole number"
+        raise InputError("not a whole number of people", where=where, found=population_size, expected=expected)
     if population_size < records:
         expected = f"at least the {records} records of the sample"
-        raise InputError("the population is smaller than the sample", **found, expected=expected)
+        problem = "the population is smaller than the sample"
+        raise InputError(problem, where=where, found=population_size, expected=expected)
     if records == 1 and population_size > 1:
         raise InputError("one record does not suffice for an estimate", found=1, expected="at least two records")
     if not 0 < level < 1:

@@ -51,8 +51,10 @@ def ewens_uniqueness(frequencies: GroupFrequencies, population_size: int, *, lev
     thetas = (theta, *likelihood.tau_range(1.0, floor))
     staying = [probability_of_staying_unique(t, 1.0, frequencies.records, population_size) for t in thetas]
     uniques = [uniques_given_sample(t, 1.0, frequencies, population_size) for t in thetas]
-    more = {"level": level, "parameters": {"theta": theta}, "note": _note(frequencies, theta)}
-    return UniquenessEstimate.of_sample("ewens", frequencies, population_size, uniques, staying, **more)
+    note = _note(frequencies, theta)
+    return UniquenessEstimate.of_sample(
+        "ewens", frequencies, population_size, uniques, staying, level=level, parameters={"theta": theta}, note=note
+    )
 
 
 def _note(frequencies: GroupFrequencies, theta: float) -> str:

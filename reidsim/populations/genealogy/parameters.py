@@ -214,13 +214,12 @@ def _read_loci(path: Path) -> tuple[tuple[str, ...], Floats, Ints, Ints, Floats]
     _require_names(names, path)
     reserved = names.isin(RESERVED_NAMES)
     refuse_rows(reserved, "a locus has the name of another column", source=path, column="locus", found=names)
-    blank, rate_column = frame["mutation_rate"].eq(""), {"source": path, "column": "mutation_rate"}
-    expected = "mutations per generation"
-    refuse_rows(blank, "a locus without a mutation rate", **rate_column, found=names, expected=expected)
+    rate, problem = "mutation_rate", "a locus without a mutation rate"
+    refuse_rows(frame[rate].eq(""), problem, source=path, column=rate, found=names, expected="mutations per generation")
     rates, low, high, first = (
         np.asarray(numbers(frame, column, path), dtype=np.float64) for column in _LOCUS_COLUMNS[1:5]
     )
-    refuse_rows(rates > 1, "not a probability", **rate_column, found=frame["mutation_rate"])
+    refuse_rows(rates > 1, "not a probability", source=path, column=rate, found=frame[rate])
     # Bounds differ, as simuPOP's mutator cannot distinguish a locus of one allele from an unbounded one.
     allowed = (low >= 1) & (low < high) & (high < _ALLELES) & (low % 1 == 0) & (high % 1 == 0)
     bounds, expected = [*zip(frame["lowest"], frame["highest"], strict=True)], "whole numbers from 1 to 255, rising"

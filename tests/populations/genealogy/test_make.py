@@ -62,11 +62,6 @@ def test_more_people_than_memory_holds(monkeypatch):
         make_genealogy("ystr-genealogy-small", people=3_000_000)
 
 
-def test_recipe_that_is_not_there():
-    with pytest.raises(InputError, match="did you mean 'ystr-genealogy"):
-        make_genealogy("ystr-genealogie")
-
-
 def test_recipe_of_another_kind():
     with pytest.raises(InputError) as caught:
         make_genealogy("tennessee-2010")

@@ -1,6 +1,5 @@
 """Recipes of genealogies: what they turn into, and what is wrong with those that cannot be used."""
 
-import gzip
 from pathlib import Path
 
 import numpy as np
@@ -38,14 +37,6 @@ def test_the_published_recipe(published):
     assert (p.years_older, p.years_younger, p.founder_birth_years) == (12, 2, (1720, 1749))
 
 
-def test_the_small_recipe_has_the_same_rules(published, parameters_of):
-    small = parameters_of(bundled_folder("populations") / "ystr-genealogy-small.toml")
-    assert small.total == 30_000
-    resized = published.resized(people=3_000)
-    differing = [name for name in vars(small) if not np.array_equal(getattr(small, name), getattr(resized, name))]
-    assert differing == ["name"]
-
-
 def test_founders_of_ten_states_live_in_the_most_populous_ones(published, parameters_of):
     ten = parameters_of(bundled_folder("populations") / "ystr-genealogy-ten-states.toml")
     assert ten.total == 60_000
@@ -55,12 +46,6 @@ def test_founders_of_ten_states_live_in_the_most_populous_ones(published, parame
     resized = published.resized(people=6_000)
     differing = [name for name in vars(ten) if not np.array_equal(getattr(ten, name), getattr(resized, name))]
     assert sorted(differing) == ["name", "state_shares", "states"]
-
-
-def test_every_figures_file_of_the_recipe_says_where_it_is_from():
-    for name in ("ystr-loci", "us-2000-surnames", "us-2010-states", "us-2015-income"):
-        with gzip.open(bundled_folder("populations") / "figures" / f"{name}.csv.gz", "rt") as file:
-            assert file.readline().startswith("# source: ")
 
 
 def test_resizing_keeps_proportions_and_rules(villages, parameters_of):

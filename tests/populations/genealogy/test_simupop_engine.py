@@ -50,11 +50,6 @@ def test_the_seed_decides_every_byte_in_any_process(villages, parameters_of):
     assert (done.stdout, done.stderr) == (f"{expected}\n", "")
 
 
-def test_every_large_seed_is_taken(villages, parameters_of):
-    p = parameters_of(villages).resized(people=12, generations=1)
-    assert simulate(p, 2**70).content_digest() != simulate(p, 2**70 + 1).content_digest()
-
-
 def test_bounds_of_alleles(one_village):
     genealogy = simulate(one_village(400, 6, n_loci=2, rate=0.5, bounds=(9, 11)), 3)
     check_pedigree(genealogy)
@@ -78,9 +73,3 @@ def test_nobody_can_marry(one_village, capfd):
         simulate(p, 1)
     # simuPOP prints what goes wrong in its callbacks; nothing does.
     assert capfd.readouterr() == ("", "")
-
-
-def test_progress(villages, parameters_of):
-    heard = []
-    simulate(parameters_of(villages), 1, progress=lambda *step: heard.append(step))
-    assert [(done, total) for _, done, total in heard] == [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]
