@@ -108,7 +108,7 @@ def _profile(row: Mapping[Any, Any], instead: Mapping[Any, Any], average: float)
     def answer(fact: str, found: str, is_plain: bool) -> str:
         if is_plain:
             return found
-        value, reason = instead[row["state"], fact]
+        value, reason = map(str, instead[row["state"], fact])
         assumptions.append(Assumption(fact, found, value, reason))
         return value
 

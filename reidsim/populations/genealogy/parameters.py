@@ -262,7 +262,8 @@ def _read_labels(labels: Labels, folder: Path) -> tuple[tuple[str, ...], Floats]
         # In the order of the file; ties keep the first labels.
         people = people.nlargest(labels.largest, keep="first").sort_index()
     with locating(path):
-        return tuple(frame[labels.label][people.index]), _shares(people.to_numpy(), f"column {labels.people!r}")
+        shares = _shares(np.asarray(people, dtype=np.float64), f"column {labels.people!r}")
+    return tuple(frame[labels.label][people.index]), shares
 
 
 def _require_names(names: pd.Series[str], path: Path) -> None:
