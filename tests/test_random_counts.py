@@ -73,23 +73,6 @@ def test_hypergeometric_counts_change_at_the_exact_cumulated_probabilities(of_ce
     assert cumulated == 1
 
 
-LAWS = st.tuples(st.integers(0, 10**7), st.floats(0, 1))
-
-
-@examples(100)
-@given(law=LAWS, uniforms=st.lists(st.integers(0, 2**53 - 1).map(lambda k: k * 2.0**-53), min_size=2, max_size=9))
-def test_binomial_counts_are_quantiles_and_grow_with_the_uniform_number(law, uniforms):
-    number, probability = law
-    uniforms = sorted(uniforms)
-    drawn = counts_at(uniforms, number, probability)
-    assert drawn == sorted(drawn)
-    assert 0 <= drawn[0] <= drawn[-1] <= number
-    exact = stats.binom(number, probability)
-    # scipy's own cumulated probabilities are good to about 1e-10 of themselves.
-    assert (exact.cdf(np.array(drawn) - 1) <= np.array(uniforms) + 1e-9).all()
-    assert (exact.sf(drawn) <= 1 - np.array(uniforms) + 1e-9).all()
-
-
 @examples(60)
 @given(
     counts=st.lists(st.integers(0, 500), min_size=1, max_size=5).filter(any),
@@ -108,29 +91,6 @@ def test_cells_are_drawn_one_after_the_other_as_scipy_has_their_quantiles(counts
             assert exact.cdf(of_cell - 1) <= uniform + 1e-9
             assert exact.sf(of_cell) <= 1 - uniform + 1e-9
         people, left = people - count, left - of_cell
-
-
-@examples(60)
-@given(
-    numbers=st.lists(st.integers(0, 10**5), min_size=1, max_size=3),
-    weights=st.lists(st.sampled_from([0.0, 1e-300, 1e-9, 0.3, 1.0, 7.5, 1e300]), min_size=2, max_size=5).filter(any),
-    seed=st.integers(0, 99),
-)
-def test_cells_are_binomial_given_those_before(numbers, weights, seed):
-    weights = np.array(weights)
-    drawn = draw_multinomial(np.random.default_rng(seed), numbers, weights)
-    assert drawn.sum(axis=1).tolist() == numbers
-    assert not drawn[:, weights == 0].any()
-    uniforms = np.random.default_rng(seed).random(drawn.shape)
-    # Sums of weights from the end, cell after cell.
-    rest = np.array(list(accumulate(weights[::-1])))[::-1]
-    for row, number in enumerate(numbers):
-        left = number
-        for cell in np.flatnonzero(weights):
-            assert counts_at([uniforms[row, cell]], left, weights[cell] / rest[cell]) == [drawn[row, cell]]
-            left -= drawn[row, cell]
-    again = draw_multinomial(np.random.default_rng(seed), numbers, np.tile(weights, (len(numbers), 1)))
-    assert (again == drawn).all()
 
 
 def test_frequencies_are_those_of_the_laws():

@@ -23,7 +23,7 @@ def census_population(recipe: CensusCellsRecipe, folder: Path, *, name: str, exp
     """Make a population by age, race, sex and area.
 
     The people of an area are split over races like its adults (Hispanic adults by the recipe's percentages), in whole
-    people by largest remainders; the people of one area and race are spread over ages and sexes like those of the
+    people by largest remainders; the people of an area and race are spread over ages and sexes like the people of the
     race in the age figures, by one multinomial draw.
 
     Parameters

@@ -97,7 +97,7 @@ def fitted_population(
     Returns
     -------
     Population
-        Over the attributes of the table to start from, then those of the margins in their order. Its source reports
+        Over the attributes of the table to start from, then further attributes of margins, in order. Its source reports
         how well the margins are met.
 
     Raises
@@ -171,7 +171,7 @@ def _start(recipe: FittedRecipe, start: Population | None, folder: Path) -> tupl
 
 
 def _domain(known: tuple[Attribute, ...], tables: list[tuple[MarginTable, pd.DataFrame]]) -> Domain:
-    """Return the known attributes, then those of the margins with the values that occur in any of them."""
+    """Return the known attributes, then further attributes of margins with all values that occur."""
     names = [attribute.name for attribute in known]
     seen: dict[str, list[pd.Series[str]]] = {}
     for section, frame in tables:

@@ -69,7 +69,7 @@ class Individuals:
         return len(self.codes)
 
     def column(self, attribute: str) -> Codes:
-        """Return the codes of one attribute, shape (n_people,)."""
+        """Return the codes of an attribute, shape (n_people,)."""
         return self.codes[:, self.domain.position(attribute)]
 
     def select(self, attributes: Sequence[str]) -> Individuals:

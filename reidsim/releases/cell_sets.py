@@ -2,7 +2,7 @@
 
 Cells are values and labels of the scenario's hierarchy, ``*``, intervals as ARX, sdcMicro and this package write them
 (``[20, 30[``, ``[20,30)``, ``(20,30]``, ``20-29``, ``>=90``, ``90+``), sets (``{a, b}``), and values with masked
-characters (``372**``). A label of several groups denotes all of them.
+characters (``372**``). A label for several groups denotes all of them.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ SUPPRESSED = "*"
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """Nested groupings of the categories of one attribute; level 0 keeps every value.
+    """Nested groupings of the categories of an attribute; level 0 keeps every value.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Hierarchy:
     labels : tuple of tuple of str
         ``labels[level][group]`` is the label of the group.
     costless_levels : frozenset of int
-        Levels whose merging is not charged as information loss: group sizes are those of the level below.
+        Levels whose merging is not charged as information loss: group sizes are equal to the level below.
 
     Raises
     ------
@@ -121,7 +121,7 @@ class Hierarchy:
 
 
 def require_rows_of_values(rows: Sequence[Sequence[str]], *, first_row: int = 1) -> None:
-    """Check that a hierarchy table has rows of one length and no more than one row per value.
+    """Check that a hierarchy table has rows of equal length and no more than one row per value.
 
     Parameters
     ----------

@@ -149,7 +149,8 @@ class _Source:
                     "recipe about other people", where="recipe", found=found.population, expected=population
                 )
             self.recipe = found
-        self.attributes = attributes or (self.recipe and self.recipe.attributes) or self._attributes_of_kind()
+        of_recipe = self.recipe.attributes if self.recipe is not None else None
+        self.attributes = attributes or of_recipe or self._attributes_of_kind()
         require_among("no such attribute", self.attributes, people.values, where="attributes")
 
     def rule(self) -> ListRule:
@@ -189,7 +190,9 @@ class _Source:
     def _chance(self, size: int | None) -> Floats:
         """Return the probability of each person to be in the list, or its weight if a size is given."""
         section, people = self.section, self.people
-        coverage = section.coverage if section.coverage is not None else (self.recipe and self.recipe.coverage)
+        coverage = section.coverage
+        if coverage is None and self.recipe is not None:
+            coverage = self.recipe.coverage
         if coverage is not None:
             chance = self._by_coverage(coverage)
         elif section.kind == "voter-list":

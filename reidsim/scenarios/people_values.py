@@ -1,4 +1,4 @@
-"""The people of a scenario by attribute, from whom lists are drawn."""
+"""The people of a scenario by attribute, as the basis of lists."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class DrawnResourceSection(Section):
 
 
 class ListBeliefsSection(BeliefsSection):
-    """What whoever shares the records believes when it plans; the truth where not given."""
+    """Beliefs of the publisher in planning; the truth where not given."""
 
     lists: Literal["members", "coverage"] = Field(
         default="members",

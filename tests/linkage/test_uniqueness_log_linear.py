@@ -6,10 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from simulated_samples import POPULATIONS, sample
-from tiers import cases, examples
+from tiers import cases
 
 from reidsim.errors import InputError
 from reidsim.linkage.individual_risk import individual_risk
@@ -135,19 +133,6 @@ def test_weights_of_unique_records_alone():
     none = benedetti_franconi_uniqueness(cells_of([(0,), (0,)], [2.0, 2.0]))
     assert (none.expected_uniques, none.risk_of_sample_uniques) == (0.0, None)
     assert none.note == "no record of the sample is unique"
-
-
-@given(rows=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=20), weight=st.floats(1, 99))
-@examples(50)
-def test_equal_weights_are_a_rate(rows, weight):
-    equal = cells_of(rows, np.full(len(rows), weight))
-    assert equal.equal_weights
-    for pairs in ((), [(0, 1)]):
-        records, people = means(equal, pairs)
-        assert people == pytest.approx(weight * records, rel=1e-9)
-    estimate = LogLinearModel(equal).uniqueness()
-    assert 0 <= estimate.low <= estimate.p_unique_given_sample_unique <= estimate.high <= 1
-    assert 0 <= estimate.uniques_low <= estimate.expected_uniques <= estimate.uniques_high <= weight * len(rows) * 1.01
 
 
 @pytest.mark.parametrize(("name", "rate", "strata"), cases(EVERY, FEW))

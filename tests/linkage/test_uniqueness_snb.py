@@ -130,17 +130,6 @@ def test_the_truth_of_populations_of_the_model_is_recovered():
     assert held >= 20
 
 
-@pytest.mark.deep
-def test_everything_is_a_probability_or_a_number_of_people():
-    for people in (SAMPLE.records + 1, 1000, 10**5, 10**9):
-        estimate = snb_uniqueness(SAMPLE, people)
-        assert 0 <= estimate.low <= estimate.p_unique_given_sample_unique <= estimate.high <= 1
-        assert 0 <= estimate.uniques_low <= estimate.expected_uniques <= estimate.uniques_high <= people
-    near = snb_uniqueness(SAMPLE, SAMPLE.records + 1)
-    assert near.expected_uniques == pytest.approx(SAMPLE.uniques, abs=1)
-    assert snb_uniqueness(SAMPLE, 10**4, level=0.5).high < snb_uniqueness(SAMPLE, 10**4).high
-
-
 @pytest.mark.parametrize(
     ("sizes", "people", "message"),
     [

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
-from reidsim.linkage.uniqueness import zayatz as module
 from reidsim.linkage.uniqueness.zayatz import zayatz_uniqueness
 
 VECTORS = json.loads((Path(__file__).parent / "pitman_vectors.json").read_text(encoding="utf-8"))
@@ -69,15 +68,6 @@ def test_intervals_are_percentiles_over_groups_drawn_again():
     narrow = estimate_of({1: 1, 3: 1}, 40, level=0.4, replicates=4000)
     assert (narrow.low, narrow.high) == pytest.approx((middle, middle))
     assert narrow.uniques_high == pytest.approx(middle * 10)
-
-
-def test_the_seed_alone_decides_the_interval(monkeypatch):
-    sizes = {1: 40, 2: 10, 5: 3}
-    first = estimate_of(sizes, 5000, seed=3)
-    assert estimate_of(sizes, 5000, seed=3) == first
-    assert estimate_of(sizes, 5000, seed=4).low != first.low
-    monkeypatch.setattr(module, "_DRAWN_AT_ONCE", 7)
-    assert estimate_of(sizes, 5000, seed=3) == first
 
 
 def test_when_every_record_is_unique_the_lower_limit_allows_for_pairs_not_seen():

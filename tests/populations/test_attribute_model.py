@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.errors import InputError
-from reidsim.populations.attribute_model import draw
 from reidsim.populations.attribute_model.draw import (
     attribute_model_population,
     draw_counts,
@@ -157,17 +156,6 @@ def test_counts_are_drawn_with_the_shares(town: Path) -> None:
             distance, degrees = chi_square(model, cells, counts)
             distances.append(distance)
         assert within_five_deviations(sum(distances), degrees * len(distances))
-
-
-def test_counts_are_independent_of_how_many_cells_are_split_at_a_time(
-    town: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = model_of(town)
-    cells, counts = draw_counts(model, 3000, 8)
-    monkeypatch.setattr(draw, "_SPLIT_ENTRIES", 7)
-    again, counts_again = draw_counts(model, 3000, 8)
-    assert (again.tobytes(), counts_again.tobytes()) == (cells.tobytes(), counts.tobytes())
-    assert draw_counts(model, 3000, 9)[1].tobytes() != counts.tobytes()
 
 
 shares = st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any)

@@ -67,18 +67,6 @@ def test_a_value_outside_the_categories_is_told_with_its_row(values, row, found)
     assert "expected one of 47, 48, 90+" in message
 
 
-@given(values=st.lists(st.sampled_from(["47", "48", "90+", " 48", "47 "]), min_size=1), data=st.data())
-def test_texts_that_repeat_have_the_code_of_each_and_the_first_row_that_is_wrong_is_told(values, data):
-    text = pd.Series(values, dtype="str")
-    assert AGE.encode(text).tolist() == [AGE.categories.index(value.strip()) for value in values]
-    rows = sorted(data.draw(st.sets(st.integers(0, len(values) - 1), min_size=1)))
-    wrong = {row: data.draw(st.sampled_from(["49", "x", ""])) for row in rows}
-    spoilt = pd.Series([wrong.get(row, value) for row, value in enumerate(values)], dtype="str")
-    told = f"; found '{wrong[rows[0]]}'" if wrong[rows[0]] else "value missing"
-    with pytest.raises(InputError, match=rf"row {rows[0] + 1}, column 'age': .*{told}"):
-        AGE.encode(spoilt)
-
-
 @pytest.mark.parametrize(
     ("categories", "message"),
     [((), "an attribute needs at least one category"), (("a", "b", "b"), "category given twice; found 'b'")],

@@ -12,7 +12,6 @@ from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.files import (
     cells_table,
     individuals_table,
-    population_metadata,
     read_population_file,
     write_table,
 )
@@ -50,15 +49,6 @@ def test_individuals_come_back_with_what_they_lack(people, tmp_path):
     back = read_population_file(path)
     assert back.domain == DOMAIN
     assert (back.codes == individuals.codes).all()
-
-
-def test_a_file_says_what_made_it_and_is_the_same_byte_for_byte(tmp_path):
-    population = Population.from_records(DOMAIN, np.array([[0, 1], [2, 0]], dtype=np.int32))
-    for name in ("one.parquet", "two.parquet"):
-        write_table(tmp_path / name, cells_table(population, MADE))
-    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
-    content = population_metadata(pq.read_schema(tmp_path / "one.parquet"))
-    assert {"kind": "cells", "count": "count", "attributes": ["a", "b"], **MADE}.items() <= content.items()
 
 
 def test_nothing_is_overwritten_and_nothing_left_half_written(tmp_path, monkeypatch):

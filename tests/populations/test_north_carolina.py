@@ -84,23 +84,3 @@ def test_the_prior_of_the_study_is_the_share_of_people_whom_the_registry_lists(
     # As printed; the paper's own count of the people, 9,553,967, is a little larger.
     prior = load_scenario("xia2015").scenario.adversary.sequential.prior
     assert prior == round(voters.total / carolina.total, 2) == 0.63
-
-
-@pytest.mark.parametrize("attribute", ["age", "race", "sex", "zip"])
-def test_registry_covers_every_group_alike(carolina: Population, voters: Population, attribute: str) -> None:
-    axes = tuple(axis for axis, name in enumerate(carolina.domain.names) if name != attribute)
-    people, listed = dense(carolina).sum(axis=axes), dense(voters).sum(axis=axes)
-    share = LISTED / PEOPLE
-    deviation = np.sqrt(people * share * (1 - share) * (PEOPLE - people) / (PEOPLE - 1))
-    # Hypergeometric with n people in the group; 5.5 standard deviations: one of 1000 groups exceeds it once in 20,000.
-    assert (np.abs(listed - people * share) <= 5.5 * deviation).all()
-
-
-def test_registry_varies_as_a_sample_should(carolina: Population, voters: Population) -> None:
-    people = carolina.counts
-    listed = dense(voters)[tuple(carolina.cells.T)]
-    share = LISTED / PEOPLE
-    variance = people * share * (1 - share) * (PEOPLE - people) / (PEOPLE - 1)
-    squares = (listed - people * share) ** 2 / variance
-    # Each has mean 1 and variance below 2 (two for the normal law, less for cells of few people): five standard errors.
-    assert abs(squares.mean() - 1) < 5 * (2 / len(squares)) ** 0.5

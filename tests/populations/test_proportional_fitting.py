@@ -53,20 +53,6 @@ def test_margins_are_met_and_what_they_do_not_tell_is_kept(start: np.ndarray, tr
     np.testing.assert_allclose(log_odds(fitted.table), log_odds(start), atol=1e-7)
 
 
-@given(table=tables((3, 2, 2)))
-def test_a_table_with_the_margins_is_left_alone(table: np.ndarray) -> None:
-    fitted = fit(table, margins_of(table, (0, 1), (1, 2), (2, 0)))
-    assert fitted.rounds == 0
-    np.testing.assert_allclose(fitted.table, table, rtol=1e-12)
-
-
-@given(truth=tables((3, 4)))
-def test_from_ones_the_result_is_independence(truth: np.ndarray) -> None:
-    fitted = fit(np.ones((3, 4)), margins_of(truth, (0,), (1,)))
-    expected = np.outer(truth.sum(axis=1), truth.sum(axis=0)) / truth.sum()
-    np.testing.assert_allclose(fitted.table, expected, rtol=1e-9)
-
-
 def test_two_way_margins_against_another_optimiser() -> None:
     rng = np.random.default_rng(0)
     start, truth = rng.random((2, 3, 2)) + 0.1, rng.random((2, 3, 2)) + 0.1

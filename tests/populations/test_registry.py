@@ -124,24 +124,6 @@ def test_the_stream_is_not_that_of_a_population_with_the_same_seed(voters: Path)
     assert by_cell(load_population(voters)) != by_cell(draw_registry(town, 60, population_stream))
 
 
-def test_another_seed_draws_from_the_same_population(tmp_path: Path) -> None:
-    everybody = load_population("tennessee-2010")
-    path = tmp_path / "all.toml"
-    path.write_text(f'kind = "registry"\npopulation = "tennessee-2010"\nsize = {everybody.total:.0f}\nseed = 0\n')
-    registry = load_population(path, seed=99)
-    np.testing.assert_array_equal(registry.cells, everybody.cells)
-    np.testing.assert_array_equal(registry.counts, everybody.counts)
-
-
-def test_registry_of_a_registry(voters: Path) -> None:
-    path = voters.parent / "donors.toml"
-    path.write_text(VOTERS.replace("folder/town.toml", "./voters.toml").replace("60", "20"))
-    listed = by_cell(load_population(voters))
-    donors = load_population(path)
-    assert donors.total == 20
-    assert all(given <= listed[cell] for cell, given in by_cell(donors).items())
-
-
 @pytest.mark.parametrize(
     ("old", "new", "where"),
     [

@@ -71,15 +71,6 @@ def test_unknown_values_are_drawn_in_proportion_to_the_people_who_match(known, u
     assert_drawn_in_proportion(completed, conditional(known))
 
 
-def test_records_that_know_different_things_are_each_drawn_from_their_own_people():
-    kinds = [(0, 0, UNKNOWN), (1, UNKNOWN, 0), (UNKNOWN, 1, UNKNOWN), (0, 1, 2)]
-    shuffled = np.random.default_rng(5).permutation(np.repeat(np.arange(4), DRAWS))
-    records = np.array(kinds, dtype=np.int32)[shuffled]
-    completed = complete_records(population(), records, np.random.default_rng(12))
-    for number, known in enumerate(kinds):
-        assert_drawn_in_proportion(completed[shuffled == number], conditional(known))
-
-
 def test_only_the_cells_allowed_are_drawn():
     people = population()
     among = people.cells[:, 2] != 0

@@ -4,7 +4,6 @@ Positions, segment numbers and the order of cells are written out once more inst
 that a mistake there does not cancel out.
 """
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +11,6 @@ import pytest
 
 from reidsim.errors import InputError
 from reidsim.populations.catalogue import load_population
-from reidsim.populations.recipe import Sf1Recipe
-from reidsim.validation import read_toml, validated
 
 TABLES = "ABCDEFG"
 SEGMENT = {"A": "20", "B": "21", "C": "22", "D": "23", "E": "24", "F": "25", "G": "26"}
@@ -228,26 +225,6 @@ def test_truncated_segment(recipe: Path) -> None:
     assert "214" in str(error)
 
 
-@pytest.mark.parametrize("value", ["", "x", "-1", "1.0", " 1", "1234567890"])
-def test_cell_not_a_whole_number(recipe: Path, value: str) -> None:
-    change_cell(segment(recipe, "E"), LAST_ZCTA_LINE, 209, value)
-    error = failure(recipe)
-    assert error.problem == "not a whole number"
-    assert error.source == str(segment(recipe, "E"))
-    assert error.where == "line 7, LOGRECNO 0000008, PCT12E, cell 209"
-    assert error.found == value
-
-
-def test_zcta_without_a_line(recipe: Path) -> None:
-    path = segment(recipe, "C")
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(line for line in lines if ",0000007," not in line))
-    error = failure(recipe)
-    assert error.problem == "no line for a ZCTA of the geographic header"
-    assert error.source == str(path)
-    assert error.where == "LOGRECNO 0000007 (ZCTA 37999), PCT12C"
-
-
 @pytest.mark.parametrize("cell", [1, 2, 3, 105, 106, 107, 209])
 def test_cells_that_do_not_add_up(recipe: Path, cell: int) -> None:
     change_cell(segment(recipe, "B"), LAST_ZCTA_LINE, cell, "20")
@@ -265,17 +242,3 @@ def test_table_in_the_place_of_another(recipe: Path) -> None:
     assert error.source == str(header(recipe))
     assert error.where == "LOGRECNO 0000008 (ZCTA 37010)"
     assert (error.found, error.expected) == (157 - 19 + 29, "157 (POP100)")
-
-
-def test_documented_recipe(tmp_path: Path) -> None:
-    page = Path(__file__).parents[2] / "docs" / "populations.md"
-    blocks = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    (block,) = [block for block in blocks if 'kind = "sf1"' in block]
-    path = tmp_path / "documented.toml"
-    path.write_text(block)
-    documented = validated(Sf1Recipe, read_toml(path), path)
-    assert (documented.state, documented.folder) == ("tn", "tn2010.sf1")
-    # The page calls its values the defaults.
-    assert documented == Sf1Recipe(
-        kind="sf1", title=documented.title, source=documented.source, folder="tn2010.sf1", state="tn"
-    )

@@ -51,16 +51,6 @@ def test_calibrated_figures_of_xia2021() -> None:
     assert (model.use(), model.use(40), model.use(np.array([40])).tolist()) == (1.0, 1.0, [1.0])
 
 
-def test_use_by_age_of_pew2021() -> None:
-    model = load_social_media("twitter-use-by-age")
-    assert model.use() == 0.23
-    assert [model.use(age) for age in (18, 29, 50, 64, 65, 99)] == [0.42, 0.42, 0.18, 0.18, 0.07, 0.07]
-    assert model.learnable("race", 25) == pytest.approx(0.42 * 0.8)
-    assert model.learnable("race") == pytest.approx(0.23 * 0.8)
-    with pytest.raises(InputError, match=r"twitter-use-by-age: use: no figure for an age; found 17; expected 18\.\.29"):
-        model.use(17)
-
-
 def test_figures_of_ones_own(recipe: Path) -> None:
     model = load_social_media(recipe)
     assert model.name == "somewhere"

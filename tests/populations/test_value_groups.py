@@ -28,11 +28,6 @@ def test_ranges_of_whole_numbers_cover_what_falls_in_them(cuts: list[int]) -> No
         assert names[code] == expected
 
 
-def test_values_ranges_and_the_rest_together() -> None:
-    codes = group_codes(AGES, {"rest": ["otherwise"], "round": ["10", "20"], "young": ["0..5"], "none": ["200..300"]})
-    assert [int(code) for code in codes[[0, 5, 6, 10, 20, 100]]] == [2, 2, 0, 1, 1, 0]
-
-
 @pytest.mark.parametrize(
     ("groups", "message"),
     [

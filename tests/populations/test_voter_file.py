@@ -131,27 +131,6 @@ def test_every_cell(path: Path, columns: list[str]) -> None:
     assert (population.name, population.source) == ("alamance", "made up")
 
 
-def test_domain_without_a_population(path: Path, columns: list[str]) -> None:
-    rows = [*KEPT, row("30", "U", "F", "27999")]
-    population, _ = read_voter_file(write(path, columns, rows))
-    assert population.domain == Domain(
-        (
-            Attribute("age", tuple(str(age) for age in range(121))),
-            Attribute("race", ("White", "Black", "AIAN", "API", "Other")),
-            Attribute("sex", ("Male", "Female")),
-            Attribute("zip", ("02134", "27006", "27215", "28909")),  # 27999 has no complete voter
-        )
-    )
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_line_ends_and_a_last_line_without_one(path: Path, columns: list[str], end: str) -> None:
-    write(path, columns, KEPT, end=end)
-    path.write_bytes(path.read_bytes().removesuffix(end.encode()))
-    population, report = read_voter_file(path)
-    assert (cells_of(population), report) == (CELLS, ALL_KEPT)
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -195,13 +174,6 @@ LEFT_OUT = [
     ("zip unreadable", row("48", "W", "F", "2721A")),
     ("zip unreadable", row("48", "W", "F", "27215-234")),
 ]
-
-
-@pytest.mark.parametrize(("reason", "values"), LEFT_OUT)
-def test_row_left_out(path: Path, columns: list[str], reason: str, values: Row) -> None:
-    population, report = read_voter_file(write(path, columns, [*KEPT[:3], values, *KEPT[3:]]))
-    assert cells_of(population) == CELLS
-    assert report == VoterFileReport(rows=9, kept=8, left_out=Counter({reason: 1}))
 
 
 @pytest.mark.parametrize("quoted", [True, False])

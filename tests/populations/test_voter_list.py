@@ -124,16 +124,6 @@ def test_year_of_birth() -> None:
     assert set(by_label(voters)) == {("1999",), ("2000",)}
 
 
-def test_only_people_of_the_state_are_listed() -> None:
-    domain = Domain((Attribute("state", ("Ohio", "Tennessee")), Attribute("age", ("10", "30"))))
-    text = RECIPE.split("[attributes]")[0] + '[attributes]\nage = "age"\nstate = "state"\n'
-    assert set(by_label(listed(text, town(domain=domain)))) == {("Tennessee", "30")}
-    with pytest.raises(
-        InputError, match="attribute 'state': state that the population 'town' does not have; found 'Utah'"
-    ):
-        listed(text.replace("Tennessee", "Utah"), town(domain=domain))
-
-
 def test_adult_cells() -> None:
     attributes = ListedAttributes(age="years")
     adults = adult_cells(town(), attributes, voter_profile("TN"))
@@ -209,14 +199,6 @@ def test_recipes_that_cannot_be_used(old: str, new: str, message: str) -> None:
     assert old in RECIPE
     with pytest.raises(InputError, match=message):
         listed(RECIPE.replace(old, new))
-
-
-def test_lists_of_nobody() -> None:
-    with pytest.raises(InputError, match=r"state: the list is empty; found 'North Dakota' \(no voter registration\)"):
-        listed(RECIPE.replace("Tennessee", "ND") + "[overrides]\naddress = true\n")
-    minors = Population(DOMAIN, np.zeros((1, 4), dtype=np.int32), np.array([9]), name="school")
-    with pytest.raises(InputError, match="school: no adult of the state in the population"):
-        listed(people=minors)
 
 
 def test_expected_counts_cannot_be_drawn_from() -> None:

@@ -37,15 +37,6 @@ def test_values_share_a_group_when_they_share_a_label(drawn):
             assert hierarchy.labels[level][hierarchy.groups[level, value]] == expected
 
 
-@given(drawn=random_hierarchies())
-def test_the_parent_of_a_group_is_where_all_its_values_go(drawn):
-    _, hierarchy = drawn
-    for level in range(hierarchy.n_levels - 1):
-        parents = hierarchy.parents(level)
-        assert len(parents) == hierarchy.n_groups[level]
-        np.testing.assert_array_equal(parents[hierarchy.groups[level]], hierarchy.groups[level + 1])
-
-
 @given(drawn=random_hierarchies(), data=st.data())
 def test_costless_merging_is_charged_as_the_level_below(drawn, data):
     levels, plain = drawn
@@ -90,13 +81,6 @@ def test_exactly_the_levels_that_split_something_are_rejected(data):
 def test_only_a_level_above_the_first_can_be_costless(level):
     with pytest.raises(InputError, match=f"no such level; found {level}; expected a level from 1 to 1"):
         Hierarchy.from_labels(ABCD, [["*"] * 4], costless_levels=[level])
-
-
-def test_rows_in_any_order_make_the_hierarchy_of_the_attribute():
-    rows = [["c", "cd", "*"], ["a", "ab", "*"], ["other", "other", "*"], ["d", "cd", "*"], ["b", "ab", "*"]]
-    hierarchy = hierarchy_from_rows(ABCD, rows)
-    assert hierarchy.n_groups == (4, 2, 1)
-    assert [hierarchy.labels[1][group] for group in hierarchy.groups[1]] == ["ab", "ab", "cd", "cd"]
 
 
 @given(drawn=random_hierarchies(), data=st.data())

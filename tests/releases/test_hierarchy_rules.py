@@ -30,17 +30,6 @@ def test_the_ages_of_the_study_fall_into_its_intervals():
     assert [labels[90] for labels in levels] == ["90-94", "90-104", "90-120", "60-120"]
     assert [labels[120] for labels in levels] == ["115-120", "105-120", "90-120", "60-120"]
 
-
-def test_a_remainder_can_be_an_interval_of_its_own():
-    levels = interval_levels(AGES, [5, 15], absorb_remainder=False)
-    assert [len(set(labels)) for labels in levels] == [25, 9]
-    assert [labels[120] for labels in levels] == ["120", "120"]
-
-
-def test_intervals_begin_where_they_are_told_to():
-    ages = Attribute("age", ("17", "18", "19", "20", "24", "25", "90+"))
-    levels = interval_levels(ages, [5], start=15)
-    assert levels == [["15-19", "15-19", "15-19", "20-24", "20-24", "25-29", "85-90"]]
     # 90 alone would be a short interval: it joins the last full one.
 
 
@@ -91,15 +80,6 @@ def test_pooled_areas_are_grouped_with_each_other_once_as_short_as_their_prefix(
         assert labels[-3] == labels[-2] == labels[-1]
         assert labels[0] not in labels[-3:]
     assert levels[0][-3:] == ["4222*", "4260*", "7233*"]
-
-
-@pytest.mark.parametrize("pool", [["422", "426"], ["422"]])
-def test_pooled_areas_are_grouped_with_no_others_even_where_the_prefixes_agree(pool):
-    zips = Attribute("zip", ("42223", "42602", "42901"))
-    pooled = {category for category in zips.categories if category.startswith(tuple(pool))}
-    for labels in prefix_levels(zips, [3, 2], pool=pool):
-        label = labels[0]
-        assert set(groups_of(zips, labels)[label]) == pooled
 
 
 @given(

@@ -48,22 +48,6 @@ def test_generalization_intensity_is_equation_5(small):
 
 
 @given(small=small_games())
-def test_average_utility_is_the_mean_over_records(small):
-    lattice = small.lattice()
-    for strategy in range(lattice.size):
-        assert lattice.average_utility(strategy) == pytest.approx(lattice.utility(strategy).mean(), abs=1e-12)
-
-
-@given(small=small_games())
-def test_a_wholly_suppressed_record_has_no_utility_left(small):
-    lattice = small.lattice()
-    last = lattice.size - 1
-    if all(len(set(levels[-1])) == 1 for levels in small.hierarchies) and not any(small.costless):
-        counts = any(counted and size > 1 for counted, size in zip(small.counted, small.sizes, strict=True))
-        np.testing.assert_array_equal(lattice.utility(last), 0.0 if counts else 1.0)
-
-
-@given(small=small_games())
 def test_successors_and_predecessors_are_one_level_away(small):
     lattice = small.lattice()
     for strategy in range(lattice.size):

@@ -1,7 +1,6 @@
 """The space of masking strategies: numbers, order, utility; weights by entropy and minority support."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -112,37 +111,6 @@ def test_minority_support_favours_rare_values():
         assert np.sign(found[1, 0] - found[0, 0]) == np.sign(alpha)
     even = minority_weights(np.array([3.0]), np.array([[0], [1]]), (np.array([0, 1, 0, 1]),), 5.0)
     np.testing.assert_allclose(even, 3.0)
-
-
-def test_minority_support_goes_by_the_people_of_each_attribute():
-    """Columns differ in worth, in how many people they are of, in how many values, and in who has them."""
-    weights = [2.0, 0.5, 3.0]
-    columns = [[1, 1, 1, 1, 1, 1, 2, 2, 3], [4, 4, 7, 7, 7], [5, 6, 8, 5, 5, 9, 9, 5, 5, 5, 5]]
-    values = [[1, 7, 9], [3, 4, 5], [2, 7, 6], [1, 4, 5]]
-    for alpha in (0.5, 1.0, 2.0):
-        expected = [
-            [
-                worth * math.log2(len(column) / (len(set(column)) * column.count(value)) + 1) ** alpha
-                for worth, column, value in zip(weights, columns, row, strict=True)
-            ]
-            for row in values
-        ]
-        found = minority_weights(np.array(weights), np.array(values), tuple(map(np.array, columns)), alpha)
-        assert found.shape == (4, 3)
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_people_whose_allele_is_missing_count_but_missing_is_no_value():
-    """Of 8 men 2 have a missing allele (0), 4 have 13 and 2 have 14: k = 2, n = 8."""
-    column = np.array([0, 13, 13, 14, 13, 0, 14, 13])
-    values = np.array([[13], [14], [15], [0]])
-    found = minority_weights(np.array([1.0]), values, (column,), 1.0, (0,))
-    np.testing.assert_allclose(found[:, 0], [1.0, np.log2(3), np.log2(7 / 3 + 1), 1.0])
-    # Where 0 is a value, such as an age or the number of a state, it is one of three.
-    found = minority_weights(np.array([1.0]), values[[0, 3]], (column,), 1.0)
-    np.testing.assert_allclose(found[:, 0], np.log2([8 / 12 + 1, 8 / 6 + 1]))
-    nobody = minority_weights(np.array([5.0]), values, (np.zeros(3, int),), 2.0, (0,))
-    np.testing.assert_allclose(nobody, 5.0)
 
 
 @given(st.data())

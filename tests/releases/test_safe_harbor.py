@@ -87,13 +87,6 @@ def test_a_single_sparse_area_is_told_apart_by_its_three_digits_and_must_rise():
     assert by_area(alone, {"372": 50_000, "600": 20_000}) == {"372": 2, "600": 3}
 
 
-def test_people_of_an_area_count_once_however_many_codes_it_has():
-    # 42***: 9,000 + 9,000 people in four codes, and one more sparse area elsewhere.
-    zips = zip_hierarchy(zips=(*ZIPS, "60001", "60050"))
-    people = {"372": 600_000, "380": 600_000, "422": 9_000, "426": 9_000, "600": 5_000}
-    assert by_area(zips, people) == {"372": 2, "380": 2, "422": 5, "426": 5, "600": 5}
-
-
 def test_a_group_must_hold_whole_areas_whatever_its_label():
     attribute = Attribute("zip", ("37201", "37231", "38001", "38051"))
     cut = Hierarchy.from_labels(attribute, [["north", "north", "north", "south"], ["*"] * 4])

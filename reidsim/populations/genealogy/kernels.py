@@ -1,4 +1,4 @@
-"""Marriages and births of one generation, compiled."""
+"""Compiled kernels: marriages and births of a generation."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class BirthRules(NamedTuple):
 def marry(
     rng: np.random.Generator, people: NDArray[np.int32], columns: Columns, rules: MarriageRules, start: int, size: int
 ) -> bool:
-    """Form couples of one subpopulation until their children fill it, and record the parents of each child.
+    """Form couples of a subpopulation until their children fill it, and record the parents of each child.
 
     Parameters
     ----------
