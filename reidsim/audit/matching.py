@@ -89,10 +89,8 @@ def match(released: pd.DataFrame, truth: pd.DataFrame, hierarchies: Mapping[str,
         label_at.append(at)
     first_cell, cell = distinct_rows(list(values.T), len(values))
     first_form, form = distinct_rows(list(labels.T), len(labels))
-    return Matching(
-        cell, form, len(first_cell), len(first_form), values[first_cell], labels[first_form],
-        tuple(layer_of_label), tuple(label_at),
-    )  # fmt: skip
+    sizes, layers = (len(first_cell), len(first_form)), (tuple(layer_of_label), tuple(label_at))
+    return Matching(cell, form, *sizes, values[first_cell], labels[first_form], *layers)
 
 
 def _layers(reader: ColumnReader, cells: Sequence[str]) -> tuple[Codes, tuple[Codes, ...]]:

@@ -203,15 +203,6 @@ def test_fixed_shares_within_every_group(town: Path) -> None:
     assert homes == pytest.approx({("own",): 2500, ("rent",): 2500 * (0.5 + 0.5 * 0.25), ("other",): 2500 * 0.5 * 0.75})
 
 
-def test_a_column_of_shares(town: Path) -> None:
-    (town.parent / "homes.csv").write_text("age,home,share\nyoung,own,0.25\nyoung,rent,0.75\nold,own,1\n")
-    by_file = 'table = { file = "homes.csv", value = "home", share = "share", columns = { born = "age" } }'
-    town.write_text(TOWN.replace("shares_by = { young = { own = 0.25, rent = 0.75 }, old = { own = 1.0 } }", by_file))
-    assert by_label(population_of(town, expected=True)) == pytest.approx(
-        {cell: 5000 * share for cell, share in town_shares().items()}
-    )
-
-
 # What is wrong with a recipe
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from reidsim.errors import InputError
 from reidsim.populations.catalogue import load_individuals, load_population, load_resource, make
-from reidsim.populations.files import METADATA_KEY, read_population_file
+from reidsim.populations.files import read_population_file
 from reidsim.populations.populate import populate
 
 TOWN = """\
@@ -68,12 +68,6 @@ def test_coverage_by_group_and_who_can_be_listed(folder):
     assert set(resource.records.to_frame()["age"]) == {"31"}
 
 
-def test_a_resource_is_counted_by_its_cells(folder):
-    population = load_population(folder("size = 100"))
-    assert population.total == 100
-    assert sorted(population.counts.tolist()) == [10, 40, 50]
-
-
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
@@ -120,15 +114,6 @@ def test_a_written_population_is_used_like_a_recipe(folder):
         populate("town.parquet", "again.parquet")
 
 
-def test_keys_of_a_recipe_can_be_replaced(folder):
-    written = populate(folder("size = 30"), "list.parquet", overrides={"size": 7}, seed=5)
-    assert written.rows == 7
-    about = json.loads(pq.read_schema(written.truth).metadata[METADATA_KEY])
-    assert (about["content"]["size"], about["seed"]) == (7, 5)
-    with pytest.raises(InputError, match=r"--set: sise: unknown key"):
-        populate("list.toml", "other.parquet", overrides={"sise": 7})
-
-
 def test_nothing_is_overwritten(folder):
     populate("town.toml", "town.parquet")
     with pytest.raises(InputError, match="exists already"):
@@ -143,7 +128,6 @@ def test_nothing_is_overwritten(folder):
 
 
 def test_the_file_of_the_adversary_does_not_tell_how_to_make_the_truth(folder):
-    import json
 
     populate(folder("size = 30"), "list.parquet", seed=4)
     seen = json.loads(pq.read_schema("list.parquet").metadata[b"reidsim"])

@@ -66,11 +66,6 @@ def test_records_are_put_in_the_clusters_where_they_add_least(table, weights):
     np.testing.assert_array_equal(k_anonymous_cells(values, k, worth), clustered(values, k, worth))
 
 
-def test_of_many_records_the_nearest_are_found():
-    values = np.random.default_rng(5).integers(0, 9, (4500, 4))
-    np.testing.assert_array_equal(k_anonymous_cells(values, 3), clustered(values, 3, np.ones(4)))
-
-
 def smallest_suppression(values, k):
     """All partitions into clusters of k .. 2k - 1 records tried."""
     n = len(values)

@@ -117,3 +117,10 @@ def test_the_loss_depends_on_the_size_of_the_records_own_group():
     expected = [1 - math.log(3) / math.log(5), 1, 1 - math.log(3) / math.log(5), 1]
     assert lattice.utility(1).tolist() == pytest.approx(expected)
     assert lattice.average_utility(1) == pytest.approx(np.mean(expected))
+
+
+@given(small=small_games())
+def test_average_utility_is_the_mean_over_records(small):
+    lattice = small.lattice()
+    for strategy in range(lattice.size):
+        assert lattice.average_utility(strategy) == pytest.approx(lattice.utility(strategy).mean(), abs=1e-12)

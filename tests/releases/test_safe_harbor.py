@@ -79,14 +79,6 @@ def test_the_limit_is_more_than_20000_people():
     assert by_area(two_sparse, people)["426"] == 2
 
 
-def test_a_single_sparse_area_is_told_apart_by_its_three_digits_and_must_rise():
-    people = {"372": 50_000, "380": 30_000, "422": 90_000, "426": 20_000}
-    assert by_area(zip_hierarchy(), people) == {"372": 2, "380": 2, "422": 2, "426": 3}
-    # Two digits tell less than the area.
-    alone = zip_hierarchy(zips=("37201", "37231", "60001", "60050"))
-    assert by_area(alone, {"372": 50_000, "600": 20_000}) == {"372": 2, "600": 3}
-
-
 def test_a_group_must_hold_whole_areas_whatever_its_label():
     attribute = Attribute("zip", ("37201", "37231", "38001", "38051"))
     cut = Hierarchy.from_labels(attribute, [["north", "north", "north", "south"], ["*"] * 4])
