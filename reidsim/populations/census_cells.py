@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.bundled import data_file
 from reidsim.errors import InputError, require_among
 from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.figure_files import read_figures
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import CensusCellsRecipe, Tail
 from reidsim.random_counts import draw_multinomial
-from reidsim.tables import numbers, read_table, require_columns
+from reidsim.tables import numbers, require_columns
 
 Floats = NDArray[np.float64]
 
@@ -84,9 +84,7 @@ def largest_remainders(people: Floats, shares: Floats) -> NDArray[np.int64]:
 
 def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], Floats, Floats]:
     """Return the areas, the people of each, and the shares of races, shape (n_areas, n_races)."""
-    path = data_file(recipe.areas.file, folder, "populations")
-    frame = read_table(path, comment="#")
-    require_columns(frame, [recipe.areas.code, recipe.areas.people], path)
+    frame, path = read_figures(recipe.areas.file, folder, [recipe.areas.code, recipe.areas.people])
     people = np.asarray(numbers(frame, recipe.areas.people, path), dtype=np.float64)
     races, hispanic = recipe.race.adults, recipe.race.hispanic
     adults = np.column_stack([_sum(frame, columns, path) for columns in races.values()])
@@ -103,9 +101,7 @@ def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], 
 
 def _ages_by_sex_and_race(recipe: CensusCellsRecipe, folder: Path, races: list[str]) -> tuple[list[int], Floats]:
     """Return the ages, and the shares of age and sex within each race, shape (n_races, n_ages, n_sexes)."""
-    path = data_file(recipe.age.file, folder, "populations")
-    frame = read_table(path, comment="#")
-    require_columns(frame, [recipe.age.column], path)
+    frame, path = read_figures(recipe.age.file, folder, [recipe.age.column])
     ages = numbers(frame, recipe.age.column, path).astype(int).tolist()
     if ages != list(range(ages[0], ages[0] + len(ages))):
         raise InputError("ages are not consecutive single years", source=path, where=f"column {recipe.age.column!r}")

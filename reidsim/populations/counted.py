@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.bundled import data_file
 from reidsim.errors import InputError, locating, refuse_rows, require_among
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.domain import natural_categories as natural_categories
+from reidsim.populations.figure_files import read_figures
 from reidsim.populations.population import Counts, Population
 from reidsim.populations.recipe import CountsRecipe
 from reidsim.populations.sampling import UNKNOWN, complete_records
-from reidsim.tables import numbers, read_table, require_columns
+from reidsim.tables import numbers, require_columns
 
 # The category of missing values where they have their own.
 MISSING = "missing"
@@ -42,9 +42,9 @@ def counted_population(recipe: CountsRecipe, folder: Path, *, name: str, seed: i
     InputError
         If the file cannot be used; names the file, row and column.
     """
-    path = data_file(recipe.file, folder, "populations")
-    frame = read_table(path, delimiter=recipe.delimiter, comment="#", encoding=recipe.encoding)
-    require_columns(frame, recipe.columns.values(), path)
+    frame, path = read_figures(
+        recipe.file, folder, recipe.columns.values(), delimiter=recipe.delimiter, encoding=recipe.encoding
+    )
     require_among("not an attribute of the recipe", recipe.categories, recipe.columns, where="categories")
     counts = np.ones(len(frame), dtype=np.int64) if recipe.count is None else _counts(frame, recipe.count, path)
     attributes, columns = [], []

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from reidsim.bundled import data_file
 from reidsim.errors import InputError, locating, not_among, refuse_rows, require_among
 from reidsim.populations.domain import Attribute, Codes
+from reidsim.populations.figure_files import read_figures
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import RecipeHead, Seed, Share
 from reidsim.populations.value_groups import Combinations, GroupedAttribute, Groups
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile
 from reidsim.random_counts import draw_binomial
-from reidsim.tables import numbers, read_table, require_columns
+from reidsim.tables import numbers
 from reidsim.validation import Section
 from reidsim.wording import whole_number
 
@@ -229,9 +229,7 @@ def _whole_numbers(attribute: Attribute) -> NDArray[np.int64]:
 
 def _coverage_shares(coverage: Coverage, population: Population, cells: Codes, folder: Path) -> Floats:
     """Return the share of listed adults for each cell, by its row of the coverage file."""
-    path = data_file(coverage.file, folder, "populations")
-    frame = read_table(path, comment="#")
-    require_columns(frame, [*coverage.columns.values(), coverage.share], path)
+    frame, path = read_figures(coverage.file, folder, [*coverage.columns.values(), coverage.share])
     shares = numbers(frame, coverage.share, path).to_numpy(dtype=np.float64)
     refuse_rows(shares > 1, "not a share", source=path, column=coverage.share, found=frame[coverage.share])
     require_among("not an attribute of coverage.columns", coverage.groups, coverage.columns, where="coverage.groups")

@@ -111,7 +111,7 @@ def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> Flo
 
 
 class AttackResourceSection(Section):
-    """People in whom the adversary can search."""
+    """A table of people that the adversary can search."""
 
     population: Text | None = Field(default=None, description="name of a bundled population, or path of a recipe")
     file: Text | None = Field(

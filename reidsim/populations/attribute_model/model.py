@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.bundled import data_file
 from reidsim.errors import InputError, refuse_rows, require_among
 from reidsim.populations.attribute_model.recipe import AttributeModelRecipe, AttributeRecipe, ShareTable
 from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.figure_files import read_figures
 from reidsim.populations.value_groups import Combinations, GroupedAttribute, Groups, number_range, values_in_order
-from reidsim.tables import numbers, read_table, require_columns
+from reidsim.tables import numbers
 
 Floats = NDArray[np.float64]
 
@@ -197,11 +197,10 @@ def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, flo
 
 
 def _read_shares(table: ShareTable, given: Combinations, folder: Path) -> tuple[tuple[str, ...], Floats]:
-    path = data_file(table.file, folder, "populations")
     column = table.count if table.count is not None else str(table.share)
     given_columns = [table.columns.get(g.attribute.name, g.attribute.name) for g in given.grouped]
-    frame = read_table(path, delimiter=table.delimiter, comment="#", encoding=table.encoding)
-    require_columns(frame, [table.value, column, *given_columns, *table.where], path)
+    columns = [table.value, column, *given_columns, *table.where]
+    frame, path = read_figures(table.file, folder, columns, delimiter=table.delimiter, encoding=table.encoding)
     chosen = _rows_where(frame, table.where, path)
     # Other rows may hold anything; set to 0 they keep the numbering of rows in messages.
     figures = numbers(frame.assign(**{column: frame[column].where(chosen, "0")}), column, path).to_numpy(dtype=float)

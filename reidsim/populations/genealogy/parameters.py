@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.bundled import data_file
 from reidsim.errors import InputError, locating, refuse_rows
 from reidsim.populations.census_cells import largest_remainders
+from reidsim.populations.figure_files import read_figures
 from reidsim.populations.genealogy.recipe import Children, GenealogyRecipe, Labels, Migration
-from reidsim.tables import numbers, read_table, require_columns
+from reidsim.tables import numbers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -169,7 +169,7 @@ def genealogy_parameters(recipe: GenealogyRecipe, folder: Path, *, name: str) ->
     ranks = np.array(marriage.ranks, dtype=np.int64)
     if (np.diff(ranks) <= 0).any():
         raise InputError("wealth levels do not rise", where="marriage.ranks", found=list(marriage.ranks))
-    loci, rates, lowest, highest, alleles = _read_loci(data_file(recipe.loci.file, folder, "populations"))
+    loci, rates, lowest, highest, alleles = _read_loci(recipe.loci.file, folder)
     surnames, surname_shares = _read_labels(founders.surnames, folder)
     states, state_shares = _read_labels(founders.states, folder)
     _, wealth_shares = _read_labels(founders.wealth, folder)
@@ -206,10 +206,9 @@ def genealogy_parameters(recipe: GenealogyRecipe, folder: Path, *, name: str) ->
     )
 
 
-def _read_loci(path: Path) -> tuple[tuple[str, ...], Floats, Ints, Ints, Floats]:
+def _read_loci(file: str, folder: Path) -> tuple[tuple[str, ...], Floats, Ints, Ints, Floats]:
     """Return names, mutation rates, lowest and highest alleles, and frequencies of founders' alleles of the loci."""
-    frame = read_table(path, comment="#")
-    require_columns(frame, _LOCUS_COLUMNS, path)
+    frame, path = read_figures(file, folder, _LOCUS_COLUMNS)
     names = frame["locus"]
     _require_names(names, path)
     reserved = names.isin(RESERVED_NAMES)
@@ -253,9 +252,7 @@ def _frequencies(text: str, path: Path, row: int) -> Floats:
 
 def _read_labels(labels: Labels, folder: Path) -> tuple[tuple[str, ...], Floats]:
     """Return the labels of a file, and the share of the people who bear each."""
-    path = data_file(labels.file, folder, "populations")
-    frame = read_table(path, comment="#")
-    require_columns(frame, [labels.label, labels.people], path)
+    frame, path = read_figures(labels.file, folder, [labels.label, labels.people])
     _require_names(frame[labels.label], path)
     people = numbers(frame, labels.people, path)
     if labels.largest is not None:
