@@ -61,7 +61,7 @@ def require_memory(
     source, where, hint
         As of `InputError`.
     free : int, optional
-        Bytes that were free before some of it was allocated; those free now, if not given.
+        Free bytes before some of it was allocated; the current free bytes, if not given.
 
     Raises
     ------

@@ -39,7 +39,7 @@ class _Steps(MofNCompleteColumn):
 class DelayedProgress:
     """A progress bar per task, shown after a delay; silent where the console is no terminal and no notebook.
 
-    A task of one step shows a bar that moves to and fro, and its line disappears with the next task. The lines of
+    A single-step task shows a bar that moves to and fro, and its line disappears with the next task. The lines of
     tasks begun within a step disappear with the next step.
 
     Parameters
