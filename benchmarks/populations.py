@@ -46,12 +46,12 @@ def timed(work: Callable[[], Made], repeats: int = 1) -> tuple[Made, float]:
 
 def vectorised(people: int, seed: int = 1) -> Genealogy:
     """Make a genealogy with a number of people per generation, from a recipe."""
-    return make_genealogy("ystr-genealogy", engine="vectorised", people=people, seed=seed, cache=False)
+    return make_genealogy("ystr-genealogy", engine="vectorised", people=people, seed=seed)
 
 
 def simupop(people: int, seed: int = 1) -> Genealogy:
     """Make the same kind of genealogy with simuPOP."""
-    return make_genealogy("ystr-genealogy", engine="simupop", people=people, seed=seed, cache=False)
+    return make_genealogy("ystr-genealogy", engine="simupop", people=people, seed=seed)
 
 
 def counts(repeats: int = 5) -> None:

@@ -304,7 +304,7 @@ def test_a_target_may_be_missing_from_a_registry_that_is_not_said_to_hold_all(ow
         ({"targets": FILES["targets.csv"].replace("41", "-41")}, r"targets\.csv: row 2, column 'age': .* found '-41'"),
         ({"registry": FILES["registry.csv"].replace("41", "41.5")}, r"registry\.csv: row 2, column 'age': .* '41\.5'"),
         ({"registry": FILES["registry.csv"].replace("NC", "")}, r"registry\.csv: row 2, column 'state': value missing"),
-        ({"rates": "locus,mutation_rate\nA,0.002\n"}, r"rates\.csv: locus 'B': locus without a mutation rate"),
+        ({"rates": "locus,mutation_rate\nA,0.002\n"}, r"rates\.csv: locus without a mutation rate; found 'B'"),
         ({"rates": "locus,mutation_rate\nA,0.002\nB,fast\n"}, r"rates\.csv: row 2, column 'mutation_rate'"),
         ({"genealogy": "surname,A\nFox,12\n"}, r"genealogy\.csv: column 'B': column missing"),
         ({"targets": "age,state,A,B\n40,TN,12,13\n"}, r"targets\.csv: column 'surname': column missing"),
@@ -344,7 +344,7 @@ def test_files_that_cannot_be_used(own, changes, says):
         ),
         (
             '{ stage = "infer-surname", resource = "genealogy", loci = ["C"] }',
-            r"ystr-loci\.csv\.gz: locus 'C': locus without a mutation rate",
+            r"ystr-loci\.csv\.gz: locus without a mutation rate; found 'C'",
         ),
     ],
 )

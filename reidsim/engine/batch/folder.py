@@ -22,7 +22,7 @@ from reidsim.engine.batch.tasks import code_version, error_line
 from reidsim.engine.release_file import sha256_of
 from reidsim.engine.results import keep_private, require_no_links, require_sound, scenario_hash, sync, write_json
 from reidsim.errors import InputError
-from reidsim.parquet_sizes import require_parquet_fits
+from reidsim.file_sizes import require_parquet_fits
 from reidsim.scenarios.load import LoadedScenario, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import validated
