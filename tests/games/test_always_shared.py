@@ -8,12 +8,11 @@ from masking_worlds import small_worlds
 from tiers import examples
 
 from reidsim.errors import InputError
-from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
-from reidsim.games.masking.backward_induction import masking_backward_induction
-from reidsim.games.masking.best_first import best_first
+from reidsim.games.masking.always_shared import PartialMaskingSpace
 from reidsim.games.masking.fixed_policies import fixed_choice, solve_policy
-from reidsim.games.masking.greedy import greedy
+from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.same_strategy import same_strategy
+from reidsim.games.masking.searches import best_first, greedy, masking_backward_induction
 from reidsim.games.record_game import WITHHELD, Choice
 
 
@@ -21,7 +20,7 @@ def partial(game, n_always):
     space = game.space
     rest = (space.n_records, space.kept, space.groups, space.total_weight)
     limited = PartialMaskingSpace(space.attributes, space.weights, *rest, n_always)
-    return PartialMaskingGame(limited, game.attack, game.world, game.benefit, game.loss)
+    return MaskingGame(limited, game.attack, game.world, game.benefit, game.loss)
 
 
 def payoffs_that_share(game, n_always, no_attack=False):

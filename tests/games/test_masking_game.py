@@ -16,12 +16,8 @@ from reidsim.adversaries.multistage.stages import InferByLinkage
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.errors import InputError
 from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.masking.anytime import anytime
-from reidsim.games.masking.backward_induction import masking_backward_induction
-from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.fixed_policies import MASKING_POLICIES, fixed_choice, solve_policy
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.greedy import greedy
 from reidsim.games.masking.measures import (
     birth_decades,
     fairness,
@@ -30,6 +26,7 @@ from reidsim.games.masking.measures import (
     usefulness,
 )
 from reidsim.games.masking.same_strategy import _by_mean_benefit, same_strategy
+from reidsim.games.masking.searches import anytime, best_first, greedy, masking_backward_induction
 from reidsim.games.record_game import WITHHELD, Choice, Constraint
 from reidsim.releases.masking import MaskingSpace, entropy
 
@@ -448,12 +445,6 @@ def test_every_policy_runs_and_withheld_records_are_paid_nothing():
         np.testing.assert_allclose(
             found.publisher_payoff, 100 * found.utility - 150 * found.success_probability * found.attacked
         )
-
-
-def test_progress_is_told():
-    seen = []
-    best_first(random_game(40, 3), progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(40, 40)]
 
 
 def test_carried_files_are_of_the_default_game():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import MultistageAttack, PlanLinkage
 from reidsim.adversaries.multistage.stages import InferByLinkage, Inference, InferSurname
+from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, memory_for
+from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage, is_two_stage
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.response import ListedCandidates, one_over
 from reidsim.errors import InputError
@@ -96,6 +99,18 @@ class MultistageLinker:
     def looked_at(self) -> tuple[str, ...]:
         """Attributes on which linkage depends: a stage infers nothing that is released as it is."""
         return (*self.attack.looked_at, *(stage.infers for stage in self.attack.inferences))
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether there are compiled functions for the attack on these tables."""
+        counted = any(table.counts is not None for table in self.world.resources.values())
+        return not counted and is_two_stage(self.attack, self.space)
+
+    @cached_property
+    def compiled(self) -> tuple[TwoStageArrays, Memory]:
+        """Arrays of a two-stage attack for the compiled functions, and the inferences kept between their calls."""
+        arrays = compile_two_stage(self.attack, self.world, self.space)
+        return arrays, memory_for(arrays)
 
     def link(self, strategy: int, rows: Rows | None = None) -> PlanLinkage:
         """Link all records, or those of `rows`, shared as `strategy`, under every plan."""

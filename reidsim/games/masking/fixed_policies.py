@@ -13,10 +13,9 @@ from reidsim.games.adversary_types import TypesGame
 from reidsim.games.defenders.defender import Game, outcome_of, withholding
 from reidsim.games.defenders.fixed import OptIn
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.several_adversaries import best_against_several
-from reidsim.games.masking.whoever_comes import without_inference
+from reidsim.games.masking.searches import best_first
+from reidsim.games.masking.several_adversaries import best_against_several, without_inference
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.linkage.number_checks import check_share
 from reidsim.releases.masking import MaskingSpace

@@ -14,11 +14,8 @@ from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.masked_records import MaskedRecordLinker
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
-from reidsim.games.backward_induction import backward_induction
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.record_game import Choice, Constraint, RecordGame
-
-_MOST_STRATEGIES = 2**20
+from reidsim.games.record_game import RecordGame
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,30 +72,3 @@ class PartialKnowledgeGame(MaskingGame):
         )  # fmt: skip
         adversary = self.planner or OneShotAdversary(self.attack.gain, self.attack.cost)
         return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))
-
-
-def exhaustive(game: MaskingGame, *, no_attack: bool = False) -> Choice:
-    """Find the best strategy of every subject by working out all strategies.
-
-    Parameters
-    ----------
-    game : MaskingGame
-    no_attack : bool
-        Only strategies that are not attacked.
-
-    Returns
-    -------
-    Choice
-        Exact: the same as that of `best_first`, which leaves this game to branch and bound. A record whose best payoff
-        is negative, or that has no strategy allowed, is withheld.
-
-    Raises
-    ------
-    InputError
-        If there are more than 2**20 strategies.
-    """
-    game.require_size(_MOST_STRATEGIES, "backward induction")
-    constraint = Constraint(no_attack=no_attack)
-    choice = backward_induction(game.record_game, {"": constraint})[""]
-    payoffs = game.evaluate(choice).publisher_payoff
-    return game.chosen(choice.solver, choice.strategies, payoffs, choice.evaluated, exact=True)

@@ -11,8 +11,8 @@ import numpy as np
 
 from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, reply_to
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.games.masking.best_first import ROUNDING
 from reidsim.games.masking.game import GameArrays, MaskingGame
+from reidsim.games.masking.searches import ROUNDING
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 

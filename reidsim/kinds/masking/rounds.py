@@ -17,7 +17,6 @@ from reidsim.errors import InputError, locating
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import Linker
 from reidsim.kinds.masking.policies import policy_named
-from reidsim.kinds.masking.solving import game_of
 from reidsim.kinds.masking.study import MaskingStudy, presence_of
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import (
@@ -176,13 +175,11 @@ def setting_of(
     InputError
         As `masking_profiles`; names the file.
     """
-    played = {
-        name: (_without_inference(study, policy, truth), _without_inference(study, policy, believed))
-        for name, (truth, believed) in games.items()
-    }
-    truth, believed = next(iter(played.values()))
+    if study.policy(policy).without_inference:
+        games = {name: (truth.one_stage(), believed.one_stage()) for name, (truth, believed) in games.items()}
+    truth, believed = next(iter(games.values()))
     with locating(study.loaded.path):
-        profiles = masking_profiles(study, agents, played)
+        profiles = masking_profiles(study, agents, games)
     if agents.remembers and agents.rounds > 1 and not truth.space.is_nested:
         raise InputError(
             "what was released at two levels that are not nested is no level", source=study.loaded.path,
@@ -203,12 +200,6 @@ def setting_of(
         replication=replication * agents.draws + draw,
         **rules_of(study.scenario, agents),
     )
-
-
-def _without_inference(study: MaskingStudy, policy: str, game: MaskingGame) -> MaskingGame:
-    played = game_of(study, policy, game)
-    assert isinstance(played, MaskingGame)  # noqa: S101 - as given, said for the type checker
-    return played
 
 
 def _check_equipped(section: WeightedSection, equip: _MaskingEquip, game: MaskingGame, where: str) -> None:

@@ -19,11 +19,10 @@ from reidsim.games.defenders.defender import Game
 from reidsim.games.masking.always_shared import PartialMaskingSpace
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
-from reidsim.games.masking.whoever_comes import against_whoever_comes
+from reidsim.games.masking.several_adversaries import against_whoever_comes
 from reidsim.kinds.masking.knowledge import KnowledgeOfSubjects
 from reidsim.kinds.masking.policies import MaskingPolicy, policy_named
 from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
-from reidsim.kinds.masking.solving import masking_game
 from reidsim.kinds.masking.table_sources import linked_in_stages, masking_tables, named_loci
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables
 from reidsim.random_streams import replication_stream
@@ -222,7 +221,7 @@ class MaskingStudy(Study[MaskingScenario]):
         if self.knowledge is not None:
             about = self.knowledge.about(world.targets)
             return PartialKnowledgeGame(space, attack, world, *amounts, planner=planned, knowledge=about)
-        return masking_game(space, attack, world, *amounts, planner=planned)
+        return MaskingGame(space, attack, world, *amounts, planner=planned)
 
     def _check_search_path(self, game: MaskingGame) -> None:
         record, where = self.scenario.figures.search_path, "figures.search_path"
