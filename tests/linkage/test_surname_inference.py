@@ -16,8 +16,7 @@ from reidsim.linkage.surname_inference.comparison import (
     workspace,
 )
 from reidsim.linkage.surname_inference.inference import SurnameInference, nearest_surname, pack_bits
-from reidsim.linkage.surname_inference.leaders import SurnamesOfTargets
-from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surname, nearest_neighbour_surnames
+from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surnames
 from reidsim.linkage.surname_inference.tmrca import (
     SMALLEST_SUM,
     Ancestry,
@@ -158,23 +157,6 @@ def test_sets_in_one_call_equal_sets_one_by_one(genealogy, data):
         np.testing.assert_array_equal(together.confidence[:, k], alone.confidence)
 
 
-@given(genealogies(), st.integers(1, 6), st.data())
-def test_keeping_the_men_who_agree_most_changes_nothing(genealogy, n_kept, data):
-    """However few men are kept per target, and in whatever order sets of loci are asked for."""
-    rates, men, surnames, target = genealogy
-    n = len(rates)
-    other = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
-    inference = SurnameInference(Ancestry(np.array(rates)), np.array(men), np.array(surnames))
-    targets = np.array([target, other])
-    keeping = SurnamesOfTargets(inference, targets, n_kept)
-    for _ in range(4):
-        shared = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
-        rows = np.array(data.draw(st.sampled_from(([0, 1], [1], [1, 0, 1]))))
-        found, expected = keeping.infer(rows, shared), inference.infer(targets[rows], shared)
-        np.testing.assert_array_equal(found.surnames, expected.surnames)
-        np.testing.assert_array_equal(found.confidence, expected.confidence)
-
-
 @given(st.integers(0, 2**32 - 1), st.sampled_from((6, 60)), st.sampled_from((1.0, 1e-6)))
 def test_tables_of_quartets_give_the_posterior_and_a_bound_on_its_mean(seed, n_loci, slower):
     """Also of patterns so unlikely that products of tabled factors lose their digits."""
@@ -232,16 +214,13 @@ def test_confidence_grows_with_agreement():
 
 
 @given(genealogies(), st.data())
-def test_nearest_neighbour_equals_plain_loops_and_its_compiled_twin(genealogy, data):
+def test_nearest_neighbour_equals_plain_loops(genealogy, data):
     rates, men, surnames, target = genealogy
     shared = np.array(data.draw(st.lists(st.booleans(), min_size=len(rates), max_size=len(rates))))
     surname, confidence = nearest_neighbour(target, shared.tolist(), list(zip(men, surnames, strict=True)))
     found = nearest_neighbour_surnames(np.array(men), np.array(surnames), np.array([target]), shared)
     assert found.surnames[0] == (-1 if surname is None else surname)
     assert found.confidence[0] == confidence
-    arrays = genealogy_arrays(np.array(men), np.array(surnames))
-    compiled = nearest_neighbour_surname(arrays, np.array(target, np.int32), pack_bits(shared))
-    assert compiled == found.surnames[0]
 
 
 def test_nearest_neighbour_of_many_targets_with_masks_of_their_own():

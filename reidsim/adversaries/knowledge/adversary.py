@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.sets import enumerate_sets
 from reidsim.adversaries.response import Linkage, one_over
-from reidsim.errors import InputError
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import sizes_among
 from reidsim.linkage.risk import chance_of_guess
@@ -53,10 +52,6 @@ class KnowledgeLinker:
     coverage : float
         Probability that a person is one of the people, as the adversary believes.
 
-    Raises
-    ------
-    InputError
-        If the knowledge is about other persons or attributes.
     """
 
     # Without a registry that is a part of them, those linked to are everybody.
@@ -72,12 +67,6 @@ class KnowledgeLinker:
         own: Codes | None = None,
         coverage: float = 1.0,
     ) -> None:
-        if knowledge.n_persons != lattice.n_records or knowledge.attributes != lattice.domain.names:
-            raise InputError(
-                "the knowledge is about other records",
-                found=f"{knowledge.n_persons} persons, {', '.join(knowledge.attributes)}",
-                expected=f"{lattice.n_records} persons, {', '.join(lattice.domain.names)}",
-            )
         self._lattice, self._people = lattice, people
         self._with_suppression = replace(lattice, hierarchies=tuple(map(suppressible, lattice.hierarchies)))
         self._sizes = sizes_among(people, self._with_suppression, holds_records=registered is None)
@@ -152,18 +141,7 @@ def masking_lattice(space: MaskingSpace, domain: Domain, codes: Codes) -> Genera
         Of the space's attributes, in its order.
     codes : ndarray of int32, shape (n_records, n_attributes)
         The records.
-
-    Raises
-    ------
-    InputError
-        If the domain has other attributes.
     """
-    if domain.names != space.attributes:
-        raise InputError(
-            "the records have other attributes than the masking space",
-            found=", ".join(domain.names),
-            expected=", ".join(space.attributes),
-        )
     hierarchies = []
     for position, attribute in enumerate(domain.attributes):
         values = np.arange(attribute.size, dtype=np.int64)

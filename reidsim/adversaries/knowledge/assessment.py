@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.expectation import Progress, Risks, risks_of
 from reidsim.adversaries.knowledge.groups import Knowledge
-from reidsim.adversaries.knowledge.monte_carlo import draw_sets
 from reidsim.adversaries.knowledge.network import Network
-from reidsim.adversaries.knowledge.sets import KnowledgeSets, count_sets, enumerate_sets
+from reidsim.adversaries.knowledge.sets import KnowledgeSets, count_sets, draw_sets, enumerate_sets
 from reidsim.adversaries.knowledge.uniqueness import (
     KnownPopulation,
     SetUniqueness,
@@ -138,16 +137,7 @@ def assess(
         are drawn.
     """
     n = knowledge.n_persons
-    for name, codes in (("persons", persons), ("released records", persons if released is None else released)):
-        if codes.shape != (n, len(knowledge.attributes)):
-            raise InputError(
-                f"{name} do not fit the knowledge about them",
-                found=codes.shape,
-                expected=f"({n}, {len(knowledge.attributes)})",
-            )
     by_position = {knowledge.attributes.index(name): tree for name, tree in (trees or {}).items()}
-    if released is not None:
-        _require_own_records(persons, released, by_position, knowledge.attributes)
     kinds = knowledge.kind_of_person
     sets = _sets(persons, knowledge, method, trials, rng)
     asked = _what_matters(persons, knowledge, sets)
@@ -244,24 +234,6 @@ def _with_known_population(
         return counted
     of_sets = np.minimum(there.totals.prosecutor, risks.totals.prosecutor)
     return replace(counted, totals=replace(risks.totals, journalist=of_sets))
-
-
-def _require_own_records(
-    persons: Codes, released: Codes, trees: Mapping[int, ValueTree], attributes: tuple[str, ...]
-) -> None:
-    """Check that every record includes the values of its own person."""
-    for position, name in enumerate(attributes):
-        own, shown = persons[:, position], released[:, position]
-        tree = trees.get(position)
-        included = own == shown if tree is None else tree.chain[own, tree.depth[shown]] == shown
-        if not included.all():
-            row = int((~included).argmax())
-            raise InputError(
-                "a record that does not include its person's value",
-                where=f"row {row + 1}, {name!r}",
-                found=int(shown[row]) if tree is None else tree.labels[shown[row]],
-                expected=str(own[row]) if tree is None else f"{tree.labels[own[row]]!r} or a group that holds it",
-            )
 
 
 def _require_alike(released: Codes, person: NDArray[np.intp], trees: Mapping[int, ValueTree]) -> None:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
-
 Floats = NDArray[np.float64]
 
 
@@ -27,21 +25,12 @@ class Network:
     p_c : float
         That it can confirm that a record picked at random is the person's.
 
-    Raises
-    ------
-    InputError
-        If one is outside [0, 1].
     """
 
     p_m: float
     p_fm: float
     p_cu: float
     p_c: float
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not 0 <= value <= 1:
-                raise InputError("probability outside [0, 1]", where=name, found=value, expected="0 to 1")
 
     @property
     def coefficients(self) -> tuple[float, float, float]:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.sets import KnowledgeSets
-from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness, UniquenessEstimate
@@ -72,18 +71,10 @@ class KnownPopulation:
     counts : ndarray of int64, shape (n_cells,)
         People of each.
 
-    Raises
-    ------
-    InputError
-        If the counts are not of whole people.
     """
 
     cells: Codes
     counts: Integers
-
-    def __post_init__(self) -> None:
-        if not np.issubdtype(self.counts.dtype, np.integer):
-            raise InputError("uniques are not known from expected counts", expected="counts of whole people")
 
 
 UniquenessModel = FixedUniqueness | EstimatedUniqueness | KnownPopulation

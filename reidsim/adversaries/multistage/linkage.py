@@ -19,7 +19,6 @@ from reidsim.errors import InputError
 from reidsim.linkage.risk import chance_of_guess
 from reidsim.linkage.row_groups import Common, OpenRowGroups, RowGroups
 from reidsim.linkage.surname_inference.inference import NO_SURNAME, InferredSurnames, SurnameInference, pack_bits
-from reidsim.linkage.surname_inference.leaders import SurnamesOfTargets
 from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surnames
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, Rows
@@ -77,7 +76,7 @@ class MultistageLinker:
     space: MaskingSpace
     _groups: dict[tuple[str, _Link], RowGroups | OpenRowGroups] = field(default_factory=dict, repr=False)
     _common: dict[tuple[int, _Link], tuple[RowGroups, Common]] = field(default_factory=dict, repr=False)
-    _inferences: dict[int, SurnamesOfTargets] = field(default_factory=dict, repr=False)
+    _inferences: dict[int, SurnameInference] = field(default_factory=dict, repr=False)
     _inferred: dict[tuple[int, int], InferredSurnames] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -227,8 +226,8 @@ class MultistageLinker:
             return nearest_neighbour_surnames(alleles, surnames, targets[rows], shared)
         if number not in self._inferences:
             inference = SurnameInference(stage.ancestry, alleles, surnames, candidate_share=stage.candidate_share)
-            self._inferences[number] = SurnamesOfTargets(inference, targets)
-        return self._inferences[number].infer(rows, shared)
+            self._inferences[number] = inference
+        return self._inferences[number].infer(targets[rows], shared)
 
     def _by_linkage(
         self, number: int, stage: InferByLinkage, released: dict[str, int], inferred: dict[str, Integers], rows: Rows

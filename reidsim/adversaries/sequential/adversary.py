@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from reidsim.adversaries.multistage.attack import PlanLinkage, best_plan
 from reidsim.adversaries.response import INDIFFERENCE, Linkage, ListedCandidates, Response, arrays_of, one_over
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, Plan, plan_known, plan_listed, plan_unknown
-from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, plan_unconfirmed
+from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess
 from reidsim.errors import InputError
 from reidsim.populations.population import Counts
 from reidsim.releases.strategy_space import Rows
@@ -108,13 +107,11 @@ class SequentialAdversary:
             belief = BinomialBelief(self.registry_size, linkage.match_probability)
             plan = plan_unknown(self.attack, sizes, belief, accesses=accesses)
             return plan, plan
-        if self.signal is not None:
-            planned = partial(plan_unconfirmed, self.attack, self.signal, accesses=accesses)
-        else:
-            planned = partial(plan_known, self.attack, accesses=accesses)
-        hoped = planned(believed)
+        hoped = plan_known(self.attack, believed, accesses=accesses, signal=self.signal)
+        if believed is sizes:
+            return hoped, hoped
         # A group that turns out different is found on linking, so only the decision to access rests on belief.
-        return hoped, hoped if believed is sizes else planned(sizes)
+        return hoped, plan_known(self.attack, sizes, accesses=accesses, signal=self.signal)
 
     def _listed(self, candidates: ListedCandidates, among: NDArray[np.bool_] | None) -> tuple[Plan, Plan]:
         """Return the same for people of drawn lists, who are in them or not."""

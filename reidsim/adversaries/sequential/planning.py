@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.sequential.attack import SequentialAttack, checked_group_sizes
 from reidsim.adversaries.sequential.exploit_values import ExploitValues, exploit_values
 from reidsim.adversaries.sequential.programs import attack_programs
+from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, unconfirmed_values
 from reidsim.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -78,7 +79,11 @@ class BinomialBelief:
 
 
 def plan_known(
-    attack: SequentialAttack, group_sizes: NDArray[np.number], *, accesses: NDArray[np.bool_] | None = None
+    attack: SequentialAttack,
+    group_sizes: NDArray[np.number],
+    *,
+    accesses: NDArray[np.bool_] | None = None,
+    signal: UnconfirmedSuccess | None = None,
 ) -> Plan:
     """Plan when the group size in the registry is known at the outset.
 
@@ -89,14 +94,18 @@ def plan_known(
         Registry records that match, whole numbers of 0 or more, any shape.
     accesses : ndarray of bool, optional
         Where it accesses, if that was decided on another belief.
+    signal : UnconfirmedSuccess, optional
+        What the adversary sees instead of the success of an exploit; `reidentified` is then the probability of
+        claiming the right person.
 
     Returns
     -------
     Plan
     """
     sizes = checked_group_sizes(group_sizes)
-    values = _values(attack, sizes)
-    if attack.solver == "backward-induction":
+    largest = int(sizes.max(initial=0))
+    values = _values(attack, sizes) if signal is None else unconfirmed_values(attack, signal, largest)
+    if signal is not None or attack.solver == "backward-induction":
         worth = attack.discount * value_after_access(attack, values, sizes) - attack.access_cost
     else:
         worth = attack_programs(attack).known_access(sizes)
@@ -267,34 +276,10 @@ def _plan(
     expected: Floats,
     accesses: NDArray[np.bool_] | None = None,
 ) -> Plan:
-    """Work out what follows from accessing, wherever that is worth something if not given."""
+    """Return a plan that accesses where `expected` is positive, or where `accesses` says; arrays of one shape."""
     at = np.where(sizes <= values.largest, sizes, 0)
     reidentified = attack.prior * values.exploits_if_missing[at] / np.maximum(sizes, 1)
     linked = value_after_access(attack, values, sizes)
-    return plan_of(attack, expected, linked, reidentified, values.expected_exploits[at], accesses)
-
-
-def plan_of(
-    attack: SequentialAttack,
-    expected: Floats,
-    linked: Floats,
-    reidentified: Floats,
-    exploits: Floats,
-    accesses: NDArray[np.bool_] | None = None,
-) -> Plan:
-    """Return a plan of accessing wherever that is worth something, if not given; arrays of one shape.
-
-    Parameters
-    ----------
-    attack : SequentialAttack
-    expected : ndarray of float64
-        What accessing is worth at the outset.
-    linked : ndarray of float64
-        What holding the registry is worth: see `value_after_access`.
-    reidentified, exploits : ndarray of float64
-        Of groups that are linked.
-    accesses : ndarray of bool, optional
-    """
     pays = expected > attack.indifference
     accesses = pays if accesses is None else accesses
     links = accesses & (linked > 0)
@@ -302,7 +287,7 @@ def plan_of(
         value=np.where(pays, expected, 0.0),
         accesses=accesses,
         reidentified=np.where(links, reidentified, 0.0),
-        exploits=np.where(links, exploits, 0.0),
+        exploits=np.where(links, values.expected_exploits[at], 0.0),
         true_payoff=np.where(accesses, attack.discount * linked - attack.access_cost, 0.0),
         worth=expected,
         pays=pays,

@@ -142,7 +142,7 @@ class MaskingGame:
         object.__setattr__(self, "loss", game.loss)
         # Compiled solvers take an attribute that is not linked on for a locus, which can be masked.
         unused = [name for name in self.space.attributes[: self._n_always] if name not in self.attack.identify.on]
-        if unused:
+        if unused and isinstance(game.linker, MultistageLinker):
             expected = "an attribute that the last stage links on"
             raise InputError("attribute always shared that identifies nobody", found=unused[0], expected=expected)
 

@@ -68,18 +68,20 @@ def assess_study(study: RiskStudy, report: Progress) -> Played:
         release = study.release(size, sample)
         knowledge = study.knowledge(release)
         found = assess_release(study, release, knowledge, sample, report if n_work == 1 else None)
-        methods = _methods_of_largest(methods, _methods(found))
+        for name, assessment in found.items():
+            # Of several releases, that with the most distinct persons counts.
+            if name not in methods or assessment.n_cells >= methods[name]["distinct_persons"]:
+                methods[name] = {
+                    "method": assessment.risks.method,
+                    "knowledge_sets": len(assessment.sets),
+                    "trials": assessment.risks.trials,
+                    "distinct_persons": assessment.n_cells,
+                }
         for name, table in _tables_of(study, release, sample, knowledge, found):
             tables.setdefault(name, []).append(table)
     made = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
     runs, records = made.pop("runs"), made.pop("records")
-    analysis = RiskAnalysis(
-        reductions=made["reductions"],
-        settings=made.get("settings", pd.DataFrame()),
-        sources=made["sources"],
-        knowledge_sets=made["knowledge_sets"],
-        cohorts=made.get("cohorts", pd.DataFrame()),
-    )
+    analysis = RiskAnalysis(**made)
     facts = {
         "records": list(study.sizes),
         **({} if study.file is None or study.file.person is None else {"released_people": study.file.n_people}),
@@ -180,29 +182,6 @@ def _run_rows(
             },
         }
     )
-
-
-def _methods(found: Mapping[str, Assessment]) -> dict[str, dict[str, Any]]:
-    """Say how each adversary's risks were computed."""
-    return {
-        name: {
-            "method": assessment.risks.method,
-            "knowledge_sets": len(assessment.sets),
-            "trials": assessment.risks.trials,
-            "distinct_persons": assessment.n_cells,
-        }
-        for name, assessment in found.items()
-    }
-
-
-def _methods_of_largest(before: dict[str, dict[str, Any]], now: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Keep for each adversary how the release with the most distinct persons was computed."""
-    return {
-        name: method
-        if name not in before or method["distinct_persons"] >= before[name]["distinct_persons"]
-        else before[name]
-        for name, method in now.items()
-    }
 
 
 def _warnings(methods: Mapping[str, Mapping[str, Any]], sets: pd.DataFrame) -> tuple[str, ...]:

@@ -24,7 +24,6 @@ from reidsim.kinds.masking.sharing import SubjectsSharing
 from reidsim.kinds.masking.solving import check_policies
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.kinds.masking.tables_schema import TableSection
-from reidsim.linkage.surname_inference.leaders import kept_of_target
 from reidsim.releases.focused import FocusedSpace
 from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.adversary_schema import WeightedSection
@@ -41,7 +40,7 @@ from reidsim.wording import Code, Inline, Sentence, codes, counted, number_text
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
 
 # Bytes, fitted to the peaks of whole runs; see `docs/limits.md`.
-_OF_OUTCOME, _OF_MASKED, _OF_VALUE, _OF_PERSON, _OF_LEADER, _OF_PLACE = 255, 86, 16, 100, 20, 20
+_OF_OUTCOME, _OF_MASKED, _OF_VALUE, _OF_PERSON, _OF_PLACE = 255, 86, 16, 100, 20
 _STAGES = {
     "infer-surname": "infers the surname from genetic markers",
     "infer-by-linkage": "infers an attribute",
@@ -100,11 +99,10 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         for name, resource in scenario.resources.items():
             needed += rows(name, resource) * _OF_VALUE * len(resource.attributes)
         stages = [stage for study in study.each.values() for stage in study.stages if isinstance(stage, InferSurname)]
-        for name, n_loci in {(stage.resource, len(stage.loci)) for stage in stages}:
-            # Compiled solvers keep surnames, the others the men nearest to each subject.
+        for _, n_loci in {(stage.resource, len(stage.loci)) for stage in stages}:
+            # Compiled solvers keep surnames.
             n_kept, places = places_kept(subjects, n_loci)
-            leaders = subjects * kept_of_target(subjects, rows(name, scenario.resources[name]))
-            needed += max(leaders * _OF_LEADER, n_kept * places * _OF_PLACE)
+            needed += n_kept * places * _OF_PLACE
         return needed
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
