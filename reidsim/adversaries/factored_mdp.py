@@ -399,8 +399,6 @@ class _Function:
                     expected=f"an ordinary parameter named as one of {', '.join(position)}",
                 )  # fmt: skip
         self.call: Callable[..., Any] = term if callable(term) else lambda: term
-        # Parameters with a default, such as those that hold a loop's variable, may stand between.
-        self.by_name = list(parameters)[: len(self.parents)] != self.parents
         self.where = where
         self._at = [position.get(name, -1) for name in self.parents]
         self._kept: dict[State, Any] = {}
@@ -410,7 +408,7 @@ class _Function:
         if given not in self._kept:
             named = dict(zip(self.parents, given, strict=True))
             try:
-                self._kept[given] = self.call(**named) if self.by_name else self.call(*given)
+                self._kept[given] = self.call(**named)
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
                 if isinstance(error, InputError):
                     raise

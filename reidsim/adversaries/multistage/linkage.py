@@ -80,9 +80,6 @@ class MultistageLinker:
     _inferred: dict[tuple[int, int], InferredSurnames] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        if self.space.n_records != self.world.n_targets:
-            expected = f"{self.world.n_targets}, the number of targets"
-            raise InputError("strategy space for another number", found=self.space.n_records, expected=expected)
         if len(self.attack.inferences) > _MOST_INFERENCES:
             expected = f"at most {_MOST_INFERENCES}"
             raise InputError("too many stages that infer", found=len(self.attack.inferences), expected=expected)

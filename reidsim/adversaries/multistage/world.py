@@ -73,9 +73,6 @@ class PersonTable:
     @classmethod
     def from_array(cls, name: str, attributes: Sequence[str], values: NDArray[np.generic]) -> PersonTable:
         """Make a table from an array of shape (n_rows, n_attributes)."""
-        if np.ndim(values) != 2 or np.shape(values)[1] != len(attributes):
-            expected = f"one column for each of {len(attributes)} attributes"
-            raise InputError("array has another shape", source=name, found=np.shape(values), expected=expected)
         return cls(name, dict(zip(attributes, np.asarray(values).T, strict=True)))
 
     def of_rows(self, rows: Rows | slice) -> PersonTable:

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.errors import InputError, require_among
+from reidsim.errors import InputError
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.defenders.defender import Game, outcome_of, withholding
 from reidsim.games.defenders.fixed import OptIn
@@ -72,7 +72,6 @@ def solve_policy(
     InputError
         If the policy is unknown or a rate is not a share.
     """
-    require_among("policy unknown", (policy,), MASKING_POLICIES)
     played: Game = without_inference(game) if policy in ("demographics-only", "one-stage-masking") else game
     if policy in ("masking", "one-stage-masking", "no-attack-masking"):
         no_attack = policy == "no-attack-masking"

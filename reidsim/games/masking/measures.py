@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Floats
 
 Integers = NDArray[np.int64]
@@ -45,10 +44,7 @@ def usefulness(values: Integers, shared: Flags, weights: Floats) -> float:
 
 def gini(values: Floats) -> float:
     """Return the Gini coefficient, 0 for equal values; negative values are moved up so that the lowest is 0."""
-    given = np.asarray(values, dtype=np.float64)
-    if given.ndim != 1 or not len(given):
-        raise InputError("no values to compare", found=given.shape, expected="a list")
-    ordered = np.sort(given - min(given.min(), 0.0)) + _OFFSET
+    ordered = np.sort(values - min(values.min(), 0.0)) + _OFFSET
     n = len(ordered)
     return float(((2 * np.arange(1, n + 1) - n - 1) * ordered).sum() / (n * ordered.sum()))
 

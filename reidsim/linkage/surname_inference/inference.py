@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.borrowed_arrays import borrowing
-from reidsim.errors import InputError
-from reidsim.linkage.number_checks import check_share, check_whole, checked_alleles
 from reidsim.linkage.surname_inference.comparison import (
     GenealogyArrays,
     Integers,
@@ -215,25 +213,14 @@ class SurnameInference:
     candidate_share : float
         Share of the most agreements that makes a man a candidate.
 
-    Raises
-    ------
-    InputError
-        If shapes do not fit, an allele or surname is not a whole number of 0 or more, or nobody is in the genealogy.
     """
 
     def __init__(
         self, ancestry: Ancestry, alleles: Integers, surnames: Integers, *, candidate_share: float = 0.8
     ) -> None:
-        check_share("candidate_share", candidate_share)
-        men = checked_alleles("genealogy", alleles, ancestry.n_loci)
-        names = check_whole("genealogy: surname", surnames)
-        if len(men) == 0 or names.shape != (len(men),):
-            expected = "one surname for each man, and at least one man"
-            raise InputError("genealogy unusable", found=(len(men), len(names)), expected=expected)
-        self.n_loci = ancestry.n_loci
         self.candidate_share = float(candidate_share)
         self.tables = ancestry.tables()
-        self.genealogy = genealogy_arrays(men, names)
+        self.genealogy = genealogy_arrays(alleles, surnames)
         self.room = workspace(self.genealogy, ancestry.horizon)
         self.cache = distance_cache()
 
@@ -251,26 +238,21 @@ class SurnameInference:
         -------
         InferredSurnames
             Arrays of shape (n,), or (n, n_sets) where several sets are given.
-
-        Raises
-        ------
-        InputError
-            If shapes do not fit, or an allele is not a whole number of 0 or more.
         """
-        people = checked_alleles("targets", targets, self.n_loci)
+        people = np.ascontiguousarray(targets, dtype=np.int32)
         masks = np.asarray(shared, dtype=np.bool_)
         several = masks.ndim == 3
         n_sets = masks.shape[1] if several else 1
-        bits = pack_bits(np.broadcast_to(masks if several else masks[..., None, :], (len(people), n_sets, self.n_loci)))
+        shape = (len(people), n_sets, people.shape[1])
+        bits = pack_bits(np.broadcast_to(masks if several else masks[..., None, :], shape))
         surnames = np.zeros(bits.shape, dtype=np.int64)
         confidence = np.zeros(bits.shape)
-        columns = np.ascontiguousarray(people, dtype=np.int32)
         _infer_all(
             self.tables,
             self.genealogy,
             self.room,
             self.cache,
-            columns,
+            people,
             bits,
             self.candidate_share,
             surnames,

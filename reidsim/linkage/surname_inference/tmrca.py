@@ -84,7 +84,7 @@ class Ancestry:
     Raises
     ------
     InputError
-        If there are too many loci, or a rate, N_e or the horizon is out of its range.
+        If there are too many loci, or a rate or N_e is out of its range.
     """
 
     mutation_rates: Floats
@@ -105,8 +105,6 @@ class Ancestry:
             )
         if not 1 <= self.effective_population < np.inf:
             raise InputError("effective population out of range", found=self.effective_population, expected="1 or more")
-        if isinstance(self.horizon, bool) or not isinstance(self.horizon, int) or self.horizon < 1:
-            raise InputError("horizon out of range", found=self.horizon, expected="a whole number of generations")
         object.__setattr__(self, "mutation_rates", rates)
 
     def __eq__(self, other: object) -> bool:
