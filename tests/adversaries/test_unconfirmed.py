@@ -189,11 +189,6 @@ def test_signals_that_cannot_be(changes, where):
     assert caught.value.where == where
 
 
-def test_group_sizes_that_cannot_be():
-    with pytest.raises(InputError):
-        plan_known(A, np.array([-1]), signal=CONFIRMED)
-
-
 # Nobody is ever detected. The right person of one is worth -1 + 0.8 x 100 = 79, and the two of a pair, by Bayes,
 # -1 + 0.4 x 100 - 0.05 x 10 + 0.55 x (-1 + 9/11 x 0.8 x 100 - 2/11 x 0.1 x 10) = 73.85.
 PAIR = SequentialAttack(

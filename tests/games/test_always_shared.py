@@ -49,14 +49,6 @@ def test_exact_solvers_find_the_best_that_shares_what_must_be(small, n_always, n
     event(f"the rule costs something: {costs.any()}")
 
 
-@examples(20)
-@given(small_worlds(chain="three-stage", most_targets=2), st.integers(1, 2))
-def test_longer_chains_too(small, n_always):
-    limited = partial(small.game, n_always)
-    best = np.maximum(payoffs_that_share(small.game, n_always).max(axis=0), 0.0)
-    np.testing.assert_allclose(limited.evaluate(best_first(limited)).publisher_payoff, best, atol=1e-9)
-
-
 @examples(30)
 @given(small_worlds(levels=True), st.sampled_from(["greedy", "same-strategy", "demographics-only", "random-masking"]))
 def test_every_other_way_to_choose_shares_what_must_be(small, way):

@@ -25,8 +25,6 @@ from reidsim.games.memory import RememberingAdversary, RememberingLinker
 from reidsim.games.record_game import WITHHELD, Constraint, RecordGame
 from reidsim.releases.masking import MaskingSpace
 
-SAME = 1e-12
-
 
 @st.composite
 def worlds_of_types(draw, **options):
@@ -151,31 +149,6 @@ def against(game, attacks, weights, together):
         for number, (weight, attack) in enumerate(zip(weights, attacks, strict=True))
     ]
     return TypesGame(game.space, types, game.benefit, game.loss, together)
-
-
-@pytest.mark.parametrize("no_attack", [False, True])
-@pytest.mark.parametrize("together", ["one-of", "all"])
-def test_a_town_is_played_as_branch_and_bound_plays_it(no_attack, together, carried):
-    attacks = [replace(carried.attack, gain=60.0), carried.attack, replace(carried.attack.one_stage(), cost=4.0)]
-    game = against(carried, attacks, [0.3, 0.5, 0.2], together)
-    found = best_against_several(game, no_attack=no_attack)
-    exact = branch_and_bound(game, Constraint(no_attack=no_attack))
-    np.testing.assert_array_equal(found.strategies, exact.strategies)
-    assert (found.evaluated >= exact.evaluated).all()
-    assert found.evaluated.mean() < game.space.size / 2
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("no_attack", [False, True])
-def test_each_infers_in_its_own_way(no_attack, carried):
-    way, identify = carried.attack.stages
-    ways = [way, replace(way, candidate_share=0.6, price=3.0), replace(way, method="nearest-neighbour")]
-    attacks = [replace(carried.attack, stages=(own, identify)) for own in ways]
-    game = against(carried, [*attacks, carried.attack.one_stage()], [0.2, 0.4, 0.3, 0.3], "all")
-    groups, tables = several_adversaries._opponents(game)
-    assert (len(groups), len(tables.weight)) == (3, 1)
-    exact = branch_and_bound(game, Constraint(no_attack=no_attack))
-    np.testing.assert_array_equal(best_against_several(game, no_attack=no_attack).strategies, exact.strategies)
 
 
 @pytest.mark.parametrize("no_attack", [False, True])

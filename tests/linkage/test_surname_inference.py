@@ -12,10 +12,9 @@ from reidsim.errors import InputError
 from reidsim.linkage.surname_inference.comparison import (
     compare_target,
     genealogy_arrays,
-    lower_floor,
     workspace,
 )
-from reidsim.linkage.surname_inference.inference import SurnameInference, nearest_surname, pack_bits
+from reidsim.linkage.surname_inference.inference import SurnameInference, nearest_surname
 from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surnames
 from reidsim.linkage.surname_inference.tmrca import (
     SMALLEST_SUM,
@@ -53,20 +52,6 @@ def test_equals_plain_loops(genealogy, data):
     found = infer_surnames(Ancestry(np.array(rates)), np.array(men), np.array(surnames), np.array([target]), shared)
     event("nothing shared" if surname is None else "inferred")
     assert found.surnames[0] == (-1 if surname is None else surname)
-    assert found.confidence[0] == pytest.approx(confidence, abs=1e-12)
-
-
-@given(st.data())
-def test_equals_plain_loops_with_sixty_loci(data):
-    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    rates = rng.uniform(1e-4, 6e-3, 60)
-    men, surnames = rng.integers(0, 4, (12, 60)), rng.integers(0, 5, 12)
-    target, shared = rng.integers(0, 4, 60), rng.random(60) < 0.7
-    surname, confidence = infer_surname(
-        target.tolist(), shared.tolist(), list(zip(men.tolist(), surnames.tolist(), strict=True)), rates.tolist()
-    )
-    found = infer_surnames(Ancestry(rates), men, surnames, target[None], shared)
-    assert found.surnames[0] == surname
     assert found.confidence[0] == pytest.approx(confidence, abs=1e-12)
 
 
@@ -177,19 +162,6 @@ def test_tables_of_quartets_give_the_posterior_and_a_bound_on_its_mean(seed, n_l
     assert tables.nearest[agrees.sum(), (known & ~agrees).sum()] <= mean
 
 
-@pytest.mark.parametrize("shift", [1, pytest.param(250, marks=pytest.mark.deep)])
-def test_numbers_of_repeats_are_only_names(shift):
-    """However high they are; and a number that only the target has is nobody's."""
-    rng = np.random.default_rng(8)
-    men, surnames, targets = rng.integers(0, 9, (80, 5)), rng.integers(0, 12, 80), rng.integers(1, 9, (20, 5))
-    targets[0, 0], shared = 265, np.ones(5, bool)
-    ancestry = Ancestry(np.full(5, 0.003))
-    plain = infer_surnames(ancestry, men, surnames, targets, shared)
-    renamed = infer_surnames(ancestry, np.where(men > 0, men + shift, 0), surnames, targets + shift, shared)
-    np.testing.assert_array_equal(plain.surnames, renamed.surnames)
-    np.testing.assert_array_equal(plain.confidence, renamed.confidence)
-
-
 def test_a_tiny_cache_changes_nothing():
     """Patterns that push each other out of the cache are computed again to the last bit."""
     rng = np.random.default_rng(5)
@@ -233,36 +205,11 @@ def test_nearest_neighbour_of_many_targets_with_masks_of_their_own():
     assert found.surnames.tolist() == [-1 if s is None else s for s in expected]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"rates": [0.1, -0.1]}, "mutation rate out of range"),
-        ({"rates": [0.1, np.nan]}, "mutation rate out of range"),
-        ({"rates": [0.1] * 61}, "unusable number of mutation rates"),
-        ({"men": [[1.5, 2], [1, 2]]}, "row 1"),
-        ({"men": [[1, 2], [1, -2]]}, "row 2"),
-        ({"men": [["a", "b"]]}, "not numbers"),
-        ({"men": [[1, 2, 3]]}, "alleles have another shape"),
-        ({"men": np.zeros((0, 2)), "surnames": []}, "genealogy unusable"),
-        ({"surnames": [1]}, "genealogy unusable"),
-        ({"targets": [[1, 2.5]]}, "targets, row 1"),
-        ({"share": 1.5}, "candidate_share"),
-    ],
-)
-def test_bad_input_is_named(change, message):
-    given = {"rates": [0.1, 0.2], "men": [[1, 2], [1, 1]], "surnames": [0, 1], "targets": [[1, 2]], "share": 0.8}
-    given |= change
-    with pytest.raises(InputError, match=message):
-        infer_surnames(
-            Ancestry(np.array(given["rates"])), np.array(given["men"]), np.array(given["surnames"]),
-            np.array(given["targets"]), np.ones(2, bool), candidate_share=given["share"],
-        )  # fmt: skip
+@pytest.mark.parametrize("rates", [[0.1, -0.1], [0.1, np.nan], [0.1] * 61])
+def test_impossible_mutation_rates_are_refused(rates):
+    with pytest.raises(InputError, match="mutation rate"):
+        Ancestry(np.array(rates))
 
-
-@pytest.mark.parametrize("change", [{"effective_population": 0.0}, {"horizon": 0}, {"horizon": 1.5}])
-def test_bad_ancestry_is_named(change):
-    with pytest.raises(InputError, match="out of range"):
-        Ancestry(np.array([0.1]), **change)
 
 
 def test_few_loci_of_a_large_genealogy_equal_plain_loops():
@@ -279,24 +226,3 @@ def test_few_loci_of_a_large_genealogy_equal_plain_loops():
         surname, confidence = infer_surname(target.tolist(), masks[0, k].tolist(), rows, rates.tolist())
         assert found.surnames[0, k] == surname
         assert found.confidence[0, k] == pytest.approx(confidence, abs=1e-12)
-
-
-@pytest.mark.parametrize("n_men", [1, 7, 8, 9, 3001])
-def test_men_are_put_down_by_falling_agreements_down_to_every_floor(n_men):
-    rng = np.random.default_rng(n_men)
-    men, target = rng.integers(0, 3, (n_men, 60)), rng.integers(0, 3, 60)
-    # The last man, whose neighbours in memory are nobody, agrees wherever the target is known.
-    men[-1] = target
-    agreements = ((men == target) & (target > 0)).sum(axis=1)
-    genealogy = genealogy_arrays(men, np.zeros(n_men, np.int64))
-    room = workspace(genealogy, 10)
-    compare_target(genealogy, target.astype(np.int32), room)
-    for floor in (int(room.floor[0]), *range(int(room.floor[0]) - 1, -1, -1)):
-        if floor < room.floor[0]:
-            lower_floor(genealogy, room, floor)
-        order = np.argsort(-agreements, kind="stable")
-        order = order[agreements[order] >= floor]
-        assert room.rows[: len(order)].tolist() == order.tolist()
-        assert room.ends.tolist() == [int((agreements >= max(floor, k)).sum()) for k in range(61)]
-        assert (room.agreeing[: len(order)] == pack_bits((men == target)[order] & (target > 0))).all()
-        assert (room.observed[: len(order)] == pack_bits((men > 0)[order] & (target > 0))).all()
