@@ -72,7 +72,7 @@ _LOST = 1e-18
 
 @dataclass(frozen=True)
 class Action:
-    """What a planner may do: its effects, its reward and where it is allowed.
+    """An action: its effects, its reward and the states where it is allowed.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Action:
         dictionary of probabilities by next value, or a function that returns either. The parameters of the function
         are the variable's parents: ``tried`` is the present value of variable ``tried``, ``next_tried`` its next
         value. Variables that are not named keep their values.
-    reward : number, function, or sequence of those
+    reward : number, function, or sequence of numbers and functions
         R(x, a), the sum of these terms; costs are negative. Parameters of functions name variables of the present
         state.
     allowed : function, optional
@@ -112,7 +112,7 @@ class FactoredMDP:
     horizon : int, optional
         Number of actions after which the process is over; unlimited if not given. It adds the variable ``steps_left``.
     start : mapping of str to value, optional
-        x_0, the values at the outset; those not given are the first of their domains.
+        x_0, the initial values; by default the first of each domain.
 
     Raises
     ------
@@ -318,7 +318,7 @@ class FactoredMDP:
 
 @dataclass(frozen=True)
 class Followed:
-    """What follows from a policy.
+    """Outcome of a policy.
 
     Parameters
     ----------
@@ -404,7 +404,7 @@ class _Function:
         self._kept: dict[State, Any] = {}
 
     def of(self, given: State) -> Any:
-        """Return the value given those of the parents; computed once for each combination."""
+        """Return the value given the parents' values; computed once for each combination."""
         if given not in self._kept:
             named = dict(zip(self.parents, given, strict=True))
             try:
@@ -518,7 +518,7 @@ class _Table:
     ----------
     states : list of State
     fixed : ndarray of float64, shape (n_states,)
-        Values of terminal states and of those known; NaN elsewhere.
+        Values of terminal states; NaN elsewhere.
     state_of : ndarray of int, shape (n_choices,)
         Number of each choice's state, ascending.
     actions : list of str, length n_choices
@@ -557,7 +557,7 @@ class _Table:
 
     @cached_property
     def order(self) -> list[int] | None:
-        """Numbers of the states, each after those that can follow it; None if the process returns to a state."""
+        """Numbers of the states, each after its successors; None if the process returns to a state."""
         graph = self.graph
         indices, ends = graph.indices.tolist(), graph.indptr.tolist()
         following = {at: indices[ends[at] : ends[at + 1]] for at in range(len(self.states))}
@@ -567,7 +567,7 @@ class _Table:
             return None
 
     def choice_values(self, values: Floats) -> Floats:
-        """Return the value of each choice, given those of all states."""
+        """Return the value of each choice, given the values of all states."""
         return np.asarray(self.reward + self.discount * (self.transition @ values))
 
     def greedy(self, values: Floats) -> NDArray[np.intp]:
@@ -667,7 +667,7 @@ def _clusters(table: _Table) -> list[NDArray[np.bool_]]:
 
 
 def _solve_program(table: _Table, members: NDArray[np.bool_], values: Floats) -> None:
-    """Fill in the values of some states by a linear program; those of all others that can follow are known.
+    """Fill in the values of some states by a linear program; the values of all their other successors are known.
 
     Minimize the sum of V(x) subject to V(x) - gamma sum_x' P(x' | x, a) V(x') >= R(x, a) over states x and actions a.
     """

@@ -58,7 +58,7 @@ class InferByLinkage:
     infers : str
         Attribute that is inferred.
     resource : str
-        Table with that attribute and those of `on`.
+        Table with that attribute and the ones of `on`.
     on : tuple of str
         Attributes linked on where they are known.
     price : float
@@ -83,7 +83,7 @@ class Identify:
     Parameters
     ----------
     on : tuple of str
-        Attributes linked on where they are known, released or inferred; without any, everybody matches.
+        Attributes linked on where they are known, released or inferred; without any, all people match.
     resource : str
         The registry.
     """

@@ -25,7 +25,7 @@ _SPREAD = 12.0
 
 @dataclass(frozen=True)
 class Plan:
-    """What the planner does about each record; arrays of one shape.
+    """Plan for each record; arrays of one shape.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Plan:
     true_payoff : ndarray of float64
         Expected discounted payoff of its plan, given the true group size.
     worth : ndarray of float64
-        What accessing is worth under its belief, below 0 where it is a loss.
+        Worth of access under its belief, below 0 where it is a loss.
     pays : ndarray of bool
         Whether that is more than nothing.
     """
@@ -56,7 +56,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class BinomialBelief:
-    """The adversary knows how many records the registry has and what share of people match (Eq. 6).
+    """Belief of an adversary who knows the registry's size and the share of people who match (Eq. 6).
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def plan_known(
     accesses : ndarray of bool, optional
         Where it accesses, if that was decided on another belief.
     signal : UnconfirmedSuccess, optional
-        What the adversary sees instead of the success of an exploit; `reidentified` is then the probability of
+        Signal seen instead of the success of an exploit; `reidentified` is then the probability of
         claiming the right person.
 
     Returns
@@ -115,10 +115,10 @@ def plan_known(
 def plan_listed(
     attack: SequentialAttack, group_sizes: NDArray[np.number], among: NDArray[np.bool_], planned: Plan
 ) -> Plan:
-    """Plan as `plan_known`, and tell what follows given who is in the registry, which the adversary does not know.
+    """Plan as `plan_known`, with outcomes given the registry's true members, unknown to the adversary.
 
     Its plan rests on the attack's prior. That is a mixture: with the prior the record's person is one of the group, any
-    of them alike, and else is not; so the mean given one of the two follows from the mean over both and the other.
+    of them equally likely; so the mean given either case follows from the mean over both and the other case.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def plan_listed(
     among : ndarray of bool, shape (n,)
         Whether the record's person is one of them.
     planned : Plan
-        What `plan_known` plans.
+        Result of `plan_known`.
     """
     sizes = checked_group_sizes(group_sizes)
     values = _values(attack, sizes)
@@ -229,7 +229,7 @@ def value_after_access(attack: SequentialAttack, values: ExploitValues, sizes: S
 def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> Floats:
     """Return the belief's mean of V_access, same shape as its probabilities.
 
-    Only sizes up to the table's cut contribute, so the cost does not grow with the registry. Weights are those of
+    Only sizes up to the table's cut contribute, so the cost does not grow with the registry. Weights come from
     scipy at the most likely of these sizes, and follow from there by the ratio of neighbouring binomial terms, which
     keeps full relative accuracy where a start at 0 would underflow.
     """
@@ -249,7 +249,7 @@ def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> F
 
 
 def _values(attack: SequentialAttack, sizes: Sizes) -> ExploitValues:
-    """Return a table of what linked groups of these sizes are worth, as the attack's solver computes it."""
+    """Return a table of the worth of linked groups of these sizes, computed by the attack's solver."""
     if attack.solver != "backward-induction":
         return attack_programs(attack).values(sizes)
     return _table(attack, int(sizes.max(initial=0)))
@@ -260,7 +260,7 @@ def _table(attack: SequentialAttack, largest: int) -> ExploitValues:
     try:
         return _kept_values(attack, 1 << max(largest - 1, 0).bit_length())
     except InputError:
-        # Rounded up it may be too large where it is not; if it is, the message names the size asked for.
+        # Rounded up it may be too large where it is not; if it is, the message names the original size.
         return exploit_values(attack, largest)
 
 
@@ -276,7 +276,7 @@ def _plan(
     expected: Floats,
     accesses: NDArray[np.bool_] | None = None,
 ) -> Plan:
-    """Return a plan that accesses where `expected` is positive, or where `accesses` says; arrays of one shape."""
+    """Return a plan that accesses where `expected` is positive, or as given by `accesses`; arrays of one shape."""
     at = np.where(sizes <= values.largest, sizes, 0)
     reidentified = attack.prior * values.exploits_if_missing[at] / np.maximum(sizes, 1)
     linked = value_after_access(attack, values, sizes)

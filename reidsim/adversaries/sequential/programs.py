@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Sizes = NDArray[np.int64]
 
-# Most states of all programs of one attack: about a minute.
+# Most states of all programs of an attack: about a minute.
 _MOST_STATES = 300_000
 # The clusters of this many group sizes have more states than that.
 _MOST_SIZES = 400
@@ -42,7 +42,7 @@ _NEGLIGIBLE = 1e-16
 
 
 class AttackPrograms:
-    """Plans of one attack by linear programs, kept for later records.
+    """Plans of an attack by linear programs, kept for later records.
 
     Parameters
     ----------

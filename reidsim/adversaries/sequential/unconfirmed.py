@@ -33,7 +33,7 @@ from reidsim.errors import InputError
 
 @dataclass(frozen=True)
 class UnconfirmedSuccess:
-    """What the adversary sees of an exploit's success.
+    """Signal of an exploit's success.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def unconfirmed_values(attack: SequentialAttack, signal: UnconfirmedSuccess, lar
         return replace(table, exploits_if_missing=signal.sensitivity * table.exploits_if_missing)
     detection = attack.detection(table.largest)
     going_on = 1.0 - detection if attack.detection_ends_attack else np.ones(table.largest)
-    # Probability of reaching exploit j with negative signals if the right person is not among those before.
+    # Probability of reaching exploit j with negative signals if the right person is not among the first j.
     reach = np.concatenate([[1.0], np.cumprod(signal.specificity * going_on)])[:-1]
     made, made_in_order = running_sums(reach), running_sums(np.arange(table.largest) * reach)
     m, sizes = table.exploits_undetected, np.maximum(np.arange(table.largest + 1), 1)

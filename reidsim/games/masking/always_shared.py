@@ -1,6 +1,6 @@
 """Masking strategies where some attributes are always shared, such as demographics that every contributor states.
 
-Those attributes come first, so they are the most significant digits of a strategy's number. The strategies that share
+They come first, so they are the most significant digits of a strategy's number. The strategies that share
 them are therefore the lowest numbers, and keep the numbers that they have where everything can be masked.
 """
 
@@ -49,7 +49,7 @@ class PartialMaskingSpace(MaskingSpace):
         return prod(self.shape[self.n_always :])
 
     def masking(self, shared: NDArray[np.bool_]) -> Strategies:
-        """Return the strategies that share these attributes, and those that are always shared, and mask the others."""
+        """Return the strategies that share these attributes and the ones always shared, and mask the others."""
         return super().masking(shared | (np.arange(len(self.attributes)) < self.n_always))
 
     def successors(self, strategy: int) -> Iterator[int]:

@@ -45,7 +45,7 @@ def solve_policy(
     opt_in_rate: float = 0.05,
     sharing_rate: float = 0.15,
 ) -> Equilibrium:
-    """Pick strategies by one of the eight policies and work out what they lead to.
+    """Pick strategies by one of the eight policies and compute the outcome.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def fixed_choice(
     """Return the strategies of the policies that need no search.
 
     opt-in is the game with two strategies: share everything if that pays more than 0, else nothing. demographics-only
-    shares the attributes `linked` on, those of the last stage of each attack if not given.
+    shares the attributes `linked` on, by default the ones that the last stage of an attack links on.
     """
     check_share("opt_in_rate", opt_in_rate)
     check_share("sharing_rate", sharing_rate)

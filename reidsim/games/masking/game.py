@@ -1,4 +1,4 @@
-"""The masking game: a subject picks what to share of a record, an adversary attacks in stages (Wan et al. 2021)."""
+"""The masking game: a subject masks attributes of a record, an adversary attacks in stages (Wan et al. 2021)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class GameArrays(NamedTuple):
     total_weight : float
     benefit, loss, tie : ndarray of float64, shape (n_targets,)
     places : ndarray of int64, shape (n_attributes,)
-        What one level more adds to the number of a strategy.
+        Step in the number of a strategy for one level more of each attribute.
     sizes : ndarray of int64, shape (n_attributes,)
         Levels of each attribute.
     n_bits : int
@@ -121,7 +121,7 @@ class MaskingGame:
     benefit, loss : float or ndarray of shape (n_targets,)
         In currency units per record.
     planner : Adversary, optional
-        Who decides, and what it does, with what the stages of the attack yield; the attack itself, if not given.
+        Planner that decides on the linkage of the attack's stages; the attack itself if not given.
 
     Raises
     ------
@@ -220,7 +220,7 @@ class MaskingGame:
         )
 
     def evaluate(self, choice: Choice) -> Equilibrium:
-        """Work out what the chosen strategies lead to in this game, which holds the truth."""
+        """Compute the outcome of chosen strategies in this game, which is the true one."""
         if not self.is_compiled:
             return evaluate(self.record_game, choice)
         n, strategies = self.n_records, np.asarray(choice.strategies, dtype=np.int64)

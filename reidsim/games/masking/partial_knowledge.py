@@ -1,6 +1,6 @@
-"""The masking game against an adversary who attacks once, with what it may know about the subjects.
+"""The masking game against an adversary with partial background knowledge, who attacks once.
 
-It is a record game of its own linker, so the solvers of record games play it; which of them did is told in the choice.
+It is a record game with its own linker, solved by the solvers of record games; the choice names the solver.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from reidsim.games.record_game import RecordGame
 
 @dataclass(frozen=True, eq=False)
 class PartialKnowledgeGame(MaskingGame):
-    """Every subject against one adversary who links what is shared to a register, by the attributes it knows.
+    """Every subject against one adversary who links shared attributes to a register, by the attributes it knows.
 
-    What is known of a subject is random: the success probability of a strategy is the mean, over what may be known, of
-    1 / people of the register who match what is shared and known (see `KnowledgeLinker`). The adversary decides by
+    The knowledge about a subject is random: the success probability of a strategy is the mean, over knowledge sets, of
+    1 / people of the register who match the shared and known values (see `KnowledgeLinker`). The adversary decides by
     that mean; nothing is inferred. Of equally good strategies the one with the lowest number is picked.
 
     Parameters

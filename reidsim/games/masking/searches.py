@@ -79,7 +79,7 @@ def best_first(game: MaskingGame, *, no_attack: bool = False) -> Choice:
     strategies. Weights are cut at the weight of utility 1, which changes no utility. Sharing everything, which has
     utility 1 whatever its weights sum to, comes first.
 
-    Under `no_attack`, forms of the demographics that are attacked without any locus are left out: they are attacked
+    Under `no_attack`, forms of the demographics that are attacked without any locus are skipped: they are attacked
     whatever loci are shared.
 
     Parameters

@@ -50,7 +50,7 @@ _MOST_ORDERED_EACH = 1 << 16
 _CHUNK = 250
 # Earlier releases for which the strategies that may be best are kept.
 _MOST_PASTS = 256
-# Most forms in a table of replies, of one record and of all records together.
+# Most forms in a table of replies, per record and for all records together.
 _MOST_FORMS = 256
 _MOST_REPLIES = 20_000_000
 
@@ -216,7 +216,7 @@ def _opponents(game: RecordGame) -> tuple[tuple[Alike, ...] | None, Tables] | No
         else:
             return None
     groups = tuple(sorted(starmap(_alike, alike.values()), key=lambda group: group.arrays.infers))
-    # Compiled functions read genealogies of one type.
+    # Compiled functions read genealogies with a single type of alleles.
     if len({group.arrays.genealogy.alleles.dtype for group in groups}) > 1:
         return None
     return groups or None, _stacked(tables, game.space.size)
@@ -265,7 +265,7 @@ def _tabled(
     strategies, form = np.arange(space.size), np.zeros(space.size, dtype=np.int32)
     for place, size in zip(places.tolist(), shape, strict=True):
         form = form * size + (strategies // place % size).astype(np.int32)
-    # Attributes that must be shared have one level only. Records may be others than those of the space.
+    # Attributes that must be shared have a single level. Records may be others than the records of the space.
     met, first = np.unique(form, return_index=True)
     replies = [adversary.respond(linker.link(strategy)) for strategy in first.tolist()]
     invited = np.zeros((len(replies[0].attacks), n_forms), dtype=np.bool_)

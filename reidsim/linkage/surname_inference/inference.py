@@ -48,7 +48,7 @@ NEAREST = 10
 """Men among whom the runner-up is looked for."""
 
 _ONE = np.uint64(1)
-# More than so many, and an eighth of all, are not sorted for a set of loci.
+# Beyond this number, and an eighth of all men, men are not sorted for a set of loci.
 _MOST_LEADERS = 2048
 _NOTHING = np.uint64(0)
 
@@ -91,7 +91,7 @@ def nearest_surname(
     if shared == 0:
         return NO_SURNAME, 0.0
     fewest = fewest_agreements(room.agreeing, room.ends, shared, candidate_share)
-    # Whoever is not here agrees at fewer loci than the floor; so if candidates need that many, none is missed.
+    # A man who is not here agrees at fewer loci than the floor; so if candidates need that many, none is missed.
     everybody = False
     while fewest < room.floor[0] and not everybody:
         everybody = room.expected[fewest] > max(_MOST_LEADERS, len(room.rows) // 8)
@@ -106,7 +106,7 @@ def nearest_surname(
     for i in range(0 if everybody else room.ends[fewest]):
         candidates[n] = i
         n += count_bits(agreeing[i] & shared) >= fewest
-    # The nearest man so far and the nearest with another surname, beyond whom nobody matters.
+    # The nearest man so far and the nearest with another surname; men further away do not matter.
     first = other = (np.inf, np.int32(-1), _NOTHING, _NOTHING)
     surname = NO_SURNAME
     for k in range(n):
@@ -174,7 +174,7 @@ def _order(distance: float, row: int | np.signedinteger, agree: np.uint64, diffe
 
 @borrowing()
 def _is_nearer(tables: AncestryTables, cache: DistanceCache, weights: Floats, one: _Man, other: _Man) -> bool:
-    """Tell which of two men is nearer by distances that are equal where rates are, or else earlier."""
+    """Return whether a man is nearer than another by exact distances, or earlier at equal distance."""
     mine = exact_distance(tables, cache, one[2], one[3], weights)
     its = exact_distance(tables, cache, other[2], other[3], weights)
     return bool(mine < its or (mine == its and one[1] < other[1]))
@@ -232,7 +232,7 @@ class SurnameInference:
         targets : ndarray of int, shape (n, n_loci)
             0 where missing.
         shared : ndarray of bool, shape (n_loci,), (n, n_loci) or (n, n_sets, n_loci)
-            Loci shared: by everybody, by each target, or several sets for each target.
+            Loci shared: by all targets, by each target, or several sets for each target.
 
         Returns
         -------

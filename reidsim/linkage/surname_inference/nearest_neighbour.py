@@ -17,7 +17,7 @@ def nearest_neighbour_surnames(
 ) -> InferredSurnames:
     """Infer the surname of each target from the nearest man in L1 distance over the loci shared.
 
-    A missing allele counts as the number 0, as in the published files, so a man with gaps is far from everybody. The
+    A missing allele counts as the number 0, as in the published files, so a man with gaps is far from all others. The
     earlier row wins a tie. The confidence is 1; without a shared locus nothing is inferred.
 
     Parameters
