@@ -1,4 +1,4 @@
-"""What sources tell about people: disjoint groups of attributes, each known with a probability (Xia et al. 2021)."""
+"""Sources of knowledge: disjoint groups of attributes, each known with a probability (Xia et al. 2021)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reidsim.populations.domain import distinct_rows
 
 Floats = NDArray[np.float64]
 
-# Sets of attributes are bits of one 64-bit number.
+# Sets of attributes are bits of a 64-bit number.
 MOST_ATTRIBUTES = 62
 
 
@@ -36,7 +36,7 @@ class AttributeGroup:
 
 @dataclass(frozen=True)
 class SourceProfile:
-    """What a source reveals about one kind of people, such as the voters of a state.
+    """Attributes that a source reveals about one kind of people, such as the voters of a state.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Source:
 
     @property
     def total_price(self) -> float:
-        """What the source costs for all kinds of people that there are."""
+        """Price of the source for all kinds of people present."""
         return self.price + fsum(self.profiles[profile].price for profile in self.used.tolist())
 
     @property
@@ -106,7 +106,7 @@ class Knowledge:
     attributes : tuple of str
         Of the released records.
     sources : tuple of Source
-        Independent of each other. What one lacks another may tell.
+        Independent of each other. An attribute missing in one may be revealed by another.
 
     Raises
     ------
@@ -129,12 +129,12 @@ class Knowledge:
 
     @property
     def profiles_of_kind(self) -> tuple[tuple[int, ...], ...]:
-        """Kinds of persons who are told about alike: the number of their profile in each source."""
+        """Kinds of persons with equal knowledge: the number of their profile in each source."""
         return self._kinds[0]
 
     @property
     def kinds(self) -> tuple[tuple[SourceProfile, ...], ...]:
-        """Kinds of persons who are told about alike: their profile of each source."""
+        """Kinds of persons with equal knowledge: their profile of each source."""
         return tuple(
             tuple(source.profiles[profile] for source, profile in zip(self.sources, profiles, strict=True))
             for profiles in self.profiles_of_kind
@@ -153,7 +153,7 @@ class Knowledge:
 
     @property
     def total_price(self) -> float:
-        """What all sources cost together."""
+        """Price of all sources together."""
         return fsum(source.total_price for source in self.sources)
 
     def mask(self, names: Sequence[str]) -> int:
@@ -162,6 +162,6 @@ class Knowledge:
 
 
 def everything(attributes: tuple[str, ...], n_persons: int) -> Knowledge:
-    """Return the worst case: every attribute of everybody is known."""
+    """Return the worst case: every attribute of every person is known."""
     profile = SourceProfile((AttributeGroup(attributes),))
     return Knowledge(attributes, (Source("worst-case", (profile,), np.zeros(n_persons, dtype=np.intp)),))

@@ -36,11 +36,11 @@ class Network:
     def coefficients(self) -> tuple[float, float, float]:
         """Weights of prosecutor, journalist and marketer risk in the overall probability.
 
-        Given what is known, with a the size of the group, u = [a = 1] and b the probability of being unique in the
+        Given the known values, with a the size of the group, u = [a = 1] and b the probability of being unique in the
         population, the routes are independent and the person is re-identified with probability
         ``1 - (1 - u p_m p_fm) (1 - u b p_cu) (1 - p_c / a)``. It is ``p_c / a`` for a > 1 and ``1 - A + A b p_cu``
         with ``A = (1 - p_m p_fm) (1 - p_c)`` for a = 1, hence linear in u, u b and 1 / a: so its expectation needs
-        those of the three risks only.
+        the three risks only.
         """
         missed = (1 - self.p_m * self.p_fm) * (1 - self.p_c)
         return 1 - missed - self.p_c, missed * self.p_cu, self.p_c

@@ -35,13 +35,13 @@ class EstimatedUniqueness:
         By the sizes of groups; by the log-linear model that fits (see `fitting_model`); or by the weights of unique
         records.
     population_size : int
-        People of whom the records are a random sample.
+        People from whom the records are a random sample.
     level : float
         Confidence level of the intervals.
     seed : int
         Of Zayatz's bootstrap; the other methods draw nothing.
     weights : ndarray of float64, shape (n_records,), optional
-        People whom each record stands for, to the last two methods; the same number for all, if not given.
+        People that each record represents, for the last two methods; the same number for all, if not given.
     """
 
     method: UniquenessMethod | WeightedMethod

@@ -33,8 +33,8 @@ class SequentialAdversary:
 
     In a list that was drawn it acts against the people who agree with the released values, and takes the person of the
     record to be among them with the attack's prior times the list's coverage; outcomes are computed given the list's
-    members, or as it believes where the linkage does not contain them. If a plan in stages infers something, it uses the
-    chance of an attempt, as above.
+    members, or as it believes where the linkage does not contain them. If a plan in stages infers something, it takes
+    the chance of an attempt, as above.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ from reidsim.scenarios.study import AnalysisTables, Played, Progress
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RiskAnalysis(AnalysisTables):
-    """Tables behind the figures of a scenario of the kind ``risk``; empty where there is nothing to tell.
+    """Tables behind the figures of a scenario of the kind ``risk``; empty where not applicable.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class RiskAnalysis(AnalysisTables):
     settings : DataFrame
         The same of the overall risk, for all combinations of capabilities.
     sources : DataFrame
-        Sources of each adversary: price, whom they know, what an attack pays.
+        Sources of each adversary: price, presence, payoff of an attack.
     knowledge_sets : DataFrame
         Sets of attributes known, how likely they are, and the uniqueness of who is unique on them.
     cohorts : DataFrame
@@ -69,7 +69,7 @@ def assess_study(study: RiskStudy, report: Progress) -> Played:
         knowledge = study.knowledge(release)
         found = assess_release(study, release, knowledge, sample, report if n_work == 1 else None)
         for name, assessment in found.items():
-            # Of several releases, that with the most distinct persons counts.
+            # Report the release with the most distinct persons.
             if name not in methods or assessment.n_cells >= methods[name]["distinct_persons"]:
                 methods[name] = {
                     "method": assessment.risks.method,
@@ -104,7 +104,7 @@ def assess_release(
     report: Progress | None = None,
     people: NDArray[np.int64] | None = None,
 ) -> dict[str, Assessment]:
-    """Return the risks of everybody in a release, by adversary; of `people` alike in each row, if given."""
+    """Return the risks of all persons of a release, by adversary; each row represents `people`, if given."""
     section = study.scenario.expectation
     found = {}
     for name, known in knowledge.items():

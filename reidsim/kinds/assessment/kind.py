@@ -29,11 +29,11 @@ class AssessmentKind(Kind):
     decides = ""
 
     def build(self, loaded: LoadedScenario[Any]) -> RiskStudy:
-        """Read the release, or the people of whom samples are drawn."""
+        """Read the release, or the population from which samples are drawn."""
         return build_risk_study(loaded)
 
     def describe(self, study: RiskStudy) -> str:
-        """Draw the first release and say in a line what there is to work out."""
+        """Draw the first release and return a line on the size of the assessment."""
         release = study.release(study.sizes[0], 0)
         adversaries = ", ".join(
             f"{name} (up to {counted(count_sets(knowledge), 'knowledge set')} per person)"
@@ -45,11 +45,11 @@ class AssessmentKind(Kind):
         return f"{counted(study.n_samples, 'release')} of {sizes} records{people}, {attributes}, {adversaries}"
 
     def assess(self, study: RiskStudy, report: Progress) -> Played:
-        """Return the risks of everybody."""
+        """Return the risks of all persons."""
         return assess_study(study, report)
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
-        """Yield what is released, and what the adversary may know."""
+        """Yield the release, and the knowledge of the adversary."""
         content = run.content
         release = section(content, "release")
         people = run.manifest.get("people")

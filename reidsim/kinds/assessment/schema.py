@@ -1,4 +1,4 @@
-"""What a scenario of the kind ``risk`` may say: how identifiable a release is to adversaries with partial knowledge."""
+"""Schema of a scenario of the kind ``risk``: identifiability of a release under partial background knowledge."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 
-# Columns of the tables of a run, beside which the attributes stand.
+# Columns of the tables of a run, besides the attributes.
 RISK_NAMES = ("journalist", "prosecutor", "marketer", "overall")
 RISK_COLUMNS = (
     *("record", "records", "knowledge", "journalist_low", "journalist_high", *RISK_NAMES),
@@ -122,7 +122,7 @@ class UniquenessSection(Section):
         needed = {"fixed": "value", "known": None}.get(self.method, "population_size")
         for key in ("value", "population_size"):
             given = getattr(self, key) is not None
-            # Weights may say how many people there are.
+            # Weights may determine the number of people.
             if given != (key == needed) and (given or key == "value"):
                 problem = "key missing" if key == needed else "of another method"
                 raise InputError(problem, where=key, expected=f"{needed or 'none'} with method {self.method!r}")

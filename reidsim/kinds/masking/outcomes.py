@@ -1,4 +1,4 @@
-"""What comes of a masking game: its tables, the path of a greedy search, and what a reader should know."""
+"""Results of a masking game: its tables, the path of a greedy search, and warnings."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class MaskingAnalysis(AnalysisTables):
     Parameters
     ----------
     search_path : DataFrame
-        The strategies of a greedy search of one record, in the first replication.
+        The strategies of a greedy search for a record, in the first replication.
     """
 
     search_path: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 class MaskingResults(Kind):
-    """What comes of masking games: the part of their kind that makes tables and facts of it; see `Kind`."""
+    """Results of masking games: the part of their kind that makes tables and facts; see `Kind`."""
 
     def summarise(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Average the outcomes of each policy over subjects; tell usefulness, and fairness by age and state."""
+        """Average the outcomes of each policy over subjects; add usefulness, and fairness by age and state."""
         attributes, game = study.scenario.subjects.attributes, study.games(draw)[0]
         values, weights = game.world.targets.matrix(attributes), study.weights(game.world)
         groups = [
@@ -115,7 +115,7 @@ class MaskingResults(Kind):
         return facts
 
     def warnings(self, study: MaskingStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield what to know about targets and about strategies that are not proved optimal."""
+        """Yield warnings about targets and about strategies that are not proved optimal."""
         games = [game for game, _ in study.games_against_each(draw).values()]
         missing = {}
         for each in games:

@@ -1,4 +1,4 @@
-"""What a scenario of the masking game may say: one section class per table of the file."""
+"""Schema of a scenario of the masking game: one section class per table of the file."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class MaskingScenario(ScenarioHead):
 
     @property
     def each(self) -> Mapping[str | None, MaskingScenario]:
-        """The scenario against each of several adversaries alone, by name; else the scenario itself, by None."""
+        """The scenario against each of the adversaries alone, by name; else the scenario itself, by None."""
         return {name: scenario_alone(self, name) for name in self.adversaries} or {None: self}
 
     @model_validator(mode="after")
@@ -193,7 +193,7 @@ class MaskingScenario(ScenarioHead):
         return self
 
     def _check_attack(self) -> None:
-        """Check that the resources of the adversary are there, and carry what its knowledge is about."""
+        """Check that the adversary's resources exist, and carry the attributes of its knowledge."""
         stages = enumerate(self.adversary.stages)
         resources = {f"adversary.stages[{number}].resource": stage.resource for number, stage in stages}
         if self.adversary.resource is not None:

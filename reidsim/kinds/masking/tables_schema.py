@@ -1,4 +1,4 @@
-"""What a masking scenario may say of its tables and subjects: who is in them, what they mask, who looks for them."""
+"""Schema of the tables and subjects of a masking scenario."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TableSection(Section):
         return self
 
     def check_origin(self) -> None:
-        """Check that one key says who is in the table.
+        """Check that exactly one key defines the people of the table.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class TargetsSection(TableSection):
 
 
 def _is_inferred_from(section: Any, scenario: Any) -> bool:
-    """Tell whether an adversary infers surnames from a resource."""
+    """Return whether an adversary infers surnames from a resource."""
     stages = [stage for each in scenario.every_adversary.values() for stage in each.stages]
     return any(stage.stage == "infer-surname" and scenario.resources.get(stage.resource) is section for stage in stages)
 
