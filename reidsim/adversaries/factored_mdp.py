@@ -208,6 +208,7 @@ class FactoredMDP:
         method: Method = "backward-induction",
         *,
         starts: Iterable[State] | None = None,
+        known: Mapping[State, float] | None = None,
     ) -> Solution:
         """Compute the optimal value and the optimal action of every state that can be reached.
 
@@ -226,6 +227,8 @@ class FactoredMDP:
         method : {"backward-induction", "linear-program", "two-level"}
         starts : iterable of State, optional
             States at which the process may begin; `start` if not given.
+        known : mapping of State to float, optional
+            Values of states that were computed before, such as the first states of clusters. They are not expanded.
 
         Returns
         -------
@@ -239,7 +242,7 @@ class FactoredMDP:
         if method not in METHODS:
             raise InputError("unknown method", where="method", found=method, expected=f"one of {', '.join(METHODS)}")
         first = tuple([self.start] if starts is None else starts)
-        table = _expanded(self, first)
+        table = _expanded(self, first, known or {})
         if method == "backward-induction":
             values, choices = _backward_induction(table)
         else:
@@ -579,7 +582,7 @@ class _Table:
         return good[np.flatnonzero(np.diff(self.state_of[good], prepend=-1))]
 
 
-def _expanded(process: FactoredMDP, starts: Sequence[State]) -> _Table:
+def _expanded(process: FactoredMDP, starts: Sequence[State], known: Mapping[State, float]) -> _Table:
     """List the states that can be reached, with their choices."""
     states = list(dict.fromkeys(starts))
     position = {state: at for at, state in enumerate(states)}
@@ -590,8 +593,8 @@ def _expanded(process: FactoredMDP, starts: Sequence[State]) -> _Table:
     ends, columns, shares = [0], [], []
     # The list grows while it is gone through.
     for at, state in enumerate(states):
-        if process.is_terminal(state):
-            fixed.append(0.0)
+        if state in known or process.is_terminal(state):
+            fixed.append(known.get(state, 0.0))
             continue
         fixed.append(np.nan)
         for action in process.allowed(state):

@@ -310,6 +310,15 @@ def test_the_first_of_equally_good_actions_is_taken(given):
         assert action == next(name for name, value in worth.items() if value >= best - 1e-10)
 
 
+def test_values_that_are_known_stand_for_states():
+    process = tossing()
+    known = {process.state(points=1): 50.0}
+    for method in PROGRAMS:
+        solution = process.solve(method, known=known)
+        assert {process.named(state)["points"] for state in solution.values} == {0, 1}
+        assert solution.value == pytest.approx((-1 + 0.54 * 50) / 0.64, rel=1e-12)
+
+
 def doors(n):
     """Open one of several doors by chance; behind each a corridor of its own that nothing leaves."""
     return FactoredMDP(

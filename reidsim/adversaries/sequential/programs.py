@@ -6,7 +6,7 @@ leaves out group sizes from the first one on that is worth nothing. Backward ind
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -101,11 +101,13 @@ class AttackPrograms:
         new = [at for at, key in enumerate(keys) if key not in self._access]
         if new:
             fresh = [beliefs[at] for at in new]
-            sizes = sorted({size for belief in fresh for size in belief})
-            self._count(sizes)
+            sizes = {size for belief in fresh for size in belief}
+            known = self._linked.keys() & sizes if self._attack.solver == "two-level" else set()
+            self._count(sizes - known)
             starts = [initial_state(number) for number in range(len(fresh))]
-            solution = attack_process(self._attack, fresh).solve(self._attack.solver, starts=starts)
-            self._record([size for size in sizes if size not in self._linked], solution)
+            values = {linked_state(size): self._linked[size][0] for size in known}
+            solution = attack_process(self._attack, fresh).solve(self._attack.solver, starts=starts, known=values)
+            self._record(sorted(sizes - self._linked.keys()), solution)
             for at, start in zip(new, starts, strict=True):
                 self._access[keys[at]] = solution.action_value(ACCESS, start)
         return np.array([self._access[key] for key in keys])
@@ -124,7 +126,7 @@ class AttackPrograms:
                 made, state = made + 1, (*start[:7], size - made - 1, *start[8:])
             self._linked[size] = (solution.values[start], misses.uses[EXPLOIT], hits.uses[EXPLOIT], made, misses.value)
 
-    def _count(self, sizes: Sequence[int]) -> None:
+    def _count(self, sizes: Collection[int]) -> None:
         """Refuse programs that would take too long, by the states of these groups that are not terminal."""
         attack = self._attack
         limit = attack.max_penalties if attack.counts_penalties and attack.max_penalties is not None else 0

@@ -203,9 +203,9 @@ def _opponents(game: RecordGame) -> tuple[tuple[Alike, ...] | None, Tables] | No
         now = _without_past(each, linker_with_past(game))
         if now is None:
             return None
-        linker = now.linker
-        staged = isinstance(now.adversary, MultistageAttack) and isinstance(linker, MultistageLinker)
-        compiled = linker if staged and linker.is_compiled else None
+        linker, compiled = now.linker, None
+        if isinstance(now.adversary, MultistageAttack) and isinstance(linker, MultistageLinker):
+            compiled = linker if linker.is_compiled else None
         infers = compiled is not None and compiled.compiled[0].infers
         replies = None if infers else _tabled(linker, now.adversary, game.space)
         if replies is not None:

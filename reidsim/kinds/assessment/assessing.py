@@ -79,7 +79,7 @@ def assess_study(study: RiskStudy, report: Progress) -> Played:
                 }
         for name, table in _tables_of(study, release, sample, knowledge, found):
             tables.setdefault(name, []).append(table)
-    made = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
+    made: dict[str, Any] = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
     runs, records = made.pop("runs"), made.pop("records")
     analysis = RiskAnalysis(**made)
     facts = {

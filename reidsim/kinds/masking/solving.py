@@ -162,7 +162,8 @@ def _as_masking_game(game: Game) -> Game:
     if isinstance(game, MaskingGame):
         return game
     adversary, linker, space = game.adversary, game.linker, game.space
-    staged = isinstance(adversary, MultistageAttack) and isinstance(linker, MultistageLinker)
-    if not (staged and isinstance(space, MaskingSpace)):
+    if not (isinstance(adversary, MultistageAttack) and isinstance(linker, MultistageLinker)):
+        return game
+    if not isinstance(space, MaskingSpace):
         return game
     return MaskingGame(space, adversary, linker.world, game.benefit, game.loss)
