@@ -211,7 +211,6 @@ def test_impossible_mutation_rates_are_refused(rates):
         Ancestry(np.array(rates))
 
 
-
 def test_few_loci_of_a_large_genealogy_equal_plain_loops():
     """So many men may be candidates that they are not sorted by agreements; one target is asked about several sets."""
     rng = np.random.default_rng(11)

@@ -64,7 +64,9 @@ class AttackPrograms:
 
     def values(self, sizes: Sizes) -> ExploitValues:
         """Return the values of linked groups of these sizes; other entries of the table are missing."""
-        self.known_access(sizes)
+        # The clusters of the Two-Level program, once for all records.
+        whole_range = self._attack.solver == "two-level" and sizes.size > 0
+        self.known_access(np.arange(sizes.max() + 1) if whole_range else sizes)
         table = np.full((5, max(self._linked) + 1), np.nan)
         for size, columns in self._linked.items():
             table[:, size] = columns
@@ -106,7 +108,9 @@ class AttackPrograms:
             self._count(sizes - known)
             starts = [initial_state(number) for number in range(len(fresh))]
             values = {linked_state(size): self._linked[size][0] for size in known}
-            solution = attack_process(self._attack, fresh).solve(self._attack.solver, starts=starts, known=values)
+            # Without clusters to solve, a single program is left.
+            method = self._attack.solver if sizes - known else "linear-program"
+            solution = attack_process(self._attack, fresh).solve(method, starts=starts, known=values)
             self._record(sorted(sizes - self._linked.keys()), solution)
             for at, start in zip(new, starts, strict=True):
                 self._access[keys[at]] = solution.action_value(ACCESS, start)
