@@ -23,7 +23,7 @@ from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.search import search
-from reidsim.games.masking.best_first import best_first
+from reidsim.games.masking.searches import best_first
 from reidsim.games.record_game import Constraint
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.build import build_study

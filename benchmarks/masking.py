@@ -34,13 +34,10 @@ from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.masking.anytime import anytime
-from reidsim.games.masking.backward_induction import masking_backward_induction
-from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.fixed_policies import MASKING_POLICIES, solve_policy
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.greedy import greedy
 from reidsim.games.masking.same_strategy import same_strategy
+from reidsim.games.masking.searches import anytime, best_first, greedy, masking_backward_induction
 from reidsim.games.masking.several_adversaries import best_against_several
 from reidsim.games.record_game import Constraint
 from reidsim.kinds.masking.study import build_masking_study

@@ -21,8 +21,7 @@ from figures import figure
 
 from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.games.masking import game as masking_game
-from reidsim.games.masking.best_first import best_first
-from reidsim.games.masking.greedy import greedy
+from reidsim.games.masking.searches import best_first, greedy
 from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of

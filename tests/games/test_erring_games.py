@@ -26,8 +26,8 @@ from reidsim.games.full_domain.anytime import anytime_search
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.search import search
-from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.game import MaskingGame
+from reidsim.games.masking.searches import best_first
 from reidsim.games.record_game import WITHHELD, Constraint, RecordGame
 from reidsim.games.type_replies import average_type
 from reidsim.releases.lattice import GeneralizationLattice

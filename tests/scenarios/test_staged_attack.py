@@ -14,7 +14,7 @@ from reidsim.adversaries.multistage.world import PersonTable
 from reidsim.engine.cross_play import cross_play
 from reidsim.engine.score import score_loaded
 from reidsim.errors import InputError
-from reidsim.games.masking.best_first import best_first
+from reidsim.games.masking.searches import best_first
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.staged_attack import staged_records
 from reidsim.scenarios.load import load_scenario

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.games.masking.backward_induction import masking_backward_induction
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.greedy import greedy
+from reidsim.games.masking.searches import greedy, masking_backward_induction
 from reidsim.kinds.masking.kind import MASKING
 from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.scenarios.load import load_scenario

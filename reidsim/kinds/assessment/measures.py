@@ -1,4 +1,4 @@
-"""What is measured of a release that is given: risks, as means over persons."""
+"""Measures of a given release: risks, as means over persons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured where data subjects mask their records: the measures of every game in their words, and fairness."""
+"""Measures where data subjects mask their records: the measures of every game in their words, and fairness."""
 
 from __future__ import annotations
 

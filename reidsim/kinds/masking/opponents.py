@@ -12,7 +12,6 @@ from reidsim.errors import InputError
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import RecordGame
 from reidsim.kinds.masking.schema import MaskingAdversarySection, MaskingScenario
-from reidsim.kinds.masking.solving import masking_game
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, presence_of
 from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.strategy_space import Floats
@@ -61,7 +60,7 @@ def opponents_of_subjects(study: MaskingStudy, options: OpponentOptions, draw: i
     def one_stage(game: MaskingGame) -> MaskingGame:
         if section.knowledge is None:
             return game.one_stage()
-        return masking_game(game.space, game.attack, game.world, game.benefit, game.loss)
+        return MaskingGame(game.space, game.attack, game.world, game.benefit, game.loss)
 
     linked = one_stage(once[0]), one_stage(once[1])
 
