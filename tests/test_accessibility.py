@@ -19,7 +19,6 @@ from reidsim.commands.arguments import INCOMPLETE
 from reidsim.figures import style
 from reidsim.interrupts import STOPPING
 from reidsim.progress import DelayedProgress
-from reidsim.reports.page.as_html import STYLESHEET
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 _COMMANDS = typer.main.get_command(app).commands
@@ -78,7 +77,8 @@ def test_the_measure_of_colours_finds_red_and_green_alike_for_those_who_confuse_
 
 def schemes():
     """Yield the colours of the report's page by name: in light, in dark and on paper."""
-    for block in re.findall(r":root \{(.*?)\}", STYLESHEET, flags=re.DOTALL):
+    stylesheet = (REPOSITORY / "reidsim" / "reports" / "templates" / "stylesheet.css").read_text(encoding="utf-8")
+    for block in re.findall(r":root \{(.*?)\}", stylesheet, flags=re.DOTALL):
         yield dict(re.findall(r"--(\w+): (#\w{6})", block))
 
 

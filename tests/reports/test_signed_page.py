@@ -177,13 +177,18 @@ def test_sample_rows_can_be_left_out(shared):
     assert [row[0] for row in table(text, "All 6 columns")[1:]][:3] == ["age", "sex", "town"]
 
 
-def test_a_wide_file_names_every_column(tmp_path):
+def test_a_wide_file_has_its_quasi_identifiers_on_the_first_page_and_the_others_in_a_short_appendix(tmp_path):
     folder = study(tmp_path / "wide", "record", rows=30, more=100)
+    kept = [f"answer {number}" for number in range(80)]
+    options = [part for name in kept for part in ("--keep", name)]
+    options += ["--unknown-to-outsiders", ",".join(kept), "--policy", "no-attack", "--accept-risk"]
+    assert command("share", folder / "results", "-o", folder / "shared.csv", *options) == 0
     text = report_text(folder / "results", break_even=False)
-    told = decision(text)
-    assert "Omitted, 103 columns:" in told
-    for name in pd.read_csv(folder / "people.csv").columns:
-        assert re.search(rf"\b{name}\b", told)
+    rows = table(text, "The 3 quasi-identifiers among the 106 columns of the source file in release no-attack")
+    assert [row[0] for row in rows[1:]] == ["age", "sex", "town"]
+    assert "80 are kept and 23 omitted: see the appendix" in decision(text)
+    others = table(text, "Columns that are kept or omitted; and 20 more in the sidecar; and 23 more that are omitted")
+    assert [row[0] for row in others[1:]] == kept[:60]
 
 
 def test_the_report_of_another_policy_than_the_written_one_says_which_was_written(shared, page):

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, listed
 from reidsim.reports.page.stored_run import RunInMemory, StoredRun
 from reidsim.reports.shared.file import FORMAT, sidecar_of, verify_shared
 from reidsim.reports.shared.forms import policies_of
 from reidsim.reports.shared.kept import DECLARATION, Kept
-from reidsim.reports.shared.limit import Limit, limit_of
+from reidsim.reports.shared.limit import Limit, limit_of, odds
 from reidsim.reports.shared.read_back import ReadBack, read_back
 from reidsim.reports.shared.records import SharedRecords, records_of_policy, source_records
 from reidsim.validation import read_json
+from reidsim.wording import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,29 @@ class Releases:
     def is_safe(self, policy: str) -> bool:
         """Return whether the rows of a release confirm the risk that the game computes for it."""
         return self.is_within_limit(policy) and self.by_policy[policy].counted.keeps_promise
+
+    @property
+    def within_limit(self) -> list[str]:
+        """The policies whose releases keep to the limits."""
+        return [policy for policy in self.by_policy if self.is_within_limit(policy)]
+
+    def contradiction(self, policy: str) -> str:
+        """Return how the rows of a release contradict the game, after "but"; empty if they do not."""
+        counts = self.by_policy[policy].counted
+        easier, misfits = (
+            counts.audit[key] for key in ("people_more_exposed_than_promised", "rows_that_do_not_fit_their_record")
+        )
+        parts = []
+        if easier:
+            people = counted(counts.audit["people"], "person", "people")
+            parts.append(f"{easier:,} of {people} are easier to find in the rows than the game computes")
+        if misfits:
+            parts.append(f"{counted(misfits, 'row')} do not fit the record behind them")
+        if not self.limit.allows(counts.risk):
+            parts.append(f"the highest risk counted in the rows, {odds(counts.risk.highest)}, is above the limit")
+        if counts.revealed:
+            parts.append(f"the rows reveal more of {listed(counts.revealed)} than the scenario's limits allow")
+        return " and ".join(parts)
 
     def ranked(self, payoffs: Mapping[str, float]) -> list[str]:
         """Return the policies: those within the limit by payoff, then the others by risk.

@@ -13,8 +13,6 @@ from reidsim.validation import read_toml
 DECISION_FIGURES = ("payoffs", "risks", "reidentified", "rounds", "regrets", "cross-play", "risk-maps")
 
 _WORDS = read_toml(Path(__file__).with_suffix(".toml"))
-# What a reader must know of every result.
-LIMITS: Sequence[str] = _WORDS["limits"]
 # Columns of wide tables that a page shows.
 MAIN_COLUMNS: Mapping[str, Sequence[str]] = _WORDS["columns"]
 
