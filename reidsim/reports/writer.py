@@ -22,6 +22,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from reidsim.engine.switch.break_even import BestAt
+from reidsim.errors import listed
 from reidsim.reports.shared.limit import odds
 from reidsim.scenarios.asked import loss_text
 from reidsim.wording import Code, Inline, counted, number_text
@@ -107,6 +108,7 @@ def environment(file_format: AnyFormat) -> Environment:
         "count": lambda number: f"{number:,}",
         "counted": counted,
         "fenced": _fenced,
+        "listed": listed,
         "loss": loss_text,
         "losses": losses_text,
         "line": lambda text: Markup(_MARKDOWN_LINE_START.sub(r"\1\\\2", _squeezed(escaped(text)))),

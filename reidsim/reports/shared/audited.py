@@ -13,16 +13,14 @@ from numpy.typing import NDArray
 from reidsim.audit.diversity import diversity
 from reidsim.audit.release import ReleaseAudit, audit_release
 from reidsim.errors import InputError
-from reidsim.reports.shared.inference import inference_line
 from reidsim.reports.shared.kept import SingledOut
 from reidsim.reports.shared.limit import FileRisk, odds
 from reidsim.reports.shared.records import SharedRecords
+from reidsim.reports.writer import render
 from reidsim.wording import counted
 
 # Numbers of fitting rows that are told together; up to 10 and 19 are below thresholds in use (k = 11, k = 20).
 _UP_TO = (0, 1, 2, 4, 10, 19)
-# Kept columns that are told in a line.
-_MOST_KEPT = 4
 DEFINITION = (
     "counted in the file as written, assuming knowledge of who is in it and of all true quasi-identifiers: for each "
     "shared row, the people of the release whose true values fit it; for each person, the people whose shared rows fit "
@@ -199,38 +197,11 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
     return tuple(warnings)
 
 
-def audit_lines(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say what an audit found, in at most five lines."""
-    people = counted(facts["people"], "person", "people")
-    if facts["people_shared"] == 0:
-        return (f"read back: nobody of {people} is in the file",)
-    kept = [_disclosed(column) for column in facts["kept"][:_MOST_KEPT]]
-    more = len(facts["kept"]) - _MOST_KEPT
-    sensitive = facts.get("sensitive")
-    protected = sensitive and (
-        f"every class has {sensitive['fewest_values_of_a_class']:,} or more values of {sensitive['column']!r}, none in "
-        f"more than {sensitive['largest_share_of_a_value']:.0%} of its rows"
-    )
-    inferred = inference_line(facts.get("inference", ()))
-    return (
-        f"read back: every row fits {facts['fewest_people_of_a_row']:,} or more of {people}; every person shared fits "
-        f"the rows of {facts['fewest_rows_of_a_person']:,} or more",
-        f"people by the number of people whose rows fit them: {by_fitting_rows(facts)}",
-        *((protected,) if protected else ()),
-        *((inferred,) if inferred else ()),
-        *((f"attribute disclosure: {'; '.join(kept)}{f'; and {more} more' if more > 0 else ''}",) if kept else ()),
-    )
-
-
-def _disclosed(column: Mapping[str, Any]) -> str:
-    """Say how far classes disclose a kept column: l-diversity and t-closeness of the worst class."""
-    if column["distinct"] == 1:
-        least = f"in at least one class everybody has the same {column['name']} (l = 1"
-    else:
-        least = (
-            f"every class has {column['distinct']:,} or more values of {column['name']} (l = {column['entropy']:.2f}"
-        )
-    return f"{least}; t-closeness {column['closeness']:.2f})"
+def summary_of(sidecar: Mapping[str, Any]) -> str:
+    """Return the sidecar of a shared file in a few lines of text."""
+    fitting = by_fitting_rows(sidecar["audit"])
+    lines = render("shared", {"sidecar": sidecar, "by_fitting_rows": fitting}, "text").splitlines()
+    return "\n".join(filter(str.strip, lines))
 
 
 def by_fitting_rows(facts: Mapping[str, Any]) -> str:
