@@ -226,30 +226,11 @@ def test_files_that_cannot_be_used_are_named(write, content, options, message):
     assert str(error.value).startswith(f"{path}: {message}")
 
 
-def test_a_misspelt_column_gets_a_hint(write):
-    with pytest.raises(InputError, match=r"did you mean 'people'\?"):
-        read_coded_file(write(PEOPLE), count="peple")
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"absent\.csv: no such file"):
-        read_coded_file(tmp_path / "absent.csv")
-    with pytest.raises(InputError, match="is a folder"):
-        read_coded_file(tmp_path)
-
-
 def test_a_broken_parquet_file_is_named(tmp_path):
     path = tmp_path / "broken.parquet"
     path.write_bytes(b"PAR1 and nothing more")
     with pytest.raises(InputError, match=r"broken\.parquet: not a Parquet file that can be read"):
         read_coded_file(path)
-
-
-@pytest.mark.parametrize("metadata", [b"{", b"[]", b'{"count": "people"}'])
-def test_what_others_wrote_under_the_same_key_is_passed_over(write, metadata):
-    file = read_coded_file(write(PEOPLE, metadata=metadata))
-    assert len(file.columns) == 3
-    assert file.counts is None
 
 
 def test_columns_of_the_same_name_are_named(write):

@@ -246,7 +246,7 @@ def test_a_policy_looks_the_same_in_every_figure() -> None:
     ],
 )  # fmt: skip
 def test_axes_say_what_they_show_and_in_what_unit(name: str, expected: set[str]) -> None:
-    draw, make, _ = FIGURES[name]
+    draw, make = FIGURES[name]
     labels = [label for axes in draw(make()).axes for label in (axes.xaxis.label, axes.yaxis.label)]
     assert {label.get_text().replace("\n", " ") for label in labels if label.get_text()} == expected
     assert not any(label.get_parse_math() for label in labels if "$" in label.get_text())
@@ -278,7 +278,7 @@ def test_no_figure_touches_pyplot_or_the_settings_of_the_user(tmp_path: Path) ->
     )
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
     before = matplotlib.rcParams.copy()
-    for draw, make, _ in FIGURES.values():
+    for draw, make in FIGURES.values():
         draw(make())
     assert dict.__eq__(matplotlib.rcParams, before)
 

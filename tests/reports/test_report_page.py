@@ -18,7 +18,6 @@ from found import at_least
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from pyarrow import parquet
 
 import reidsim
 from reidsim.bundled import bundled_folder, bundled_names
@@ -674,105 +673,46 @@ def test_what_is_several_files_is_not_printed(tmp_path, command, monkeypatch, ar
     assert list(tmp_path.iterdir()) == []
 
 
-def spoil_nothing(folder):
-    return folder / "nowhere"
-
-
-def spoil_manifest(folder):
-    (folder / "manifest.json").write_text("{", encoding="utf-8")
-    return folder
-
-
-def spoil_content(folder):
-    (folder / "manifest.json").write_text('{"scenario": "x", "versions": {}}', encoding="utf-8")
-    return folder
-
-
-def spoil_changed_content(folder):
-    return tell(folder, content={"title": "another scenario"})
-
-
-def spoil_number_of_people(folder):
-    return tell(folder, released_people="many")
-
-
-def spoil_binary(folder):
-    (folder / "manifest.json").write_bytes(b"\xff\xfe\x00")
-    return folder
-
-
-def spoil_runs(folder):
-    (folder / "runs.parquet").write_bytes(b"PAR1 no")
-    return folder
-
-
-def spoil_records(folder):
-    (folder / "records.parquet").write_bytes(b"")
-    return folder
-
-
-def spoil_without_runs(folder):
-    # Other tables do not hold the answer.
-    (folder / "lines.parquet").write_bytes((folder / "runs.parquet").read_bytes())
-    (folder / "runs.parquet").unlink()
-    return folder
-
-
 def tell(folder, **facts):
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     (folder / "manifest.json").write_text(json.dumps(manifest | facts), encoding="utf-8")
     return folder
 
 
-def spoil_pandas_metadata(folder):
-    path = folder / "runs.parquet"
-    table = parquet.read_table(path)
-    damaged = table.schema.metadata[b"pandas"].replace(b'"numpy_type": "float64"', b'"numpy_type": "mnt64"')
-    parquet.write_table(table.replace_schema_metadata({"pandas": damaged}), path)
-    return folder
+def put(name, content):
+    """Return a function that writes bytes into a file of a folder, or deletes it for None."""
+
+    def spoil(folder):
+        path = folder / name
+        path.unlink(missing_ok=True)
+        if content is not None:
+            path.write_bytes(content)
+        return folder
+
+    return spoil
 
 
-def spoil_running(folder):
-    (folder / "runs.parquet").unlink()
-    return tell(folder, state="running")
-
-
-def spoil_cross_play(folder):
-    return tell(folder, cross_play={"attack_rate": 0.5})
-
-
-def spoil_stress(folder):
-    (folder / "runs.parquet").unlink()
-    return tell(folder, failed_points={})
-
-
-def spoil_without_manifest(folder):
-    (folder / "manifest.json").unlink()
-    return folder
-
-
-def spoil_file(folder):
-    return folder / "manifest.json"
+def without_runs(**facts):
+    """Return a function that deletes the table of runs and changes the manifest."""
+    return lambda folder: tell(put("runs.parquet", None)(folder), **facts)
 
 
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (spoil_nothing, "nowhere: no such folder; expected a results folder, as reidsim run writes"),
-        (spoil_file, "manifest.json: is a file; expected a results folder"),
-        (spoil_manifest, "manifest.json: not valid JSON"),
-        (spoil_content, "manifest.json: content: not the manifest of a run"),
-        (spoil_changed_content, "manifest.json: content: not the manifest of a run"),
-        (spoil_number_of_people, "manifest.json: released_people: not the manifest of a run"),
-        (spoil_binary, "manifest.json: not a text file in UTF-8"),
-        (spoil_runs, "runs.parquet: not a Parquet file that can be read"),
-        (spoil_records, "records.parquet: not a Parquet file that can be read"),
-        (spoil_pandas_metadata, "runs.parquet: not a Parquet file that can be read: data type 'mnt64' not understood"),
-        (spoil_without_runs, "runs.parquet missing; expected a results folder as reidsim run left it"),
-        (spoil_running, "the batch has not ended; expected results of a finished run (reidsim run SCENARIO -o"),
-        (spoil_cross_play, "cross_play.parquet missing"),
-        (spoil_stress, "tables missing"),
-        (spoil_without_manifest, "not a results folder; expected manifest.json in it"),
+        (lambda folder: folder / "nowhere", "nowhere: no such folder; expected a results folder, as reidsim run"),
+        (lambda folder: folder / "manifest.json", "manifest.json: is a file; expected a results folder"),
+        (put("manifest.json", b"{"), "manifest.json: not valid JSON"),
+        (put("manifest.json", b'{"scenario": "x", "versions": {}}'), "manifest.json: content: not the manifest"),
+        (put("manifest.json", b"\xff\xfe\x00"), "manifest.json: not a text file in UTF-8"),
+        (put("manifest.json", None), "not a results folder; expected manifest.json in it"),
+        (lambda folder: tell(folder, content={"title": "another scenario"}), "manifest.json: content: not the mani"),
+        (lambda folder: tell(folder, released_people="many"), "manifest.json: released_people: not the manifest of"),
+        (put("runs.parquet", b"PAR1 no"), "runs.parquet: not a Parquet file that can be read"),
+        (put("records.parquet", b""), "records.parquet: not a Parquet file that can be read"),
+        (without_runs(state="running"), "the batch has not ended; expected results of a finished run (reidsim run SC"),
+        (lambda folder: tell(folder, cross_play={"attack_rate": 0.5}), "cross_play.parquet missing"),
+        (without_runs(failed_points={}), "tables missing"),
     ],
 )
 def test_what_is_no_results_folder_is_refused_in_one_line_and_nothing_is_written(tmp_path, command, spoil, says):

@@ -185,22 +185,6 @@ def test_what_is_read_once_serves_every_value(small):
         pd.testing.assert_frame_equal(shown.result.records, alone.records)
 
 
-def test_the_best_policy_is_shown_first(small):
-    shown = Explorer(small).solve({})
-    assert shown.best == best_policy(shown.measures, shown.content)
-
-
-def test_figures_are_described_by_the_names_that_they_show(small):
-    pytest.importorskip("solara")
-    from reidsim.web import page
-
-    shown = Explorer(small).solve({})
-    (payoffs, told), (risks, _) = page._by_policy(shown)
-    assert told.endswith("; Basic game pays best")
-    assert payoffs != risks
-    assert page._forms(shown, "basic")[1].endswith(" shared under Basic game")
-
-
 def test_rounds_are_those_of_a_run(small):
     loaded = small.with_content({**small.content, "agents": {"rounds": 2}})
     explorer = Explorer(loaded)
