@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import matplotlib
 import numpy as np
@@ -13,11 +12,9 @@ import pandas as pd
 import pytest
 from layout import misplaced
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from PIL import Image
 
 from reidsim.figures.agents import rounds_by_policy
@@ -25,7 +22,7 @@ from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
 from reidsim.figures.maps import parameter_maps
 from reidsim.figures.spacing import cell_edges, is_geometric
 from reidsim.figures.stress import regret_curves
-from reidsim.figures.style import legend_below, looks, save_figure
+from reidsim.figures.style import looks, save_figure
 from reidsim.figures.sweep import sensitivity_lines
 from reidsim.figures.switch import switch_lines
 from reidsim.kinds.masking.figures.subjects import masking_look
@@ -185,38 +182,6 @@ def test_figures_of_every_kind_of_scenario_have_whole_texts() -> None:
     assert 1 <= participation.get_ylim()[1] < 1.1
 
 
-def test_an_amount_below_zero_is_written_clear_of_the_axis() -> None:
-    summary = pd.DataFrame(
-        {
-            "policy": ["no-protection", "basic"],
-            "publisher_payoff": [-516.58, 1177.34],
-            "adversary_payoff": [404.79, 0.0],
-        }
-    )
-    figure = payoffs_by_policy(summary)
-    canvas: Any = FigureCanvasAgg(figure)
-    canvas.draw()
-    axes = figure.axes[0]
-    [amount] = [text for text in axes.texts if text.get_text() == "\N{MINUS SIGN}516.58"]
-    box, spine = (each.get_window_extent(canvas.get_renderer()) for each in (amount, axes.spines["left"]))
-    assert box.x0 > spine.x1 + 2
-    # It does not lie on a bar either.
-    assert not any(box.overlaps(bar.get_window_extent()) for bar in axes.patches)
-
-
-def test_a_legend_keeps_within_its_figure() -> None:
-    """In fewer columns, then in a wider and a higher figure."""
-    lines = [Line2D([], [], label=f"policy of a long name, number {number}") for number in range(5)]
-    for width in (8.0, 2.0):
-        figure = Figure(figsize=(width, 3.0), layout="constrained")
-        figure.subplots()
-        legend_below(figure, lines)
-        assert misplaced(figure) == []
-        assert len(figure.legends) == 1
-        assert figure.get_figwidth() >= width
-    assert figure.get_figheight() == pytest.approx(3.0 + 3 * 0.19)
-
-
 def test_a_policy_looks_the_same_in_every_figure() -> None:
     names = {name: kind for kind in kinds_at_hand() for name in kind.policies}
     fixed = [name for name, kind in names.items() if looks([name])[name] == looks(list(names))[name]]
@@ -226,41 +191,9 @@ def test_a_policy_looks_the_same_in_every_figure() -> None:
         assert (masking_look(name).colour, masking_look(name).marker) == (own.colour, own.marker)
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("strategies", {"Publisher's payoff (per record)", "Adversary's payoff (per record)",
-                        "Strategy (position in lattice order; 0 generalizes nothing)"}),
-        ("records", {"Publisher's payoff minus that under Safe Harbor (per record)", "Share of records at or below",
-                     "Adversary's payoff minus that under Safe Harbor (per record)"}),
-        ("records again", {"Publisher's payoff under Safe Harbor (per record)", "Payoff difference (per record)",
-                           "Adversary's payoff under Safe Harbor (per record)"}),
-        ("maps", {"Publisher's loss, L (per record)", "Publisher's benefit, V (per record)",
-                  "Generalization intensity", "per record"}),
-        ("lines", {"Publisher's loss, L (per record)", "Publisher's benefit, V (per record)",
-                   "Adversary's cost, c (per record)", "Publisher's payoff (per record)",
-                   "Adversary's payoff (per record)"}),
-        ("deviations", {"Publisher's loss, L (per record)", "Publisher's benefit, V (per record)",
-                        "Publisher's payoff difference, D\N{LATIN SUBSCRIPT SMALL LETTER P} (per record)",
-                        "Share of records with the optimal payoff"}),
-    ],
-)  # fmt: skip
-def test_axes_say_what_they_show_and_in_what_unit(name: str, expected: set[str]) -> None:
-    draw, make = FIGURES[name]
-    labels = [label for axes in draw(make()).axes for label in (axes.xaxis.label, axes.yaxis.label)]
-    assert {label.get_text().replace("\n", " ") for label in labels if label.get_text()} == expected
-    assert not any(label.get_parse_math() for label in labels if "$" in label.get_text())
-
-
 @every_figure
 def test_no_text_lies_on_another(draw: Draw, make: Make) -> None:
     assert misplaced(draw(make())) == []
-
-
-def test_no_text_lies_on_another_in_the_narrowest_figures() -> None:
-    assert misplaced(search_deviation(deviations_table().query("parameter == 'loss'"))) == []
-    assert misplaced(sensitivity_lines(lines_table().query("parameter == 'cost'"))) == []
-    assert misplaced(payoff_difference_scatter(records_table(), policies=["basic"])) == []
 
 
 @pytest.mark.deep
@@ -283,16 +216,6 @@ def test_no_figure_touches_pyplot_or_the_settings_of_the_user(tmp_path: Path) ->
     assert dict.__eq__(matplotlib.rcParams, before)
 
 
-def test_looks_differ_without_colour_and_stay_with_a_known_policy() -> None:
-    seven = looks([*POLICIES, "no-protection", "one of mine", "another of mine"])
-    assert len({look.dashes for look in seven.values()}) == 7
-    assert len({look.marker for look in seven.values()}) == 7
-    assert len({look.colour for look in seven.values()}) == 7
-    assert looks(["one of mine", "basic"])["basic"] == seven["basic"]
-    many = looks([f"policy {number}" for number in range(20)])
-    assert len({(look.dashes, look.marker) for look in many.values()}) == 20
-
-
 # ------------------------------------------------------------------------------------------------- Fig. 5
 
 
@@ -310,13 +233,6 @@ def test_strategy_payoffs_draws_every_strategy_by_reply_at_its_place() -> None:
     styles = {line.get_label(): line for line in figure.axes[0].get_lines()}
     assert styles["attacked"].get_marker() != styles["not attacked"].get_marker()
     assert styles["not attacked"].get_markerfacecolor() == "none"
-
-
-def test_strategy_payoffs_names_the_first_of_the_best_strategies_and_its_payoff() -> None:
-    (note,) = strategy_payoffs(strategies_table()).axes[0].texts
-    assert note.get_text() == "best: levels 0, 1, 3 pay 1,049.70"
-    low, high = note.axes.get_ylim()
-    assert high > 1049.7 + 0.1 * (high - low)  # its strip holds no point
 
 
 # -------------------------------------------------------------------------------------------- Figs. 6 and 7
@@ -356,15 +272,6 @@ def test_scatter_draws_each_record_against_the_reference() -> None:
         assert "payoff under Safe Harbor (per record)" in axes.get_xlabel() or policy != "sh-friendly"
     assert figure.axes[0].get_title(loc="left") == "(a) Basic game: publisher"
     assert figure.axes[5].get_title(loc="left") == "(f) SH-Friendly game: adversary"
-
-
-def test_differences_take_any_reference_and_choice_of_policies() -> None:
-    table = records_table()
-    table["policy"] = table["policy"].cat.rename_categories({"no-attack": "my own rule"})
-    figure = payoff_difference_curves(table, reference="basic", policies=["no-protection", "my own rule"])
-    assert legend_of(figure) == ["No protection", "my own rule"]
-    assert "under Basic game" in figure.axes[0].get_xlabel()
-    assert len(payoff_difference_scatter(table, policies=["my own rule"]).axes) == 2
 
 
 # ------------------------------------------------------------------------------------------- Figs. 8 to 10
@@ -429,22 +336,6 @@ def test_maps_mark_the_case_study_in_every_panel() -> None:
     assert not parameter_maps(maps_table()).legends
 
 
-def test_maps_say_when_the_case_study_is_outside() -> None:
-    for case in ((1200.0, 1.0), (1800.0, 300.0)):
-        figure = parameter_maps(maps_table(), case=case)
-        assert not any(axes.get_lines() for axes in figure.axes if axes.get_label() != "<colorbar>")
-        assert legend_of(figure)[0].endswith("(outside the map)")
-
-
-@pytest.mark.deep
-def test_maps_of_one_value_or_one_payoff_can_be_drawn(tmp_path: Path) -> None:
-    table = maps_table(benefits=(1200.0,)).assign(adversary_payoff=0.0)
-    figure = parameter_maps(table, case=CASE)
-    save_figure(figure, tmp_path / "map.png")
-    assert figure.axes[0].get_ylim() == (600, 1800)
-    assert legend_of(figure) == ["case study: V = 1,200, L = 300 per record"]
-
-
 @pytest.mark.parametrize(
     ("values", "geometric"),
     [
@@ -492,15 +383,6 @@ def test_lines_are_those_of_the_table_in_order_of_the_parameter() -> None:
         "(b) Adversary, by loss",
         "(c) Publisher, by benefit",
     ]
-
-
-def test_lines_show_unknown_names_as_they_are_and_only_parameters_that_are_there() -> None:
-    table = lines_table().replace({"policy": {"no-attack": "$mine$"}, "parameter": {"cost": "coverage"}})
-    figure = sensitivity_lines(table[table["parameter"] != "benefit"])
-    assert len(figure.axes) == 4
-    assert figure.axes[2].get_xlabel() == "Coverage"
-    assert legend_of(figure) == ["Safe Harbor", "Basic game", "SH-Friendly game", "$mine$"]
-    assert not figure.legends[0].get_texts()[-1].get_parse_math()
 
 
 def test_deviation_has_the_difference_on_the_left_and_the_share_on_the_right() -> None:

@@ -80,12 +80,6 @@ def test_payoffs_are_of_replications_if_there_are_several_and_of_records_if_not(
     assert "Payoff of a subject" in axes.get_xlabel()
 
 
-def test_the_density_of_records_ends_where_their_payoffs_do():
-    axes = effectiveness(RUNS[:2], RECORDS).axes[0]
-    spans = [(path.vertices[:, 0].min(), path.vertices[:, 0].max()) for c in axes.collections for path in c.get_paths()]
-    assert spans == [(25, 75), (-50, 100)]
-
-
 # Maps.
 
 
@@ -106,13 +100,6 @@ def test_subjects_who_are_attacked_stand_on_the_right_and_those_who_mask_most_on
     assert [label.get_text() for label in centre.get_yticklabels()] == ["age", "state"]
 
 
-def test_over_a_map_stand_mean_loss_of_utility_payoff_and_risk():
-    ((top, _, _),) = panels(strategy_map(RECORDS, ["masking"]))
-    # Only the success of attacks that are made counts: .5 of one subject in four.
-    texts = [top.get_title(loc=place) for place in ("left", "center", "right")]
-    assert texts == ["utility loss 0.287", "payoff 52.50", "risk 0.125"]
-
-
 def test_policies_that_mask_nothing_by_attribute_have_no_map():
     assert masks_by_attribute(["opt-in", "masking", "no-protection", "random-masking"]) == ["random-masking", "masking"]
     assert len(strategy_map(RECORDS).subfigs) == 1
@@ -128,16 +115,6 @@ def test_of_more_subjects_a_map_has_some():
     assert image.get_extent()[:2] == [0, n]
     assert (image.get_array()[0, :, 0] == 0).mean() == pytest.approx(0.5, abs=0.001)
     assert top.patches[0].get_data().edges[[0, -1]].tolist() == [0, n]
-
-
-@pytest.mark.deep
-def test_thousands_of_subjects_keep_a_column_each():
-    n = 3_000
-    records = pd.concat([RECORDS[:1]] * n, ignore_index=True).assign(record=range(n))
-    records.loc[7, "age"] = None
-    ((_, centre, _),) = panels(strategy_map(records))
-    assert (levels_drawn(centre)[0, 0] == 0).all()
-    assert (levels_drawn(centre)[0, 1:] == 255).all()
 
 
 # Tables that cannot be drawn.

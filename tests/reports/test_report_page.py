@@ -38,7 +38,6 @@ from reidsim.toml_text import toml_text
 
 TOWN = Path(__file__).parents[1] / "scenarios" / "town"
 TOWN_SCENARIO = load_scenario(TOWN / "town.toml", seed=1).scenario
-DOCS = Path(__file__).parents[2] / "docs"
 # The smallest PNG: one transparent pixel.
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -374,12 +373,6 @@ def test_varied_values_are_told_by_point_and_failed_runs_are_left_out(tmp_path):
     assert "1,000.00" not in text
 
 
-def test_nothing_finished_is_said(tmp_path):
-    runs = rows_of(("a", 1.0, 0.0, 0.0))
-    runs[0]["state"] = "failed"
-    assert "No run finished, so there is no answer." in answer_of(folder_of(tmp_path / "r", runs=runs))
-
-
 def test_policies_of_another_game_are_not_ranked(tmp_path):
     content = {"game": "masking", "subjects": {"attributes": ["age"]}}
     runs = rows_of(("masking", 5.0, 0.0, 0.0), ("opt-in", 4.0, 0.0, 0.0), ("one-stage-masking", 9.0, 0.0, 0.0))
@@ -458,11 +451,6 @@ values = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(texts, inner, max_size=4)),
     max_leaves=12,
 )
-
-
-@given(st.dictionaries(texts, values, max_size=5))
-def test_toml_reads_back_as_what_was_written(content):
-    assert tomllib.loads(toml_text(content)) == content
 
 
 @pytest.mark.parametrize("name", at_least(22, bundled_names("scenarios")))

@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from matplotlib.lines import Line2D
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, plan_baseline, plan_known, plan_unknown
-from reidsim.figures.style import save_figure
 from reidsim.kinds.tables.figures.sequential import (
     attack_thresholds,
     belief_risks,
@@ -26,7 +24,6 @@ from reidsim.kinds.tables.figures.sequential import (
     risk_by_group_size,
 )
 
-SOLVERS = ("linear program", "two-level linear program", "backward induction")
 A, B, C = (
     "a: constant detection, every penalty",
     "b: constant detection, one penalty",
@@ -97,7 +94,6 @@ def thresholds_table() -> pd.DataFrame:
 
 Draw = Callable[[pd.DataFrame], Figure]
 Make = Callable[[], pd.DataFrame]
-ATTACKS = ("setting", "planner", "group_size")
 FIGURES: dict[str, tuple[Draw, Make]] = {
     "risk": (risk_by_group_size, attacks_table),
     "payoff": (payoff_by_group_size, attacks_table),
@@ -105,7 +101,6 @@ FIGURES: dict[str, tuple[Draw, Make]] = {
     "beliefs": (belief_risks, beliefs_table),
     "thresholds": (attack_thresholds, thresholds_table),
 }
-every_figure = pytest.mark.parametrize(("draw", "make"), FIGURES.values(), ids=FIGURES)
 by_group_size = pytest.mark.parametrize(
     ("draw", "column"),
     [(risk_by_group_size, "risk"), (payoff_by_group_size, "value"), (exploits_by_group_size, "exploits")],
@@ -130,28 +125,6 @@ def assert_differ_without_colour(axes: Axes, labels: list[str]) -> None:
 
 
 # ---------------------------------------------------------------------------------------------- all figures
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("risk", {"Group size in the registry (records)", "Probability of re-identification"}),
-        ("payoff", {"Group size in the registry (records)",
-                    "Adversary's expected payoff at the outset (per record)"}),
-        ("exploits", {"Group size in the registry (records)",
-                      "Candidates exploited before terminating (none hit, none detected)"}),
-        ("beliefs", {"Group size in the registry (records)",
-                     "Share of the population that matches (people per million)"}),
-        ("thresholds", {"Cost of accessing the registry (per record)", "Cost of an exploit (per exploit)",
-                        "Penalty (per detected exploit)", "Probability that the first exploit is detected",
-                        "Smallest group size not attacked (records)"}),
-    ],
-)  # fmt: skip
-def test_axes_say_what_they_show_and_in_what_unit(name: str, expected: set[str]) -> None:
-    draw, make = FIGURES[name]
-    labels = [label for axes in draw(make()).axes for label in (axes.xaxis.label, axes.yaxis.label)]
-    assert {label.get_text().replace("\n", " ") for label in labels if label.get_text()} == expected
-    assert not any(label.get_parse_math() for label in labels if "$" in label.get_text())
 
 
 def differing_baselines() -> pd.DataFrame:
@@ -235,23 +208,6 @@ def test_baselines_that_differ_get_a_line_each() -> None:
     assert len(legend_of(risk_by_group_size(shorter))) == 6
 
 
-def test_exploits_are_compared_with_everybody_without_losing_room() -> None:
-    (axes,) = exploits_by_group_size(attacks_table()).axes
-    sizes, everybody = line_of(axes, "everybody in the group")
-    assert sizes == everybody
-    assert (sizes[0], sizes[-1]) == (1, 60)
-    assert 47 < axes.get_ylim()[1] < 55
-
-
-def test_group_sizes_that_grow_by_a_factor_get_a_logarithmic_axis() -> None:
-    table = attacks_table()
-    table = table[table["group_size"].isin([1, 2, 5, 10, 20, 50])]
-    for draw in (risk_by_group_size, exploits_by_group_size):
-        (axes,) = draw(table).axes
-        assert axes.get_xscale() == "log"
-        assert {1, 10} <= set(axes.get_xticks())
-
-
 # ------------------------------------------------------------------------------------------------- Fig. 9
 
 
@@ -288,51 +244,6 @@ def test_beliefs_show_the_records_whose_risk_differs_with_area_by_number() -> No
     assert reference.get_markersize() ** 2 == pytest.approx(7 * scale.pop())
 
 
-def test_beliefs_state_how_many_records_are_at_which_risk() -> None:
-    table = beliefs_table((B,)).assign(records=1000)
-    known = 1000 * int((table["risk_known"] > table["risk_unknown"]).sum())
-    unknown = 1000 * int((table["risk_known"] < table["risk_unknown"]).sum())
-    (axes,) = belief_risks(table).axes
-    (note,) = axes.texts
-    assert note.get_text() == (
-        f"risk only if known: {known:,} records; if unknown: {unknown:,} records\n"
-        f"same risk: {100000 - known - unknown:,} records"
-    )
-
-
-def test_the_two_kinds_differ_without_colour() -> None:
-    axes = belief_risks(beliefs_table((A,))).axes[0]
-    known, unknown = axes.collections
-    assert len(known.get_facecolor()) == 1
-    assert len(unknown.get_facecolor()) == 0  # hollow
-    assert len(known.get_paths()[0].vertices) != len(unknown.get_paths()[0].vertices)
-
-
-def belief_rows(*rows: tuple[int, float, float, float, int]) -> pd.DataFrame:
-    columns = ["group_size", "match_probability", "risk_known", "risk_unknown", "records"]
-    return pd.DataFrame(rows, columns=columns).assign(setting="mine")
-
-
-def test_risks_that_differ_by_rounding_and_kinds_without_records_are_not_drawn(tmp_path: Path) -> None:
-    figure = belief_risks(belief_rows((3, 1e-6, 0.5, 0.5 * (1 + 1e-15), 2), (4, 1e-6, 0.0, 0.5, 0)))
-    assert legend_of(figure) == [KNOWN, UNKNOWN]
-    assert not any(len(points.get_offsets()) for points in figure.axes[0].collections)
-    assert figure.axes[0].texts[0].get_text().endswith("same risk: 2 records")
-    save_figure(figure, tmp_path / "empty.png")
-
-
-@pytest.mark.parametrize(
-    ("shares", "scale"),
-    [((1e-8, 1e-7, 1.1e-6), "log"), ((1e-8, 1e-7, 0.9e-6), "linear"), ((0.0, 1e-8, 1.1e-6), "linear")],
-)
-def test_shares_over_two_decades_get_a_logarithmic_axis(shares: tuple[float, ...], scale: str) -> None:
-    table = belief_rows(*((3, share, 0.5, 0.0, 1) for share in shares))
-    figure = belief_risks(pd.concat([table, table.assign(setting="yours")]))
-    assert [axes.get_yscale() for axes in figure.axes] == [scale, scale]
-    low, high = figure.axes[1].get_ylim()
-    assert low < 1e6 * min(shares) < 1e6 * max(shares) < high
-
-
 # ------------------------------------------------------------------------------------------------ Fig. 10
 
 
@@ -352,14 +263,6 @@ def test_thresholds_are_those_of_the_table_in_the_order_of_the_paper() -> None:
         assert axes.get_ylim()[0] == 0
         assert all(tick == round(tick) for tick in axes.get_yticks())
         assert_differ_without_colour(axes, [A, B, C])
-
-
-@pytest.mark.parametrize(("most", "scale"), [(100, "linear"), (101, "log")])
-def test_thresholds_over_two_decades_get_a_logarithmic_axis_of_their_panel(most: int, scale: str) -> None:
-    rows = [("penalty", 0.0, A, most), ("penalty", 1.0, A, 1), ("access_cost", 0.0, A, 9), ("access_cost", 1.0, A, 1)]
-    figure = attack_thresholds(pd.DataFrame(rows, columns=["parameter", "value", "setting", "threshold"]))
-    assert [axes.get_yscale() for axes in figure.axes] == ["linear", scale]
-    assert figure.axes[1].get_ylim()[1] > most
 
 
 def test_a_missing_threshold_is_marked_on_the_upper_edge() -> None:

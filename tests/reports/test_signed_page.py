@@ -171,12 +171,6 @@ def test_every_column_of_the_source_file_has_a_row_with_its_treatment_and_sample
     assert share == pytest.approx(unchanged, abs=0.006)
 
 
-def test_sample_rows_can_be_left_out(shared):
-    text = report_text(shared / "results", cells=False, break_even=False)
-    assert "Sample row" not in text
-    assert [row[0] for row in table(text, "All 6 columns")[1:]][:3] == ["age", "sex", "town"]
-
-
 def test_a_wide_file_has_its_quasi_identifiers_on_the_first_page_and_the_others_in_a_short_appendix(tmp_path):
     folder = study(tmp_path / "wide", "record", rows=30, more=100)
     kept = [f"answer {number}" for number in range(80)]
@@ -230,12 +224,6 @@ def test_a_changed_file_and_the_file_of_another_run_are_refused(tmp_path, capsys
     with pytest.raises(InputError, match="changed since"):
         report_text(one / "results", shared_file=one / "shared.csv")
     assert not (tmp_path / "report.html").exists()
-
-
-def test_markdown_has_the_same_first_page(shared):
-    text = report_text(shared / "results", file_format="markdown", break_even=False, beside=shared)
-    assert "Recommended release: " in text
-    assert re.search(r"Name: .*Date: .*Signature: ", text)
 
 
 # Break-even.
