@@ -257,7 +257,7 @@ def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> dict[str, Any] | None:
     mean, error = float(difference.mean()), float(difference.std(ddof=1) / np.sqrt(len(difference)))
     return {
         "first": first, "second": second, "number": len(difference), "mean": _amount(mean), "error": _amount(error),
-        "clear": abs(mean) > 2 * error,
+        "is_clear": abs(mean) > 2 * error,
     }  # fmt: skip
 
 
