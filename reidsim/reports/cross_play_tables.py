@@ -117,7 +117,7 @@ def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:
 
 
 def double_oracle_tables(result: CrossPlayResult) -> Iterator[Table]:
-    """Lay out the iterations of a single run; of several, what the last ones have in common."""
+    """Return the iterations of a single run; of several runs, a summary of the last iterations."""
     if "double_oracle" not in result.replies:
         return
     found, one = result.replies["double_oracle"], counted_units(result.manifest["content"])[0]
@@ -147,7 +147,7 @@ def double_oracle_tables(result: CrossPlayResult) -> Iterator[Table]:
 
 
 def _by_point(tables: dict[str, pd.DataFrame], swept: list[str]) -> Iterator[tuple[str, dict[str, pd.DataFrame]]]:
-    """Yield what a point of the sweep is called, and its part of each table."""
+    """Yield the name of each point of the sweep, and its part of each table."""
     if not swept:
         yield "", tables
         return

@@ -1,4 +1,4 @@
-"""What happens in a round of a scenario: who is there, who acts in each phase, on what information, what is drawn."""
+"""The rounds of a scenario: its agents, and the actors, information and random draws of each phase."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _phases(kind: Kind, scenario: ScenarioHead, agents: AgentsSection) -> Iterat
 def _acting(
     phase: Phase, scenario: ScenarioHead, agents: AgentsSection, *, subjects_share: bool
 ) -> tuple[str, str, str]:
-    """Return who acts in a phase of this scenario, what they decide, and what they know; the last empty if nobody."""
+    """Return actors, decision and information of a phase; the information is empty if no agent acts."""
     publisher = "data subjects" if subjects_share else "publisher"
     if phase.name == "enforce" and not agents.enforcement.detection:
         return "no step (no exploit is detected)", "", ""
@@ -106,6 +106,6 @@ def _acting(
 
 
 def _is_drawn(stream: str, agents: AgentsSection) -> bool:
-    """Tell whether a scenario has what a stream is drawn for."""
+    """Return whether a scenario uses the draws of a random stream."""
     needed = {"notices": agents.learning, "hearing": agents.participation, "detections": agents.enforcement.detection}
     return bool(needed.get(stream, True))

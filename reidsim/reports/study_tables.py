@@ -26,7 +26,7 @@ def amount_text(value: float, precision: float = 0.0) -> str:
 
 
 def switch_table(result: SwitchResult) -> Table:
-    """Lay out the intervals of an amount with what pays most in each."""
+    """Return the table of the intervals of an amount with the best policy in each."""
     gain = "" if not result.link_gain else ", the gain being the loss"
     one, several = counted_units(result.manifest["content"])
     columns = ("from", "to", "pays most", PUBLISHER_PAYOFF.label, f"{several.capitalize()} attacked", "Risk")

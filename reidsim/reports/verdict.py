@@ -1,4 +1,4 @@
-"""The verdict: what a run, an assessment or a stress test says, in two or three sentences."""
+"""The verdict on a run, an assessment or a stress test, in two or three sentences."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from reidsim.scenarios.registry import kind_of_content
 # Payoffs that differ by less than this part of themselves are the same.
 _SAME = 1e-9
 _SAFE_HARBOR = "safe-harbor"
-# What an assessment compares sources of knowledge with.
+# Background knowledge that others are compared with.
 _WORST_CASE = "worst-case"
-# Measures of a round of which the verdict says how they change.
+# Measures whose change over the rounds is part of the verdict.
 _OF_ROUNDS = ("publisher_payoff", "participation", "share_attacked")
 
 
@@ -34,7 +34,7 @@ def compared_policies(measures: pd.DataFrame, content: Mapping[str, Any]) -> pd.
 
 
 def best_policy(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
-    """Return the policy that pays the publisher most, of those that meet the scenario's adversary.
+    """Return the policy that pays the publisher most among the compared policies.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def least_exposed(measures: pd.DataFrame) -> str:
 
 
 def same_payoff(a: float, b: float) -> bool:
-    """Tell whether two payoffs differ by rounding alone."""
+    """Return whether two payoffs differ by rounding alone."""
     return abs(a - b) <= _SAME * max(abs(a), abs(b), 1.0)
 
 
 def has_verdict(measures: pd.DataFrame) -> bool:
-    """Tell whether measures are those of policies that can be compared."""
+    """Return whether a table holds measures of policies that can be compared."""
     needed = ["publisher_payoff", "share_attacked", "risk"]
     by_policy = measures.index.nlevels == 1 and measures.index.name == "policy" and len(measures) > 0
     return by_policy and set(needed) <= set(measures.columns) and bool(measures[needed].notna().all(axis=None))
@@ -72,7 +72,7 @@ def verdict(
     broken: pd.DataFrame | None = None,
     name: Callable[[str], str] = str,
 ) -> str:
-    """Return the policy that exposes fewest beside the one that pays most, with whom each of them exposes.
+    """Return a comparison of the least exposed policy with the best-paying policy.
 
     It compares and recommends nothing: which exposure a payoff is worth is not in the scenario.
 
@@ -87,7 +87,7 @@ def verdict(
     broken : DataFrame, optional
         Guarantees that did not hold there; see `reidsim.engine.rounds.broken_guarantees`.
     name : callable
-        Returns what a policy is called.
+        Returns the name of a policy for readers.
     """
     compared = compared_policies(measures, content)
     words = measures_among(kind_of_content(content).measures_of(content), measures.columns)
@@ -116,14 +116,14 @@ def verdict(
 def assessment_verdict(
     runs: pd.DataFrame, name: Callable[[str], str] = str, *, cohorts: pd.DataFrame | None = None
 ) -> str:
-    """Say how probably a person is re-identified by who knows everything, and by what each real source tells.
+    """Return the mean risk of a person in the worst case and under each background knowledge.
 
     Parameters
     ----------
     runs : DataFrame
         One row per knowledge (and size of the release, ``records``), with ``overall_risk``.
     name : callable
-        Returns what a knowledge is called.
+        Returns the name of a background knowledge for readers.
     cohorts : DataFrame, optional
         Risks by size, sample, knowledge and group, where the scenario gives a risk that is accepted.
     """
@@ -142,7 +142,7 @@ def assessment_verdict(
 
 
 def stress_verdict(tables: Mapping[str, pd.DataFrame], unit: str, name: Callable[[str], str] = str) -> str:
-    """Say which policies withstand uncertain values, what payoffs depend on most, and what breaks a guarantee.
+    """Return the robust policies, the most important parameter and the first broken guarantee.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def stress_verdict(tables: Mapping[str, pd.DataFrame], unit: str, name: Callable
     unit : str
         What payoffs are counted per.
     name : callable
-        Returns what a policy is called.
+        Returns the name of a policy for readers.
 
     Returns
     -------
@@ -189,7 +189,7 @@ def told_by(result: Result, name: Callable[[str], str] = str) -> str:
     ----------
     result : RunResult, CrossPlayResult or StressResult
     name : callable
-        Returns what a policy is called.
+        Returns the name of a policy for readers.
     """
     content = result.manifest["content"]
     if isinstance(result, RunResult):
@@ -199,7 +199,7 @@ def told_by(result: Result, name: Callable[[str], str] = str) -> str:
             rounds, broken = (getattr(result.analysis, table, None) for table in ("rounds", "broken_guarantees"))
             return verdict(result.summary, content, rounds=rounds, broken=broken, name=name)
         return ""
-    # What plays and tests others is not waited for by a run.
+    # Imported late: a run does not need these modules.
     from reidsim.engine.cross_play import CrossPlayResult
     from reidsim.engine.stress.run import StressResult
     from reidsim.reports.cross_play_tables import cross_play_verdict
@@ -243,7 +243,7 @@ def _over_rounds(
     words: Mapping[str, Measure],
     name: Callable[[str], str],
 ) -> str:
-    """Return what changes from the first round to the last for some policies, and whether another then pays most."""
+    """Return the changes of measures from the first round to the last, and of the best policy."""
     columns = [column for column in _OF_ROUNDS if column in rounds and column in words]
     means = rounds.astype({"policy": str}).groupby(["round", "policy"], sort=False)[columns].mean()
     first, last = (means.loc[number] for number in (rounds["round"].min(), rounds["round"].max()))

@@ -74,7 +74,7 @@ class Figure(NamedTuple):
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Return text with every character that cannot be shown, except those of `keep`, as its escape.
+    """Return text with every character that cannot be shown, except signs in `keep`, as its escape.
 
     Labels come from files and may hold characters that reverse the direction of text.
     """

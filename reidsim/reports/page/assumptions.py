@@ -25,7 +25,7 @@ from reidsim.wording import Code, Inline
 # `key = value # comment`, where no text holds the sign.
 _COMMENTED = re.compile(r"^([\w.-]+)\s*=\s*([^#]*?)\s*#\s*(.+)$")
 _HEADING = re.compile(r"^\[+([^\[\]]+)\]+\s*(?:#.*)?$")
-# What a value may be written with, and mean the same.
+# Signs that do not change the meaning of a value.
 _SPACES = re.compile(r"[\s_]")
 
 
@@ -82,7 +82,7 @@ def assumptions(run: StoredRun, scenario_file: Path | None = None) -> tuple[dict
 
 
 def _whose(run: StoredRun, origins: Origins) -> dict[str, str]:
-    """Return of each stated value whether a bundled scenario says it, or whoever ran the scenario."""
+    """Return the origin of each stated value: a bundled scenario, the paper or the user."""
     bundled = {read_text(bundled_folder("scenarios") / f"{name}.toml") for name in bundled_names("scenarios")}
     said: dict[str, tuple[object, str]] = {}
     for text in origins["texts"]:
@@ -133,7 +133,7 @@ def _is_worth_showing(path: str, value: object, stated: Mapping[str, object]) ->
     section, plan, _ = path.partition(".sequential.")
     if plan and section.partition(".")[0] in ("adversary", "adversaries"):
         return stated.get(f"{section}.planner") == "fmdp"
-    # The default adversary is nobody where others have names.
+    # The default adversary has no role beside named adversaries.
     return not (path.startswith("adversary.") and any(key.startswith("adversaries.") for key in stated))
 
 

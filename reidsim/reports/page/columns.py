@@ -25,7 +25,7 @@ _ARROW = " \N{RIGHTWARDS ARROW} "
 
 
 class Columns(NamedTuple):
-    """The table of the first page, and that of the appendix if the file has many columns.
+    """The table of the first page, and a table for the appendix if the file has many columns.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ def columns_of_release(release: Release, *, samples: bool) -> Columns:
     ----------
     release : Release
     samples : bool
-        Whether to show sample rows, whose values before the release are those of real people.
+        Whether to show sample rows, which hold values of real people.
     """
     shared, source = release.shared, release.shared.source
     places = sample_rows(release) if samples else []
@@ -146,7 +146,7 @@ def _ways(shared: SharedRecords, attribute: str, rows: NDArray[np.intp]) -> NDAr
     generalized = np.full(len(rows), "generalized", dtype=object)
     levels, names = _levels(shared, attribute, rows), _level_names(shared, attribute)
     if levels is not None and names:
-        # The level above the named ones is that of suppression.
+        # The level above the named levels is suppression.
         words = np.array([f"generalized to {name}" for name in ("", *names)] + ["generalized"], dtype=object)
         generalized = words[np.minimum(levels, len(words) - 1)]
     same = labels == truth if levels is None else levels == 0
@@ -182,7 +182,7 @@ def _level_names(shared: SharedRecords, attribute: str) -> Sequence[str]:
         case Groups(groups=groups):
             return [f"groups of level {level}" for level in range(1, len(groups) + 1)]
         case TableOfLabels():
-            # As many levels as the file has; its labels stand in the samples.
+            # As many levels as the file has; the samples show its labels.
             return [f"level {level} of its hierarchy file" for level in range(1, 100)]
         case _:
             return ()

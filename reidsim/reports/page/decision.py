@@ -1,4 +1,4 @@
-"""The decision on the first page: what each policy pays, whom it exposes, and which release to sign."""
+"""The decision on the first page: payoff and exposure of each policy, and the release to sign."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reidsim.scenarios.people import once_each
 from reidsim.wording import Code, Inline, number_text
 
 _POINTS_SHOWN = 30
-# Cumulative probability whose number of people is shown, less rounding.
+# Level of the quantile of the number of people re-identified, less rounding.
 _LEVEL = 0.95 - 1e-9
 _ROBUSTNESS = {"policy", "mean_payoff", "worst_payoff", "largest_regret", "points"}
 _CROSS_PLAY = ["defender", "plans_against", "adversary"]
@@ -51,7 +51,7 @@ class Extras(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """What one policy pays and whom it exposes; means over rounds and points.
+    """Payoff and exposure of one policy; means over rounds and points.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Row:
         Share of the records attacked, and mean probability of re-identification.
     utility : float or None
     expected : float or None
-        Expected number of people re-identified; None if the run does not say how many there are.
+        Expected number of people re-identified; None if the number of people is unknown.
     high : int or None
         95th percentile of the number re-identified; None if the run keeps no distribution.
     highest : float or None
@@ -200,7 +200,7 @@ def _of_rounds(run: StoredRun, policies: list[str], n_points: int) -> Iterator[s
 
 
 def _comparison(run: StoredRun, rows: list[Row], even: BreakEven | None, n_points: int) -> Table:
-    """Return the table of the decision: whom each policy exposes, what it keeps and costs, and where it pays most."""
+    """Return the table of the decision: exposure, utility, payoff and best losses of each policy."""
     most = rows[0].payoff
     cells: list[list[Cell]] = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""The question of a run: what is shared, among whom, against whom, at what prices, and over which values."""
+"""The question of a run: records, population, adversaries, payoff parameters and varied values."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def write_report(
     Raises
     ------
     InputError
-        If the folder holds no results, a file in it cannot be read, the ending of `output` is that of another format,
+        If the folder holds no results, a file in it cannot be read, the ending of `output` names another format,
         or the report exists or cannot be written.
     """
     folder = Path(folder)
@@ -276,7 +276,7 @@ def _measures(run: StoredRun) -> Iterator[Table]:
             shown = means.iloc[start : start + _POLICIES_A_TABLE]
             names = [str(name) for name in shown.index]
             rows: list[list[Cell]] = [
-                # Definitions stand beside the first numbers.
+                # Definitions are printed beside the first numbers.
                 [measure.label if start else Term(measure.label, measure.definition), *map(measure.text, shown[column])]
                 for column, measure in measures.items()
             ]
@@ -306,7 +306,7 @@ def _figures(run: StoredRun, link_from: Path, *, main: bool) -> Iterator[str | F
 
 
 def _tables(run: StoredRun) -> dict[str, Any]:
-    """Return the other tables of the folder: short ones whole; long ones, and those of single records, by name."""
+    """Return the other tables of the folder: short tables whole, long tables and tables of records by name."""
     shown, named = [], []
     for name in (name for name in run.tables if name not in _IN_SECTIONS):
         table = run.table(name)

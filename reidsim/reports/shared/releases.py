@@ -36,7 +36,7 @@ class Releases:
     ----------
     by_policy : mapping of str to Release
     limit : Limit
-        Of the risk of a record and of a person who is looked up.
+        Limit on the risk of a record and of a person looked up.
     written : Path or None
         The file that `share` wrote, if there is one.
     sidecar : mapping
@@ -81,7 +81,7 @@ class Releases:
         return " and ".join(parts)
 
     def ranked(self, payoffs: Mapping[str, float]) -> list[str]:
-        """Return the policies: those within the limit by payoff, then the others by risk.
+        """Return the policies within the limit by payoff, then the others by risk.
 
         Parameters
         ----------
@@ -97,14 +97,14 @@ class Releases:
         return sorted(names, key=place)
 
     def to_sign(self, payoffs: Mapping[str, float]) -> str:
-        """Return the policy whose release the report describes: that of the written file, else the first by rank."""
+        """Return the policy to sign: the policy of the written file, else the first by rank."""
         return str(self.sidecar["policy"]) if self.sidecar else self.ranked(payoffs)[0]
 
 
 def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | None:
     """Read back the release of every policy of a run; None if its records are not from a file.
 
-    Kept columns and the limit are those of the file that `share` wrote of this run, if it is named or found; else
+    Kept columns and the limit come from the file that `share` wrote of this run, if it is named or found; else
     sensitive columns that have limits are kept, and the limit of risk is the default.
 
     Parameters
@@ -141,7 +141,7 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
 
 
 def _found(run: StoredRun) -> Path | None:
-    """Return the newest file of a run that stands beside its sidecar in or beside the results folder."""
+    """Return the newest shared file of a run, with its sidecar, in or beside the results folder."""
     folders = {run.folder.absolute(), run.folder.absolute().parent}
     files = [path.with_suffix("") for folder in folders for path in folder.glob("*.json")]
     own = [path for path in files if path.is_file() and _is_of(_sidecar(path), run)]
@@ -166,7 +166,7 @@ def _is_of(sidecar: Mapping[str, Any], run: StoredRun) -> bool:
 
 
 def _kept(sidecar: Mapping[str, Any]) -> Kept:
-    """Return the decisions about kept columns with which a file was written; what it holds was accepted then."""
+    """Return the decisions about kept columns with which a file was written."""
     names = [column["name"] for column in sidecar["columns"] if column["role"] != "quasi-identifier"]
     by_option = [name for name, reason in _declared(sidecar).items() if reason.startswith(DECLARATION)]
     return Kept(identifiers=names, free_text=True, unknown_to_outsiders=by_option, max_singled_out=1.0)
