@@ -99,7 +99,7 @@ def test_the_table_of_measures_says_what_the_result_holds(small):
     shown = Explorer(small).solve({})
     table = measures_table(shown.measures, shown.content)
     rows = re.findall(r'<tr><th scope="row" title="([^"]*)">([^<]*)</th>(.*?)</tr>', table)
-    assert [name for _, name, _ in rows][:3] == ["Publisher&#x27;s payoff", "Adversary&#x27;s payoff", "Utility"]
+    assert [name for _, name, _ in rows][:3] == ["Publisher&#39;s payoff", "Adversary&#39;s payoff", "Utility"]
     assert all(definition for definition, _, _ in rows)
     payoffs = re.findall(r"<td>([^<]*)</td>", rows[0][2])
     assert payoffs == [f"{value:,.2f}" for value in shown.measures["publisher_payoff"]]
