@@ -110,8 +110,8 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
     """
     # Risks that differ by rounding alone are the same.
     same = np.isclose(beliefs["risk_known"], beliefs["risk_unknown"], rtol=1e-9, atol=0)
-    sign = np.where(same, 0.0, np.sign(beliefs["risk_known"] - beliefs["risk_unknown"]))
-    beliefs = beliefs.assign(sign=sign, per_million=1e6 * beliefs["match_probability"])
+    larger = np.where(same, 0.0, np.sign(beliefs["risk_known"] - beliefs["risk_unknown"]))
+    beliefs = beliefs.assign(sign=larger, per_million=1e6 * beliefs["match_probability"])
     # Small markers come last, on top of large ones.
     shown = beliefs[(beliefs["sign"] != 0) & (beliefs["records"] > 0)]
     shown = shown.sort_values("records", ascending=False, kind="stable")
