@@ -29,16 +29,11 @@ def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callabl
     """
     if not {"subjects", BREACHES.column, DISTINCT.column} <= set(rounds) or rounds["round"].nunique() < 2:
         return ""
-    means = rounds.astype({"policy": str}).groupby(["policy", "round"])[[DISTINCT.column, BREACHES.column]].mean()
+    by = rounds.astype({"policy": str}).groupby(["policy", "round"])
     last = int(rounds["round"].max())
-    found = [
-        (
-            name(policy),
-            DISTINCT.text(means.loc[(policy, last), DISTINCT.column]),
-            BREACHES.text(means.loc[policy, BREACHES.column].sum()),
-        )
-        for policy in policies
-    ]
+    distinct = by[DISTINCT.column].mean().xs(last, level="round")
+    breaches = by[BREACHES.column].mean().groupby("policy").sum()
+    found = [(name(each), DISTINCT.text(distinct[each]), BREACHES.text(breaches[each])) for each in policies]
     return said("distinct_people", number=last, subjects=int(rounds["subjects"].max()), policies=found)
 
 

@@ -91,7 +91,7 @@ def shortened(text: str, limit: int = 160) -> str:
 @cache
 def environment(file_format: AnyFormat) -> Environment:
     """Return the templates with the filters and macros of a format."""
-    safe = {"html": _html_text, "markdown": _markdown_text, "text": Markup}[file_format]
+    safe: Callable[[str], Markup] = {"html": _html_text, "markdown": _markdown_text}.get(file_format, Markup)
 
     def escaped(value: object) -> Markup:
         return value if isinstance(value, Markup) else safe(str(value))
