@@ -67,7 +67,7 @@ def cross_play_verdict(result: CrossPlayResult) -> list[str]:
         )
     unit, _ = counted_units(result.manifest["content"])
     context = {"found": found, "unit": unit, "on_average": result.design is not None}
-    return render("cross_play_verdict", context, "text").splitlines()
+    return str(render("cross_play_verdict", context, "text")).splitlines()
 
 
 def _money(value: float) -> str:

@@ -58,7 +58,7 @@ def switch_text(result: SwitchResult) -> list[str]:
         "below": changes[changes["value"] <= result.own].tail(1).to_dict("records"),
         "above": changes[changes["value"] > result.own].head(1).to_dict("records"),
     }  # fmt: skip
-    return render("switch", context, "text").strip().splitlines()
+    return str(render("switch", context, "text")).strip().splitlines()
 
 
 # Measures that are shown, in tables and figures.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from reidsim.engine.results import Result
@@ -177,7 +178,7 @@ def stress_verdict(tables: Mapping[str, pd.DataFrame], unit: str, name: Callable
         if len(most):
             context["sensitive"] = {"parameter": most.index[0], "policies": most.iloc[0], "of": most.sum()}
     if len(guarantee) and guarantee["relative_error"].notna().any():
-        first = guarantee.loc[guarantee["relative_error"].abs().idxmin()]
+        first = guarantee.iloc[int(np.nanargmin(guarantee["relative_error"].abs()))]
         context["breaking"] = {**first, "policy": name(str(first["policy"]))}
     return said("stress", **context)
 

@@ -14,7 +14,7 @@ from reidsim.scenarios.load import LoadedScenario, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 from reidsim.validation import validated
-from reidsim.wording import Code
+from reidsim.wording import Code, Inline
 
 # Payoffs of a run and of the same game solved again differ by rounding alone.
 _SAME = 1e-6
@@ -65,6 +65,6 @@ def break_even_context(even: BreakEven | None, unit: str, *, table: bool = False
         if loss in tried
     ]
     caption = f"Publisher's payoff per {unit} with the release that each policy chooses at this loss; {gain}"
-    header = [f"Loss per re-identified {unit}", *map(Code, policies)]
+    header: list[Inline] = [f"Loss per re-identified {unit}", *map(Code, policies)]
     payoffs = Table(header, rows, caption, frozenset())
     return {"even": even, "even_gain": gain, "unit": unit} | ({"even_table": payoffs} if table else {})

@@ -113,7 +113,7 @@ def sample_rows(release: Release) -> list[int]:
     return [int(place) for place in real[first][order]]
 
 
-def _changes(shared: SharedRecords, column: str, name: str, places: Sequence[int]) -> list[str]:
+def _changes(shared: SharedRecords, column: str, name: str, places: list[int]) -> list[str]:
     """Return the value of a column before and after the release, for some shared rows."""
     before = shared.source.frame[column].iloc[shared.own[places]].astype(str).str.strip()
     after = shared.table[name].iloc[places].astype(str)

@@ -192,20 +192,20 @@ def report_text(
         "Appendix: defaults": _parts(filter(None, [defaults])),
         "Appendix: the scenario as run": ("scenario", {"text": toml_text(run.content)}),
     }
+    parts: dict[str, tuple[str, Any]] = on_paper | on_screen
     sections = [
         Section(title, render(template, context, file_format), title in on_paper)
-        for title, (template, context) in (on_paper | on_screen).items()
+        for title, (template, context) in parts.items()
         if context is not None
     ]
+    subtitles = list(_subtitles(run, ", ".join(filter(None, (author, institution)))))
+    if cells and (extras.releases is not None or worst is not None):
+        subtitles.append("Confidential: as sensitive as the records, because it shows values (--no-cells omits them)")
     page = {
         "title": run.content.get("title") or run.name,
-        "subtitles": list(_subtitles(run, ", ".join(filter(None, (author, institution))))),
+        "subtitles": subtitles,
         "sections": [section for section in sections if section.body.strip()],
     }
-    if cells and (extras.releases is not None or worst is not None):
-        page["subtitles"].append(
-            "Confidential: as sensitive as the records, because it shows values (--no-cells omits them)"
-        )
     text = str(render(f"page.{file_format}", page, file_format))
     return single_spaced(text) if file_format == "markdown" else text
 

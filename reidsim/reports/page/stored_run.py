@@ -267,7 +267,8 @@ def _manifest(path: Path) -> dict[str, Any]:
             raise InputError("not the manifest of a run", source=path, where=key, expected="what reidsim run writes")
     require_sound(manifest, path)
     # Assessments of several sizes list the numbers of records.
-    for key, kind in {"records": int | list, "released_people": int, "figures": list, "warnings": list}.items():
-        if key in manifest and not isinstance(manifest[key], kind):
+    optional = {"records": (int, list), "released_people": (int,), "figures": (list,), "warnings": (list,)}
+    for key, types in optional.items():
+        if key in manifest and not isinstance(manifest[key], types):
             raise InputError("not the manifest of a run", source=path, where=key, expected="what reidsim run writes")
     return dict(manifest)

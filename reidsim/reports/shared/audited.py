@@ -200,7 +200,7 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
 def summary_of(sidecar: Mapping[str, Any]) -> str:
     """Return the sidecar of a shared file in a few lines of text."""
     fitting = by_fitting_rows(sidecar["audit"])
-    lines = render("shared", {"sidecar": sidecar, "by_fitting_rows": fitting}, "text").splitlines()
+    lines = str(render("shared", {"sidecar": sidecar, "by_fitting_rows": fitting}, "text")).splitlines()
     return "\n".join(filter(str.strip, lines))
 
 
