@@ -16,7 +16,7 @@ from reidsim.errors import InputError
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.writer import Cell, Table, shortened
 from reidsim.scenarios.adversary_defaults import spelled_out
-from reidsim.scenarios.origins import Origins, RecipeOrigin, leaves, origins_of
+from reidsim.scenarios.origins import Origins, leaves, origins_of
 from reidsim.scenarios.registry import schemas
 from reidsim.toml_text import inline_toml
 from reidsim.validation import Section, read_text, section_classes, validated
@@ -181,4 +181,7 @@ def _origins(run: StoredRun, scenario_file: Path | None) -> Origins:
         kept = _Origins.model_validate(run.manifest.get("origins"))
     except ValidationError:
         kept = _Origins()
-    return {"texts": kept.texts, "recipes": [RecipeOrigin(**vars(recipe)) for recipe in kept.recipes]}
+    return {
+        "texts": kept.texts,
+        "recipes": [{"name": recipe.name, "title": recipe.title, "sources": recipe.sources} for recipe in kept.recipes],
+    }
