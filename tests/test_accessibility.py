@@ -17,7 +17,6 @@ import reidsim.progress
 from reidsim.cli import app, main
 from reidsim.figures import style
 from reidsim.progress import DelayedProgress
-from reidsim.reports.page.as_html import STYLESHEET
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 _COMMANDS = typer.main.get_command(app).commands
@@ -71,7 +70,8 @@ def test_policies_differ_in_colour_for_every_kind_of_colour_vision(eye):
 
 def schemes():
     """Yield the colours of the report's page by name: in light, in dark and on paper."""
-    for block in re.findall(r":root \{(.*?)\}", STYLESHEET, flags=re.DOTALL):
+    stylesheet = (REPOSITORY / "reidsim" / "reports" / "templates" / "stylesheet.css").read_text(encoding="utf-8")
+    for block in re.findall(r":root \{(.*?)\}", stylesheet, flags=re.DOTALL):
         yield dict(re.findall(r"--(\w+): (#\w{6})", block))
 
 

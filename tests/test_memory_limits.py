@@ -31,10 +31,6 @@ from reidsim.games.record_game import Constraint
 from reidsim.kinds.tables import released_rows
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.stored_run import open_results
-from reidsim.reports.shared import records as shared_records
-from reidsim.reports.shared import rulebook as shared_rulebook
-from reidsim.reports.shared.rulebook import apply_rules
-from reidsim.reports.shared.sharing import share_run
 from reidsim.scenarios.load import load_scenario
 from reidsim.tables import read_table
 
@@ -391,22 +387,6 @@ print(needed, int(re.search(r"VmHWM:\s*(\d+)", open("/proc/self/status").read())
 """
 
 
-def test_sharing_and_applying_that_need_more_than_is_free_are_refused(tmp_path, monkeypatch):
-    shutil.copytree(TOWN, tmp_path / "work")
-    monkeypatch.chdir(tmp_path / "work")
-    reidsim.run("town.toml").save("out")
-    run, rules = open_results(Path("out")), Path("rules.csv")
-    share_run(run, Path("shared.csv"), policy="no-attack", accept_risk=True, rulebook=rules)
-    for module in (shared_records, shared_rulebook):
-        monkeypatch.setattr(module, "free_memory", lambda: 1_000)
-    expected = r"patients\.csv: too large for memory: about [\d.]+ kB are needed; expected at most the 1\.0 kB"
-    with pytest.raises(InputError, match=expected):
-        share_run(run, Path("again.csv"), policy="no-attack", accept_risk=True)
-    with pytest.raises(InputError, match=expected):
-        apply_rules(rules, Path("patients.csv"))
-    assert not Path("again.csv").exists()
-
-
 def test_a_released_file_that_needs_more_than_is_free_is_refused(monkeypatch):
     loaded, file = load_scenario(TOWN / "town.toml"), TOWN / "patients.csv"
     assert score_loaded(loaded, file).file == "patients.csv"
@@ -422,11 +402,10 @@ from reidsim import memory
 from reidsim.cli import main
 from reidsim.engine import memory as of_study
 from reidsim.kinds.tables import released_rows
-from reidsim.reports.shared import records, rulebook
 told = []
 def note(needed, *given, **named):
     told.append(needed)
-for module in (records, rulebook, of_study, released_rows):
+for module in (of_study, released_rows):
     module.require_memory = note
 try:
     main()
@@ -438,18 +417,13 @@ finally:
 
 @pytest.mark.deep
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="tells the peak of a process")
-def test_sharing_applying_and_scoring_take_about_the_memory_that_is_said(tmp_path):
+def test_scoring_takes_about_the_memory_that_is_said(tmp_path):
     path = write_few_levels(tmp_path, 250_000, 30)
-    reidsim.run(path, overrides={"publisher.policies": ["no-attack"]}).save(tmp_path / "out")
-    for arguments in (
-        ("share", "out", "-o", "shared.csv", "--accept-risk", "--rulebook", "rules.csv"),
-        ("apply", "rules.csv", "people.csv", "-o", "applied.csv"),
-        ("score", "people.csv", "--scenario", path.name, "-o", "scored", "--set", "publisher.policies=['no-attack']"),
-    ):
-        command = [sys.executable, "-c", _PEAK_OF_COMMAND, *arguments]
-        shown = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, text=True).stdout
-        said, peak = map(int, shown.splitlines()[-1].split())
-        assert 0.8 < said / peak < 1.2, (arguments, said, peak)
+    options = ["--scenario", path.name, "-o", "scored", "--set", "publisher.policies=['no-attack']"]
+    command = [sys.executable, "-c", _PEAK_OF_COMMAND, "score", "people.csv", *options]
+    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, text=True).stdout
+    said, peak = map(int, shown.splitlines()[-1].split())
+    assert 0.8 < said / peak < 1.2
 
 
 @pytest.mark.deep

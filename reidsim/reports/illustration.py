@@ -1,4 +1,4 @@
-"""The figures of a result, whatever it is of: those of its kind, of rounds of agents, of what ran it."""
+"""The figures of a result: of its kind, of rounds of agents, and of batches, cross-play and stress tests."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
 
 @own_settings()
 def plot(result: Result) -> Figure:
-    """Draw the figure that tells most of a result; the results folder has them all.
+    """Draw the main figure of a result; the results folder has all figures.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def plot(result: Result) -> Figure:
     Returns
     -------
     Figure
-        Payoffs by policy; of a sweep, along what was swept; of cross-play, payoff and risk of every defender against
-        every adversary; of what else there is, its first figure.
+        Payoffs by policy; of a sweep, along the swept key; of cross-play, payoff and risk of every defender against
+        every adversary; of other results, the first figure.
 
     Raises
     ------

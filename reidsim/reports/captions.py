@@ -1,4 +1,4 @@
-"""What figures and tables of results folders show, in words."""
+"""Captions of the figures and tables of results folders."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ from pathlib import Path
 from reidsim.scenarios.kind import Kind
 from reidsim.validation import read_toml
 
-# Those that show the decision; others are for who checks it.
+# Figures that show the decision; the others help to check it.
 DECISION_FIGURES = ("payoffs", "risks", "reidentified", "rounds", "regrets", "cross-play", "risk-maps")
 
 _WORDS = read_toml(Path(__file__).with_suffix(".toml"))
-# What a reader must know of every result.
-LIMITS: Sequence[str] = _WORDS["limits"]
 # Columns of wide tables that a page shows.
 MAIN_COLUMNS: Mapping[str, Sequence[str]] = _WORDS["columns"]
 
 
 def figure_caption(name: str, kind: Kind | None) -> str:
-    """Return what a figure of a kind shows; of one that nobody describes, its name in words."""
+    """Return the caption of a figure; its name in words if there is none."""
     captions: Mapping[str, str] = _WORDS["figures"]
     plain = re.sub(r"\d+", "NUMBER", name)
     number = re.search(r"\d+", name)
@@ -30,7 +28,7 @@ def figure_caption(name: str, kind: Kind | None) -> str:
 
 
 def table_caption(name: str, kind: Kind | None) -> str:
-    """Return what a table of a kind holds; of one that nobody describes, its name in words."""
+    """Return the caption of a table; its name in words if there is none."""
     return _WORDS["tables"].get(name) or _of_kind(name, kind)
 
 
