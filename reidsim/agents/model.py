@@ -34,9 +34,9 @@ from reidsim.agents.outcomes import (
     subject_draws,
     survive,
 )
-from reidsim.agents.participation import Decided, count_by_cell, draw_harm, learn_and_decide, newly_exposed, takes_part
+from reidsim.agents.participation import Decided, draw_harm, learn_and_decide, newly_exposed, takes_part
 from reidsim.agents.phases import PHASES
-from reidsim.agents.profile import ParticipationRule, Setting
+from reidsim.agents.profile import Setting
 from reidsim.agents.publisher import Publisher
 from reidsim.agents.streams import agent_stream
 from reidsim.agents.subjects import DataSubject, SubjectColumns, SubjectSet
@@ -51,23 +51,23 @@ Floats = NDArray[np.float64]
 
 # Records attacked and re-identified, by the resources through which.
 THROUGH = "through"
-# What is collected of each adversary in each round: column and attribute.
-ADVERSARY_MEASURES = {
-    "adversary": "name",
-    "weight": "weight",
-    "belief": "belief",
-    "present": "acts",
-    "payoff": "payoff",
-    "attacks": "attacks",
-    "exploits": "exploits",
-    "breaches": "breaches",
-    "detections": "detected",
-    "fines": "fines",
-    "spent": "spent",
-    "holds": "resources",
-    "expected_accuracy": "expected_accuracy",
-    THROUGH: "found_through",
-}
+# Columns of the table of adversaries and rounds; see `Adversary.measures`.
+ADVERSARY_MEASURES = (
+    "adversary",
+    "weight",
+    "belief",
+    "present",
+    "payoff",
+    "attacks",
+    "exploits",
+    "breaches",
+    "detections",
+    "fines",
+    "spent",
+    "holds",
+    "expected_accuracy",
+    THROUGH,
+)
 
 
 class ReidentificationModel(mesa.Model):
@@ -115,7 +115,7 @@ class ReidentificationModel(mesa.Model):
 
     def __init__(self, setting: Setting, policy: str) -> None:
         # As `rng`, which every version of mesa takes without a warning.
-        super().__init__(rng=_seed_of_mesa(setting.seed))
+        super().__init__(rng=int(agent_stream(setting.seed, "mesa").integers(2**31)))
         if not setting.n_subjects:
             raise InputError("no data subjects", expected="one record or more")
         if not setting.profiles:
@@ -143,7 +143,7 @@ class ReidentificationModel(mesa.Model):
         self._memory = Memory(setting) if setting.remembers and several else None
         self.shared_in_last_round = self.columns.participates
         self.datacollector = DataCollector(
-            model_reporters=_REPORTERS, agenttype_reporters={Adversary: ADVERSARY_MEASURES}
+            model_reporters=_REPORTERS, agenttype_reporters={Adversary: _ADVERSARY_REPORTERS}
         )
 
     @property
@@ -284,8 +284,7 @@ class ReidentificationModel(mesa.Model):
         decided, columns = self._decided, self.columns
         if decided is not None and decided.participates is columns.participates and decided.cell is columns.cell:
             return decided.participants
-        counts = count_by_cell(self.columns.cell, self.columns.participates, self.setting.n_cells)
-        return np.asarray(counts, dtype=np.int64)
+        return np.bincount(columns.cell[columns.participates], minlength=self.setting.n_cells).astype(np.int64)
 
     def _link_among_participants(self) -> None:
         """Let records hide among those who take part in the round, where that matters."""
@@ -353,7 +352,7 @@ class ReidentificationModel(mesa.Model):
     def _measure_round(self) -> None:
         assert self.outcome is not None  # noqa: S101 # resolved before
         setting, n = self.setting, self.setting.n_subjects
-        payoff = fsum(adversary.payoff for adversary in self.adversaries)
+        payoff = fsum(adversary.measures["payoff"] for adversary in self.adversaries)
         release = release_of(setting, self.publisher.strategies)
         found = self._reidentified(release[0])
         self.reidentified.append(found)
@@ -369,8 +368,8 @@ class ReidentificationModel(mesa.Model):
             "left": left / n,
             "changed": dot(self.participants, self.publisher.changed) / n,
             "attacks": float(self.outcome.records_attacked.sum()),
-            "exploits": fsum(adversary.exploits for adversary in self.adversaries),
-            "detections": fsum(adversary.detected for adversary in self.adversaries),
+            "exploits": fsum(adversary.measures["exploits"] for adversary in self.adversaries),
+            "detections": fsum(adversary.measures["detections"] for adversary in self.adversaries),
             "breaches": float(self.outcome.breaches.sum()),
             DISTINCT.column: self._reidentify(),
             "newly_exposed": self._newly_exposed() / n,
@@ -405,25 +404,19 @@ def _columns(setting: Setting) -> SubjectColumns:
     if rule is None:
         taking_part = np.ones(n, dtype=np.bool_) if setting.schedule is None else setting.schedule[0]
         return SubjectColumns(setting.cell_of_subject, taking_part)
-    harm = _harm(rule, n, setting.seed, setting.replication)
+    harm = draw_harm(rule, n, agent_stream(setting.seed, "valuations", "subjects", replication=setting.replication))
     expected = np.full(n, rule.expected_risk)
     return SubjectColumns(setting.cell_of_subject, takes_part(rule, harm, expected), harm, expected)
-
-
-@functools.lru_cache(maxsize=1)
-def _harm(rule: ParticipationRule, n: int, seed: int, replication: int) -> Floats:
-    # The same under every policy.
-    return draw_harm(rule, n, agent_stream(seed, "valuations", "subjects", replication=replication))
-
-
-@functools.lru_cache(maxsize=64)
-def _seed_of_mesa(seed: int) -> int:
-    return int(agent_stream(seed, "mesa").integers(2**31))
 
 
 def _measure(name: str, model: ReidentificationModel) -> float:
     return model.measures[name]
 
 
+def _adversary_measure(name: str, adversary: Adversary) -> object:
+    return adversary.measures[name]
+
+
 _OF_GAMES = set(columns_of(MEASURES))
 _REPORTERS = {column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)}
+_ADVERSARY_REPORTERS = {column: functools.partial(_adversary_measure, column) for column in ADVERSARY_MEASURES}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -196,7 +195,7 @@ def survive(
     part = np.asarray(in_part.any(axis=0))
     subjects = np.flatnonzero(is_out & part[cells]) if part.any() else np.zeros(0, dtype=np.int64)
     before = never[subjects]
-    _survive(cells, is_out.view(np.uint8), outcome.risk, never)
+    never *= 1.0 - is_out * outcome.risk[cells]
     if len(subjects):
         order = np.argsort(cells[subjects], kind="stable")
         of = cells[subjects[order]]
@@ -205,12 +204,6 @@ def survive(
         own = np.where(in_part[:, of], np.clip(targets - rank, 0.0, 1.0), shares[:, of])
         success = np.stack([plan.replies.success for plan in plans])[:, of]
         never[subjects[order]] = before[order] * (1.0 - together(setting.meeting, outcome.acting, own * success))
-
-
-@numba.njit(cache=True)
-def _survive(cells: NDArray[np.intp], is_out: NDArray[np.uint8], risk: Floats, never: Floats) -> None:
-    for subject in range(len(cells)):
-        never[subject] *= 1.0 - is_out[subject] * risk[np.uint64(cells[subject])]
 
 
 def _is_by_chance(plan: AttackPlan) -> Bools:

@@ -172,11 +172,11 @@ def test_means_of_draws_are_the_expected_values(meeting, town, profile_of_small,
         setting = setting_of_small(profiles=types, mode="sampling", replication=draw, **rules)
         model = ReidentificationModel(setting, "no-protection").run()
         drawn.append([model.measures[name] for name in names])
-        payoffs.append([adversary.payoff for adversary in model.adversaries])
+        payoffs.append([adversary.measures["payoff"] for adversary in model.adversaries])
         model.release()
     for column, exact in [
         *zip(np.array(drawn).T, [expected.measures[name] for name in names], strict=True),
-        *zip(np.array(payoffs).T, [adversary.payoff for adversary in expected.adversaries], strict=True),
+        *zip(np.array(payoffs).T, [adversary.measures["payoff"] for adversary in expected.adversaries], strict=True),
     ]:
         assert column.std() > 0
         assert column.mean() == pytest.approx(exact, abs=4 * column.std() / np.sqrt(1000))
