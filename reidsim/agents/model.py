@@ -9,6 +9,7 @@ from typing import Any
 
 import mesa
 import numpy as np
+from mesa.agent import AgentSet
 from mesa.datacollection import DataCollector
 from numpy.typing import NDArray
 
@@ -39,7 +40,7 @@ from reidsim.agents.phases import PHASES
 from reidsim.agents.profile import Setting
 from reidsim.agents.publisher import Publisher
 from reidsim.agents.streams import agent_stream
-from reidsim.agents.subjects import DataSubject, SubjectColumns, SubjectSet
+from reidsim.agents.subjects import DataSubject, SubjectColumns
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES
@@ -86,8 +87,6 @@ class ReidentificationModel(mesa.Model):
     ----------
     publisher : Publisher
     adversaries : list of Adversary
-    subjects : SubjectSet
-        All data subjects.
     columns : SubjectColumns
         Their state.
     participants : ndarray of int64, shape (n_cells,)
@@ -125,7 +124,6 @@ class ReidentificationModel(mesa.Model):
         self.columns = _columns(setting)
         self.publisher = Publisher(self, policy)
         self.adversaries = [Adversary(self, profile) for profile in setting.profiles]
-        self.subjects = SubjectSet(self)
         self._decided: Decided | None = None
         self.participants = self._count_participants()
         self.outcome: RoundOutcome | None = None
@@ -156,6 +154,11 @@ class ReidentificationModel(mesa.Model):
         if number not in self._views:
             self._views[number] = DataSubject(self, number)
         return self._views[number]
+
+    @functools.cached_property
+    def subjects(self) -> AgentSet:
+        """Return all data subjects as agents; they are made when this is first read."""
+        return AgentSet([self.subject(number) for number in range(self.setting.n_subjects)], random=self.random)
 
     def run(self) -> ReidentificationModel:
         """Play all rounds."""
@@ -228,7 +231,7 @@ class ReidentificationModel(mesa.Model):
         self.publisher.learn()
         self.agents_by_type[Adversary].do("learn")
         if self.setting.participation is not None:
-            self.subjects.apply(self._subjects_learn)
+            self._subjects_learn(self.columns)
 
     # What is made of them.
 

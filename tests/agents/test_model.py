@@ -90,12 +90,12 @@ def test_measures_of_games_average_rounds_as_rounds_are_counted(town, setting_of
 def test_agents_are_mesa_agents_and_subjects_are_made_when_asked_for(setting_of_small):
     model = ReidentificationModel(setting_of_small(), "basic")
     assert {type(agent) for agent in model.agents} == {Publisher, Adversary}
-    assert len(model.subjects) == 12
-    third = model.subjects[3]
+    third = model.subject(3)
     assert isinstance(third, DataSubject)
     assert isinstance(third, mesa.Agent)
-    assert model.subjects[3] is third
     assert len(model.agents_by_type[DataSubject]) == 1
+    assert len(model.subjects) == 12
+    assert model.subjects[3] is third
     # mesa's own methods of sets make the rest.
     assert model.subjects.get("number") == list(range(12))
     assert len(model.agents_by_type[DataSubject]) == 12
@@ -110,15 +110,6 @@ def test_agents_are_mesa_agents_and_subjects_are_made_when_asked_for(setting_of_
     assert third.expected_risk is None
     assert model.subjects[-1].number == 11
     assert [subject.number for subject in model.subjects[2:4]] == [2, 3]
-
-
-def test_all_subjects_decide_in_one_call(setting_of_small):
-    rule = ParticipationRule(reward=1.0, harm=10.0, expected_risk=0.1)
-    model = ReidentificationModel(setting_of_small(participation=rule), "basic")
-    harmed = model.subjects.apply(lambda columns, least: columns.harm >= least, 10.0)
-    assert [subject.harm >= 10.0 for subject in model.subjects] == harmed.tolist()
-    np.testing.assert_array_equal(model.subjects.column("participates"), model.columns.participates)
-    assert model.subjects[0].expected_risk == 0.1
 
 
 def test_what_is_collected(town, profile_of_small, setting_of_small):
