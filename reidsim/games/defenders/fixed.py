@@ -55,7 +55,13 @@ class FixedForms:
     def choose(self, game: Game) -> Choice:
         """Return the prescribed forms; see `Defender`."""
         n, size = game.n_records, record_game_of(game).space.size
-        strategies = np.broadcast_to(np.asarray(self.strategies, dtype=np.int64), (n,)).copy()
+        given = np.asarray(self.strategies, dtype=np.int64)
+        if given.shape not in ((), (n,)):
+            expected = f"one release, or one for each of {n} records"
+            raise InputError(
+                "releases for another number of records", where=self.name, found=given.shape, expected=expected
+            )
+        strategies = np.broadcast_to(given, (n,)).copy()
         if n and not (strategies.min() >= WITHHELD and strategies.max() < size):
             raise InputError("no such release", where=self.name, found=int(strategies.max()), expected=f"below {size}")
         return Choice(strategies, self.name, np.zeros(n, dtype=np.int64), exact=False)

@@ -14,7 +14,7 @@ from reidsim.games.attributes import AdmissibleGroups
 from reidsim.games.defenders.defender import Game, record_game_of, require_comparable
 from reidsim.games.people import PeopleLattice
 from reidsim.games.record_game import WITHHELD, Choice
-from reidsim.linkage.number_checks import most_within
+from reidsim.linkage.number_checks import check_share, most_within
 from reidsim.linkage.row_groups import classes_at
 from reidsim.releases.lattice import GeneralizationLattice
 
@@ -41,6 +41,11 @@ class KAnonymity:
     name : str
     admissible : AdmissibleGroups, optional
         Records of groups that do not keep to the limits on sensitive attributes are withheld, too.
+
+    Raises
+    ------
+    InputError
+        If k is below 1, or the limit is not a share.
     """
 
     plans: ClassVar[bool] = False
@@ -51,6 +56,11 @@ class KAnonymity:
     minimum: int = 0
     name: str = "k-anonymity"
     admissible: AdmissibleGroups | None = None
+
+    def __post_init__(self) -> None:
+        check_share("limit", self.limit)
+        if self.k < 1:
+            raise InputError("k of k-anonymity too small", where=self.name, found=self.k, expected="1 or more")
 
     def choose(self, game: Game) -> Choice:
         """Return the form, the same for all records that are shared; see `Defender`.

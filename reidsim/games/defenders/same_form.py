@@ -15,7 +15,7 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, Outcome, RecordGame
-from reidsim.linkage.number_checks import most_within
+from reidsim.linkage.number_checks import check_share, most_within
 from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Floats, Rows
 
@@ -58,6 +58,11 @@ class Withholding:
         Only forms at least as protective as this one; any, if 0.
     admissible : AdmissibleGroups, optional
         Withhold the records of groups that do not keep to the limits on sensitive attributes.
+
+    Raises
+    ------
+    InputError
+        If the limit is not a share.
     """
 
     plans: ClassVar[bool] = True
@@ -68,6 +73,9 @@ class Withholding:
     no_attack: bool = False
     minimum: int = 0
     admissible: AdmissibleGroups | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_share("limit", self.limit)
 
     def weights_of(self, rows: Rows) -> Floats:
         """Return the records that some rows stand for, shape (n_rows,)."""
@@ -95,6 +103,11 @@ class SameForm(Withholding):
         Withhold the attacked records where `suppresses`, or else only take forms in which no record is attacked.
     minimum : int
         Only forms at least as protective as this one; any, if 0.
+
+    Raises
+    ------
+    InputError
+        If the limit is not a share.
     """
 
     name: str = "full-domain"

@@ -168,7 +168,8 @@ class RollUp:
     def raised(self, keys: Ints, position: int, level: int) -> Ints:
         """Return the keys of the classes into which classes fall as an attribute goes up one level."""
         shift, mask = self._shifts[position], (1 << self._bits[position]) - 1
-        return (keys & ~(mask << shift)) | (self._parents[position][level][(keys >> shift) & mask] << shift)
+        parents = self._parents[position][level]
+        return np.asarray((keys & ~(mask << shift)) | (parents[(keys >> shift) & mask] << shift))
 
     def up(self, table: ClassTable, position: int, level: int, *, follow: bool) -> tuple[ClassTable, NDArray[np.int32]]:
         """Merge classes as an attribute goes up one level.

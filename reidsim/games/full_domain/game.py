@@ -137,7 +137,7 @@ class FullDomainGame:
         """
         everywhere = np.ones(self.prices.n_points, dtype=np.bool_)
         if self.by_class:
-            return self.outcomes_of_tables(table, np.array([0, len(table.keys)]), everywhere)[0]
+            return np.asarray(self.outcomes_of_tables(table, np.array([0, len(table.keys)]), everywhere)[0])
         rows, people = followed.rows, table.people[followed.group_of]
         kind = self.cell_kind[rows]
         return record_outcomes(self.released[rows], followed.loss, people, self.terms, kind, everywhere)

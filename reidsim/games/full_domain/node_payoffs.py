@@ -114,7 +114,9 @@ def record_outcomes(
     `released`, `loss`, `people` and `kind` have shape (n_rows,).
     """
     outcomes = np.zeros((len(points), 4))
-    for point in np.flatnonzero(points):
+    for point in range(len(points)):
+        if not points[point]:
+            continue
         payout = suppressed = attacks = adversary = 0.0
         for i in range(len(released)):
             count, of = float(released[i]), kind[i]
