@@ -14,7 +14,7 @@ from mesa.datacollection import DataCollector
 from numpy.typing import NDArray
 
 from reidsim.agents.adversary import Adversary
-from reidsim.agents.attack import no_plan
+from reidsim.agents.attack import AttackPlan, no_plan
 from reidsim.agents.attempts import cases_of_round
 from reidsim.agents.measures import (
     DISTINCT,
@@ -35,7 +35,7 @@ from reidsim.agents.outcomes import (
     subject_draws,
     survive,
 )
-from reidsim.agents.participation import Decided, draw_harm, learn_and_decide, newly_exposed, takes_part
+from reidsim.agents.participation import draw_harm, learn_and_decide, newly_exposed, takes_part
 from reidsim.agents.phases import PHASES
 from reidsim.agents.profile import Setting
 from reidsim.agents.publisher import Publisher
@@ -124,7 +124,6 @@ class ReidentificationModel(mesa.Model):
         self.columns = _columns(setting)
         self.publisher = Publisher(self, policy)
         self.adversaries = [Adversary(self, profile) for profile in setting.profiles]
-        self._decided: Decided | None = None
         self.participants = self._count_participants()
         self.outcome: RoundOutcome | None = None
         self.measures: dict[str, float] = {}
@@ -211,8 +210,7 @@ class ReidentificationModel(mesa.Model):
     def resolve(self) -> None:
         """Work out or draw what comes of the attacks."""
         acting = np.array([adversary.acts for adversary in self.adversaries])
-        # Plans of those who are not there only tell the publisher what it would have seen.
-        plans = [adversary.plan or no_plan(self.setting.n_cells) for adversary in self.adversaries]
+        plans = self._plans
         if self.setting.mode == "expectation":
             self.outcome = expected_outcome(self.setting, plans, acting, self.exposed)
         else:
@@ -262,6 +260,11 @@ class ReidentificationModel(mesa.Model):
         known, taking_part = self.setting.known, self.columns.participates
         return taking_part if known is None else taking_part | (known.gone > 0)[self.columns.cell]
 
+    @property
+    def _plans(self) -> list[AttackPlan]:
+        """Plans of all adversaries; plans of absent ones matter only for the publisher's belief update."""
+        return [adversary.plan or no_plan(self.setting.n_cells) for adversary in self.adversaries]
+
     def _who_acts(self) -> Floats:
         """Return the probability that each adversary is there; where that is drawn, who is."""
         setting = self.setting
@@ -271,10 +274,7 @@ class ReidentificationModel(mesa.Model):
             return np.asarray(weights * free)
 
         def draw(agent: str = "") -> float:
-            stream = agent_stream(
-                setting.seed, "presence", agent, replication=setting.replication, round_number=self.round_number
-            )
-            return float(stream.random())
+            return float(setting.stream("presence", agent, self.round_number).random())
 
         if setting.meeting == "one-of":
             drawn = draw()
@@ -284,9 +284,7 @@ class ReidentificationModel(mesa.Model):
         return np.asarray((draws < weights) * free)
 
     def _count_participants(self) -> NDArray[np.int64]:
-        decided, columns = self._decided, self.columns
-        if decided is not None and decided.participates is columns.participates and decided.cell is columns.cell:
-            return decided.participants
+        columns = self.columns
         return np.bincount(columns.cell[columns.participates], minlength=self.setting.n_cells).astype(np.int64)
 
     def _link_among_participants(self) -> None:
@@ -330,8 +328,8 @@ class ReidentificationModel(mesa.Model):
         if outcome.breached is not None:
             draws = subject_draws(self.setting, "hearing", "subjects", self.round_number)
             drawn = outcome.breached, draws < rule.hears
-        decided = learn_and_decide(rule, columns, self.participants, outcome.risk, rate, drawn)
-        columns.participates, self._decided = decided.participates, decided
+        decided = learn_and_decide(rule, columns, outcome.risk, rate, drawn)
+        columns.participates = decided.participates
         self._moved = decided.joined, decided.left
 
     def _newly_exposed(self) -> int:
@@ -348,8 +346,7 @@ class ReidentificationModel(mesa.Model):
         if self.outcome.breached is not None:
             self._never_reidentified[self.outcome.breached] = 0.0
         else:
-            plans = [adversary.plan or no_plan(self.setting.n_cells) for adversary in self.adversaries]
-            survive(self.setting, plans, self.outcome, self.exposed, self.is_out, self._never_reidentified)
+            survive(self.setting, self._plans, self.outcome, self.exposed, self.is_out, self._never_reidentified)
         return float(len(self._never_reidentified) - self._never_reidentified.sum())
 
     def _measure_round(self) -> None:
@@ -392,12 +389,8 @@ class ReidentificationModel(mesa.Model):
         """Return how many people are re-identified in the round, given who is there if that is drawn."""
         setting = self.setting
         acting = np.array([adversary.acts for adversary in self.adversaries])
-        plans = [adversary.plan or no_plan(setting.n_cells) for adversary in self.adversaries]
-        cases = cases_of_round(setting, plans, acting, self.exposed, utility)
-        draws = functools.partial(
-            agent_stream, setting.seed, "reidentified",
-            replication=setting.replication, round_number=self.round_number,
-        )  # fmt: skip
+        cases = cases_of_round(setting, self._plans, acting, self.exposed, utility)
+        draws = functools.partial(setting.stream, "reidentified", round_number=self.round_number)
         return reidentified(setting.n_subjects, cases, draws)
 
 
@@ -407,7 +400,7 @@ def _columns(setting: Setting) -> SubjectColumns:
     if rule is None:
         taking_part = np.ones(n, dtype=np.bool_) if setting.schedule is None else setting.schedule[0]
         return SubjectColumns(setting.cell_of_subject, taking_part)
-    harm = draw_harm(rule, n, agent_stream(setting.seed, "valuations", "subjects", replication=setting.replication))
+    harm = draw_harm(rule, n, setting.stream("valuations", "subjects"))
     expected = np.full(n, rule.expected_risk)
     return SubjectColumns(setting.cell_of_subject, takes_part(rule, harm, expected), harm, expected)
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from reidsim.agents.attack import AttackPlan
 from reidsim.agents.profile import AdversaryProfile, Meeting, Setting
-from reidsim.agents.streams import agent_stream
 from reidsim.portable_math import dot
 
 Floats = NDArray[np.float64]
@@ -213,8 +212,7 @@ def _is_by_chance(plan: AttackPlan) -> Bools:
 
 def subject_draws(setting: Setting, decision: str, agent: str, round_number: int) -> Floats:
     """Return the number in [0, 1) that each subject has for a decision of an agent in a round, (n_subjects,)."""
-    stream = agent_stream(setting.seed, decision, agent, replication=setting.replication, round_number=round_number)
-    return stream.random(setting.n_subjects)
+    return setting.stream(decision, agent, round_number).random(setting.n_subjects)
 
 
 def _drawn(

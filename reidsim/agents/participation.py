@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Counts = NDArray[np.int64]
 
 
 class Decided(NamedTuple):
@@ -23,19 +22,13 @@ class Decided(NamedTuple):
 
     Attributes
     ----------
-    cell : ndarray of int, shape (n,)
-        Distinct record of each subject.
     participates : ndarray of bool, shape (n,)
         Whether the subject takes part.
-    participants : ndarray of int64, shape (n_cells,)
-        Participants of each cell.
     joined, left : int
         Subjects who take part after a round without, and the other way round.
     """
 
-    cell: NDArray[np.intp]
     participates: Bools
-    participants: Counts
     joined: int
     left: int
 
@@ -51,7 +44,7 @@ def draw_harm(rule: ParticipationRule, n: int, rng: np.random.Generator) -> Floa
 
 
 def takes_part(rule: ParticipationRule, harm: Floats, expected_risk: Floats) -> Bools:
-    """Return which subjects take part: those whose reward is at least the expected harm."""
+    """Return which subjects take part: their reward is at least the expected harm."""
     return np.asarray(harm * expected_risk <= rule.reward)
 
 
@@ -75,7 +68,6 @@ def newly_exposed(cells: NDArray[np.intp], is_out: Bools, attacked: Bools, was_e
 def learn_and_decide(
     rule: ParticipationRule,
     columns: SubjectColumns,
-    participants: Counts,
     risk: Floats,
     rate: float,
     drawn: tuple[Bools, Bools] | None = None,
@@ -90,8 +82,6 @@ def learn_and_decide(
     rule : ParticipationRule
     columns : SubjectColumns
         With harm and expected risk, which is changed.
-    participants : ndarray of int64, shape (n_cells,)
-        Participants of each cell in the round.
     risk : ndarray of float64, shape (n_cells,)
         Probability of a breach of a participant.
     rate : float
@@ -101,8 +91,8 @@ def learn_and_decide(
     """
     assert columns.harm is not None and columns.expected_risk is not None  # noqa: S101, PT018 # as subjects decide
     breached, heard = drawn or (np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.bool_))
-    worth, counts = np.empty(len(columns), dtype=np.bool_), participants.copy()
-    joined, left = _learn_and_decide(
+    worth = np.empty(len(columns), dtype=np.bool_)
+    _learn_and_decide(
         columns.cell,
         columns.participates,
         columns.harm,
@@ -113,9 +103,9 @@ def learn_and_decide(
         rate,
         np.array([rule.hears, rule.learning_rate, rule.reward], dtype=np.float64),
         worth,
-        counts,
     )
-    return Decided(columns.cell, worth, counts, joined, left)
+    joined, left = worth & ~columns.participates, columns.participates & ~worth
+    return Decided(worth, int(np.count_nonzero(joined)), int(np.count_nonzero(left)))
 
 
 @numba.njit(cache=True)
@@ -130,21 +120,15 @@ def _learn_and_decide(
     rate: float,
     rule: Floats,
     worth: Bools,
-    counts: Counts,
-) -> tuple[int, int]:
-    """Write participation and the participants of each cell, and return how many subjects joined and left."""
+) -> None:
+    """Write expected risk and participation; `rule` holds the share who hear, the learning rate and the reward."""
     hears, learning_rate, reward = rule
-    joined, left = 0, 0
     for i in range(len(cell)):
-        was, here, of = expected_risk[i], participates[i], cell[i]
+        was = expected_risk[i]
         if len(breached):
             met = breached[i] + 0.5 * heard[i] * (rate - breached[i])
             weight = learning_rate * heard[i]
         else:
-            met, weight = met_by_cell[of], learning_rate * hears
-        expected_risk[i] = was + learning_rate * (met - was) if here else was + weight * (rate - was)
+            met, weight = met_by_cell[cell[i]], learning_rate * hears
+        expected_risk[i] = was + learning_rate * (met - was) if participates[i] else was + weight * (rate - was)
         worth[i] = harm[i] * expected_risk[i] <= reward
-        if worth[i] != here:
-            counts[of] += 1 if worth[i] else -1
-            joined, left = joined + worth[i], left + here
-    return joined, left

@@ -235,9 +235,7 @@ def test_streams_are_told_apart_by_every_part_of_their_name():
 
 
 def test_every_stream_that_is_used_is_listed(town, profile_of_small, setting_of_small, monkeypatch):
-    import reidsim.agents.model
-    import reidsim.agents.outcomes
-    import reidsim.agents.publisher
+    import reidsim.agents.profile
 
     used = set()
 
@@ -245,8 +243,7 @@ def test_every_stream_that_is_used_is_listed(town, profile_of_small, setting_of_
         used.add(decision)
         return agent_stream(seed, decision, agent, **place)
 
-    for module in (reidsim.agents.model, reidsim.agents.outcomes, reidsim.agents.publisher):
-        monkeypatch.setattr(module, "agent_stream", noted)
+    monkeypatch.setattr(reidsim.agents.profile, "agent_stream", noted)
     setting = setting_of_small(
         profiles=two_types(town, profile_of_small, fine=1.0), mode="sampling", rounds=3,
         learning=Learning(np.ones(2), 0.5),
@@ -254,7 +251,7 @@ def test_every_stream_that_is_used_is_listed(town, profile_of_small, setting_of_
     )  # fmt: skip
     ReidentificationModel(setting, "basic").run()
     listed = {stream for phase in PHASES for stream in phase.streams} | set(FIRST_STREAMS)
-    assert used - {"mesa"} == listed
+    assert used == listed
 
 
 # More adversaries.

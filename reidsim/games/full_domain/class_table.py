@@ -51,7 +51,7 @@ class Field(NamedTuple):
     shift, mask : int
         Position of the field's lowest bit, and the largest number it holds.
     parents : ndarray of int64, shape (n_steps + 1, n_groups)
-        The group into which each group of the starting level falls, so many levels up.
+        The group into which each group of the starting level falls after some levels.
     added_loss : ndarray of float64, shape (n_steps + 1, n_groups)
         Information loss that this adds.
     """
@@ -65,7 +65,7 @@ class Field(NamedTuple):
 class RollUp:
     """Merge equivalence classes along the hierarchies of a lattice.
 
-    Groups are numbered over the values that occur, so that keys stay small in large domains. Groups of one parent have
+    Groups are numbered over the values that occur, so that keys stay small in large domains. Siblings have
     consecutive numbers: classes that merge along the last attribute are neighbours, and along any other attribute the
     table consists of few ascending runs.
 
@@ -79,7 +79,7 @@ class RollUp:
     Attributes
     ----------
     order : list of int
-        Attributes, those with most values first: they merge most, and leave small tables for the others.
+        Attributes, in descending order of values: the first merge most, and leave small tables for the others.
     loss_is_of_class : bool
         Whether all values of a group have the same information loss at every level.
 
@@ -201,7 +201,7 @@ class RollUp:
 
 
 def _numbered(levels: Sequence[NDArray[np.integer[Any]]]) -> list[Ints]:
-    """Return consecutive numbers for the groups of one parent, by level and value."""
+    """Return consecutive numbers for siblings, by level and value."""
     order = np.lexsort(levels)
     numbers = []
     for groups in levels:
@@ -232,7 +232,7 @@ def raise_classes(
     ----------
     table : ClassTable
     order : ndarray of int
-        The classes, in an order in which their raised keys ascend; empty if they stand in it.
+        The classes, in an order in which their raised keys ascend; empty if they are in it already.
     field : Field
     step : int
         Levels.
@@ -240,7 +240,7 @@ def raise_classes(
     Returns
     -------
     ClassTable
-        The loss of each class is the least of those merged.
+        The loss of each class is the least of the merged classes.
     ndarray of int32, shape (n_classes,)
         The merged class of each class in `order`.
     """
@@ -309,7 +309,7 @@ def merge_prefixes(table: ClassTable, field: Field) -> tuple[ClassTable, Ints]:
         last = key >> field.shift
     merged, starts = _room(n * levels), np.zeros(levels + 1, dtype=np.int64)
     starts[1] = _merge(table, as_is, field, 0, prefix_bits, merged, 0, inverse)
-    # Groups of one parent are neighbours, so that raised prefixes ascend.
+    # Siblings are neighbours, so that raised prefixes ascend.
     for step in range(1, levels):
         starts[step + 1] = _merge(part(merged, 0, n), as_is, field, step, prefix_bits, merged, starts[step], inverse)
     return part(merged, 0, starts[levels]), starts

@@ -2,7 +2,7 @@
 
 Two searches find the same nodes. Any game can be solved by walking the lattice from the lowest node up and closing
 branches whose benefit without any attack does not exceed the best payout so far. If classes represent their records,
-`_BranchSearch` fixes the levels of one attribute after the other, in `RollUp.order`, with a tighter bound.
+`_BranchSearch` fixes the levels of one attribute at a time, in `RollUp.order`, with a tighter bound.
 
 A branch holds all nodes with given levels of the first attributes. A record pays more with more utility and a larger
 group. In no node of the branch does it keep more utility than in the lowest one, or have a larger group than that of
@@ -88,9 +88,9 @@ class _Branch(NamedTuple):
     node, height : int
         Its lowest node, and the sum of its levels.
     table : ClassTable
-        The classes of that node, without those that keep no record at any of the points in any node of the branch.
+        The classes of that node, without classes that keep no record at any point in any node of the branch.
     dropped : int
-        Records in the classes left out.
+        Records in the dropped classes.
     points : ndarray of bool, shape (n_points,)
         Where one of its nodes may be the best.
     """
@@ -103,7 +103,7 @@ class _Branch(NamedTuple):
 
 
 class _BranchSearch:
-    """Depth-first search over the levels of one attribute after the other."""
+    """Depth-first search over the levels of one attribute at a time."""
 
     def __init__(self, game: FullDomainGame, incumbents: Incumbents) -> None:
         self._game = game
