@@ -99,7 +99,7 @@ def figures(study: TablesStudy, amounts: Sequence[float] = AMOUNTS, repeats: int
     for no_attack in (False, True):
         name, slowest = "no-attack" if no_attack else "basic", 0.0
         for amount in amounts:
-            game = study.node_game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
+            game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
             assert search(walked(game)).nodes.tolist() == search(game).nodes.tolist()
             ours = walk = np.inf
             for _ in range(repeats):
@@ -112,10 +112,10 @@ def figures(study: TablesStudy, amounts: Sequence[float] = AMOUNTS, repeats: int
                 rows.append(figure(work, ours, "ARX, at least", ahead * walk, 25.0))
         if len(amounts) > 1:
             values = np.linspace(0, 2000, 50)
-            game = study.node_game("prosecutor", Prices.of_points(BENEFIT, values, values, COST), no_attack=no_attack)
+            game = study.node_game("prosecutor", Prices(BENEFIT, values, values, COST), no_attack=no_attack)
             seconds = cpu_time(lambda game=game: search(fresh(game)), repeats)
             rows.append(figure(f"{name}, 50 points", seconds, "the slowest of one", slowest, 1.2, at_most=True))
-        game = study.node_game("prosecutor", Prices.of_points(BENEFIT, 1000, 1000, COST), no_attack=no_attack)
+        game = study.node_game("prosecutor", Prices(BENEFIT, 1000, 1000, COST), no_attack=no_attack)
         one = cpu_time(lambda game=game: search(fresh(game)), repeats)
         for number in (2, 5):
             seconds = cpu_time(lambda game=game, number=number: search(against_types(study, game, number)), repeats)
@@ -145,7 +145,7 @@ def full_domain(study: TablesStudy, amounts: Sequence[float], repeats: int, samp
     for no_attack in (False, True):
         slowest = 0.0
         for amount in amounts:
-            game = study.node_game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
+            game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
             solution = search(game)
             pruned = cpu_time(lambda game=game: search(fresh(game)), repeats)
             whole = cpu_time(lambda game=game: search(fresh(game), prune=False), repeats)
@@ -162,7 +162,7 @@ def full_domain(study: TablesStudy, amounts: Sequence[float], repeats: int, samp
                 f"{solution.evaluated:>8,}{whole:>9.3f}{plain:>10,.0f}"
             )
         values = np.linspace(0, 2000, 50)
-        game = study.node_game("prosecutor", Prices.of_points(BENEFIT, values, values, COST), no_attack=no_attack)
+        game = study.node_game("prosecutor", Prices(BENEFIT, values, values, COST), no_attack=no_attack)
         curve = cpu_time(lambda game=game: search(fresh(game)), repeats)
         print(f"{'':<10}50 points from 0 to 2,000 in {curve:.3f} s: {curve / slowest:.1f} times the slowest one above")
     print(f"* {sample} nodes timed, extrapolated to {study.lattice.size:,}; peak memory so far {peak_mib():,.0f} MiB")
@@ -172,7 +172,7 @@ def by_record(study: TablesStudy, amounts: Sequence[float], repeats: int) -> Non
     """Time record-level generalization of all records."""
     for no_attack in (False, True):
         for amount in amounts:
-            game = study.node_game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
+            game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
             payout = float(record_level(game).payoff[0] @ game.released) / float(game.best_case[0])
             seconds = cpu_time(lambda game=game: record_level(fresh(game)), repeats)
             print(
@@ -185,7 +185,7 @@ def by_region(study: TablesStudy, amounts: Sequence[float]) -> None:
     """Time the best multi-dimensional recoding beside the payouts that it lies between."""
     for no_attack in (False, True):
         for amount in amounts:
-            game = study.node_game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
+            game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
             best_case = float(game.best_case[0])
             one_node = search(game).payout[0] / best_case
             start = time.process_time()
@@ -210,7 +210,7 @@ def synthetic(rows: int, attributes: int, seed: int = 1) -> FullDomainGame:
     )
     first, cell = distinct_rows(list(codes.T), len(codes))
     lattice = GeneralizationLattice(hierarchies, codes[first])
-    return FullDomainGame(lattice, np.bincount(cell), Prices.of_points(BENEFIT, 1000, 1000, COST))
+    return FullDomainGame(lattice, np.bincount(cell), Prices(BENEFIT, 1000, 1000, COST))
 
 
 def growth_in_rows(sizes: Sequence[int]) -> None:

@@ -23,7 +23,6 @@ from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.study import equilibria_of
 
 
@@ -496,9 +495,3 @@ def test_the_bundled_scenario_shows_what_its_page_says():
     # Hardly a record has ten others like it in its table, and yet no attack pays.
     assert summary.loc["no-attack", "pk"] > 0.99
     assert summary.loc["pk", "utility"] < summary.loc["no-attack", "utility"]
-
-
-def test_the_bundled_scenario_can_be_loaded_and_says_its_source():
-    scenario = load_scenario("dynamic-release").scenario
-    assert "10.1109/TNB.2023.3284092" in scenario.source
-    assert "10.1093/jamia/ocac011" in scenario.source

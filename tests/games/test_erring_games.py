@@ -134,7 +134,7 @@ def test_every_search_agrees_with_enumeration_of_every_linkage(name, errors):
     if isinstance(game.space, GeneralizationLattice):
         suppressing = np.maximum(payoffs, 0.0).sum(axis=1)
         released = np.ones(n, dtype=np.int64)
-        prices = Prices.of_points(game.benefit[0], game.loss[0], 0.0, 0.0)
+        prices = Prices(game.benefit[0], game.loss[0], 0.0, 0.0)
         whole = AnyAdversaryGame.of(FullDomainGame(game.space, released, prices), game)
         for prune in (True, False):
             assert search(whole, prune=prune).payout[0] == pytest.approx(suppressing.max())
@@ -146,7 +146,7 @@ def test_every_search_agrees_with_enumeration_of_every_linkage(name, errors):
 
 def test_the_whole_table_without_inviting_attacks_suppresses_the_rest():
     game = erring(PLAYERS["lattice-one-shot"].game, 0.08)
-    prices = Prices.of_points(game.benefit[0], game.loss[0], 0.0, 0.0)
+    prices = Prices(game.benefit[0], game.loss[0], 0.0, 0.0)
     released = np.ones(game.n_records, dtype=np.int64)
     table = FullDomainGame(game.space, released, prices, no_attack=True, safe_class="at-least")
     whole = AnyAdversaryGame.of(table, game)

@@ -14,19 +14,6 @@ from reidsim.scenarios.policy import Look, Policy
 if TYPE_CHECKING:
     from reidsim.kinds.participation.study import ParticipationStudy
 
-_WORDS = {
-    "nobody": ("Nobody", "nobody joins", GREY, "s"),
-    "everybody": ("Everybody", "everybody joins", BLACK, "D"),
-    "from-nobody": (
-        "From nobody",
-        "best replies in turn, starting from nobody, until nobody wants to change",
-        BLUE,
-        "o",
-    ),
-    "from-everybody": ("From everybody", "best replies in turn, starting from everybody", VERMILION, "^"),
-    "planner": ("Planner", "the members with the largest sum of payoffs", GREEN, "v"),
-}
-
 
 @dataclass(frozen=True, eq=False)
 class Joiners:
@@ -59,13 +46,22 @@ class Joiners:
         return Choice(strategies, self.name, np.full(len(joined), 2, dtype=np.int64), exact=proved)
 
 
-def _policy(name: str) -> Policy:
-    label, words, colour, marker = _WORDS[name]
-    rule = name in ("nobody", "everybody")
+def _policy(name: str, label: str, words: str, look: Look, *, is_rule: bool = False) -> Policy:
     return Policy(
-        name, label, words, lambda study, draw: Joiners(name, study), is_rule=rule, by_agents=False,
-        look=Look(colour, marker),
-    )  # fmt: skip
+        name, label, words, lambda study, draw: Joiners(name, study), is_rule=is_rule, by_agents=False, look=look
+    )
 
 
-POLICIES = {name: _policy(name) for name in _WORDS}
+_POLICIES = (
+    _policy("nobody", "Nobody", "nobody joins", Look(GREY, "s"), is_rule=True),
+    _policy("everybody", "Everybody", "everybody joins", Look(BLACK, "D"), is_rule=True),
+    _policy(
+        "from-nobody",
+        "From nobody",
+        "best replies in turn, starting from nobody, until nobody wants to change",
+        Look(BLUE, "o"),
+    ),
+    _policy("from-everybody", "From everybody", "best replies in turn, starting from everybody", Look(VERMILION, "^")),
+    _policy("planner", "Planner", "the members with the largest sum of payoffs", Look(GREEN, "v")),
+)
+POLICIES = {policy.name: policy for policy in _POLICIES}
