@@ -102,9 +102,7 @@ def main() -> None:
         raise SystemExit("the plain count finds others")
     plain = (time.process_time() - begun) / len(persons) * study.n_records
     figure("rows that match every person", ours, "plain loop", plain)
-    print(
-        f"rows that match every person: {ours:.3f} s, plain loop {plain:.0f} s (extrapolated): {plain / ours:,.0f}x"
-    )
+    print(f"rows that match every person: {ours:.3f} s, plain loop {plain:.0f} s (extrapolated): {plain / ours:,.0f}x")
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.run import stress_loaded
 from reidsim.figures.style import own_settings, save_figure
 from reidsim.kinds.tables.figures.differences import payoff_difference_curves
-from reidsim.reports.illustration import figures_of
 from reidsim.reports.captions import figure_caption
+from reidsim.reports.illustration import figures_of
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of, kind_of_content
 from reidsim.toml_text import inline_toml
