@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from threading import RLock
 from typing import Any, ClassVar, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -33,42 +31,6 @@ class Section(BaseModel):
     def as_written(cls, error: InputError, data: Mapping[str, Any]) -> InputError:
         """Return an error about data that were spelled out as one about what was written."""
         return error
-
-
-# Each field of a section that was read, as the section's class and the field's name.
-Reads = set[tuple[type[Section], str]]
-_noting = RLock()
-
-
-@contextmanager
-def noting_reads() -> Iterator[Reads]:
-    """Note which fields of sections are read meanwhile, by whomever."""
-    noted: Reads = set()
-
-    def read(section: Section, name: str) -> Any:
-        noted.add((type(section), name))
-        return object.__getattribute__(section, name)
-
-    with _noting:
-        type.__setattr__(Section, "__getattribute__", read)
-        try:
-            yield noted
-        finally:
-            type.__delattr__(Section, "__getattribute__")
-
-
-def may_be_read(section: object, key: str, noted: Reads) -> bool:
-    """Tell whether what a section holds at a key path is among what was read, or may be."""
-    for name in key.split("."):
-        if isinstance(section, Mapping):
-            section = section.get(name)
-            continue
-        if not isinstance(section, Section) or name not in section.model_fields_set:
-            return True
-        if not any((type(section), read) in noted for read in (name, "__dict__", "model_dump", "model_dump_json")):
-            return False
-        section = getattr(section, name)
-    return True
 
 
 # What pydantic calls things, and what a user of TOML calls them.

@@ -375,7 +375,3 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         )
 
     # Many points
-
-    def play_together(self, studies: Sequence[Any]) -> Callable[[int], Mapping[str, PolicyOutcome]]:
-        """Return what tells the outcomes at one of several points that are solved together, by its number."""
-        return lambda point: self.play(studies[point])

@@ -29,17 +29,21 @@ _UNNAMED_RECIPES = ("twitter-use-by-age",)
 
 
 class DataFiles:
-    """The data files of a batch as they were when it began.
+    """The files that runs of a batch read, at any point, as they were when it began.
 
     Parameters
     ----------
-    loaded, design, options
-        See `data_files`.
+    loaded : LoadedScenario
+    design : Design
+    options : mapping, optional
+        Options besides the scenario, which may name files, too.
 
     Attributes
     ----------
     hashes : dict of str to str
-        See `data_files`.
+        SHA-256 by name, in alphabetical order: paths relative to the scenario's folder where they are below it;
+        ``bundled:`` and the path of bundled files; recipes and the files that they name in turn. A missing or
+        unreadable file has none: the runs that need it fail.
     """
 
     def __init__(
@@ -82,28 +86,6 @@ class DataFiles:
                 del now[name]
             self._stamps[name] = stamp
         require_unchanged(self.hashes, now, source)
-
-
-def data_files(
-    loaded: LoadedScenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None = None
-) -> dict[str, str]:
-    """Return what the files hold that runs of a batch read, at whatever point.
-
-    Parameters
-    ----------
-    loaded : LoadedScenario
-    design : Design
-    options : mapping, optional
-        What is asked for besides the scenario, which may name files, too.
-
-    Returns
-    -------
-    dict of str to str
-        SHA-256 by name, in alphabetical order: paths relative to the scenario's folder where they are below it;
-        ``bundled:`` and the path of those that come with reidsim; recipes and the files that they name in turn. A file
-        that is not there, or cannot be read, has none: the runs that need it fail.
-    """
-    return DataFiles(loaded, design, options).hashes
 
 
 def _paths(loaded: LoadedScenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None) -> dict[str, Path]:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import TypeAdapter, ValidationError
 
 from reidsim.engine.batch.sampling import draw_points
 from reidsim.errors import InputError, locating
@@ -25,12 +23,9 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.several_adversaries import WHO_COMES, who_may_come
-from reidsim.validation import json_of, may_be_read, noting_reads
 
 # Sections of a scenario that say what is done with its runs, and are no part of any single one.
 _NOT_OF_A_RUN = ("replications", "sweep", "uncertainty", "stress", "figures")
-# Sections that can name adversaries and policies.
-_NAMING_PARTS = ("adversary", "adversaries", "agents", "publisher", "subjects")
 
 # What is kept of a policy in each run until the tables are written: 25 kB of four policies.
 _KEPT_OF_POLICY = 6_250
@@ -61,10 +56,6 @@ class Design:
     def n_runs(self) -> int:
         """Number of runs."""
         return len(self.points) * self.replications
-
-    def __reduce__(self) -> tuple[type[Design], tuple[pd.DataFrame, int, tuple[str, ...], int]]:
-        """Leave the columns behind when it is sent to another process."""
-        return Design, (self.points, self.replications, self.swept, self.samples)
 
     @cached_property
     def columns(self) -> dict[str, list[Any]]:
@@ -225,81 +216,19 @@ def content_of_run(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
 def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
     """Check that the scenario can have the values of every point.
 
-    Sections with swept keys are checked at every point; whether they fit together, at one of those points that differ
-    only in keys that this check does not read.
-
     Raises
     ------
     InputError
-        For the first point that it cannot have; names the key and the point's values.
+        For the first invalid point; names the key and the point's values.
     """
-    first = _checked_whole(loaded, design, 0)
-    own = {name: getattr(first.scenario, name) for name in first.scenario.model_fields_set}
-    with noting_reads() as noted:
-        _fit(first, own)
-    apart = [key for key in design.columns if not may_be_read(first.scenario, key, noted)]
-    alike, settled = design.alike(apart).tolist(), set[int]()
-    for point, sections in enumerate(_sections(first, design)):
-        if sections is not None and alike[point] in settled:
-            continue
-        with noting_reads() if apart else nullcontext(noted) as noted:
-            fit = sections is not None and _fit(first, own | sections)
-        if not fit:
-            _checked_whole(loaded, design, point)
-        elif not any(may_be_read(first.scenario, key, noted) for key in apart):
-            settled.add(alike[point])
-
-
-def _checked_whole(loaded: LoadedScenario[ScenarioHead], design: Design, point: int) -> LoadedScenario[ScenarioHead]:
-    """Return the scenario at a point.
-
-    Raises
-    ------
-    InputError
-        If the scenario cannot have the point's values; names them.
-    """
-    values = design.values(point)
-    try:
-        found = at_point(loaded, values)
-        found.refuse_code()
-    except InputError as error:
-        shown = ", ".join(f"{key} = {value!r}" for key, value in values.items())
-        hint = "; ".join(part for part in (error.hint, f"the point is {shown}") if part)
-        raise error.but(source=None, hint=hint).located(loaded.path, f"point {point}") from None
-    return found
-
-
-def _fit(first: LoadedScenario[ScenarioHead], sections: Mapping[str, Any]) -> bool:
-    """Tell whether sections, each of which was checked, fit together."""
-    try:
-        replace(first, scenario=type(first.scenario).model_validate(sections)).refuse_code()
-    except (InputError, ValidationError):
-        return False
-    return True
-
-
-def _sections(first: LoadedScenario[ScenarioHead], design: Design) -> Iterator[dict[str, Any] | None]:
-    """Yield at each point the sections that differ from those at the first; None where they cannot have its values."""
-    schema, content = type(first.scenario), deepcopy(first.content)
-    named, spelled = {key.partition(".")[0] for key in design.columns}, schema.spelled_out(content)
-    # What is said once for several adversaries is checked where it is meant.
-    elsewhere = {name for name in {*content, *spelled} if content.get(name) is not spelled.get(name)}
-    named |= elsewhere if named & elsewhere else set()
-    said = set(spelled)
-    fields = {name: schema.model_fields[name] for name in spelled if name in named}
-    checks: dict[str, TypeAdapter[Any]] = {
-        name: TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]
-        for name, field in fields.items()
-    }
     for point in range(len(design.points)):
+        values = design.values(point)
         try:
-            override(content, design.values(point))
-            spelled = schema.spelled_out(content)
-            checked = {name: check.validate_json(json_of(spelled.get(name))) for name, check in checks.items()}
-        except (InputError, ValidationError):
-            yield None
-        else:
-            yield checked if spelled.keys() == said else None
+            at_point(loaded, values).refuse_code()
+        except InputError as error:
+            shown = ", ".join(f"{key} = {value!r}" for key, value in values.items())
+            hint = "; ".join(part for part in (error.hint, f"the point is {shown}") if part)
+            raise error.but(source=None, hint=hint).located(loaded.path, f"point {point}") from None
 
 
 def require_runs_fit(loaded: LoadedScenario[ScenarioHead], design: Design) -> int:
@@ -318,22 +247,17 @@ def require_runs_fit(loaded: LoadedScenario[ScenarioHead], design: Design) -> in
 
 
 def makers_of(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str, dict[str, str]]:
-    """Import the adversaries and policies of every point that do not come with the package; return who made each.
+    """Import the adversaries and policies of users' modules that any point names; return the maker of each.
 
     Raises
     ------
     InputError
         If one cannot be imported.
     """
-    # Numbers name nobody.
-    others = [
-        key
-        for key, values in design.columns.items()
-        if key.partition(".")[0] not in _NAMING_PARTS or all(isinstance(value, int | float) for value in values)
-    ]
-    first = np.unique(design.alike(others))
+    # Numbers name no part.
+    others = [key for key, column in design.columns.items() if all(isinstance(value, int | float) for value in column)]
     made: dict[str, dict[str, str]] = {}
-    for point in first.tolist():
+    for point in np.unique(design.alike(others)).tolist():
         made |= at_point(loaded, design.values(point)).makers()
     return made
 
@@ -346,16 +270,10 @@ def scenario_columns(design: Design) -> pd.DataFrame:
 def _values(values: SweepValues) -> list[Any]:
     if values.listed is not None:
         return list(values.listed)
-    assert values.start is not None  # noqa: S101 - held by the schema, said for the type checker
-    assert values.stop is not None  # noqa: S101
-    assert values.points is not None  # noqa: S101
-    if values.scale == "log":
-        spaced = np.geomspace(values.start, values.stop, values.points)
-    else:
-        spaced = np.linspace(values.start, values.stop, values.points)
-    # Keys that count something take whole numbers only; those of amounts take either.
+    spaced = (np.geomspace if values.scale == "log" else np.linspace)(values.start, values.stop, values.points)  # type: ignore[operator]
+    # Keys that count something accept whole numbers only; keys of amounts accept either.
     whole = bool((spaced == np.rint(spaced)).all() and np.abs(spaced).max() < 2**53)
-    return [int(value) for value in spaced] if whole else spaced.tolist()
+    return [int(value) for value in spaced] if whole else list(spaced.tolist())
 
 
 def _column(values: list[Any]) -> pd.Series[Any]:
@@ -376,8 +294,3 @@ def _tabular(column: pd.Series[Any]) -> pd.Series[Any]:
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
-
-
-def iterate_runs(design: Design) -> Iterator[tuple[int, int]]:
-    """Yield point and replication of every run, in the order of the tables."""
-    yield from itertools.product(range(len(design.points)), range(design.replications))

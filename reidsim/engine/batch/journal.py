@@ -22,9 +22,7 @@ JOURNAL = "journal.jsonl"
 # Disk full, quota reached, and file larger than allowed.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
-# What comes before the key at the begin of a line.
-_BEGIN = b'{"run":"'
-# What comes before the checksum at its end.
+# Precedes the checksum at the end of a line.
 _CHECK = b',"check":"'
 
 
@@ -51,7 +49,7 @@ class Journal:
         try:
             # Unbuffered, so that nothing is left to be written after an error.
             self._file = open(path, "ab", buffering=0, opener=_private)  # noqa: SIM115 - Path.open takes no opener
-            self._file.truncate(_length_of_lines(path))
+            self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
         except OSError as error:
             raise not_kept(path, error) from None
 
@@ -86,40 +84,37 @@ class Journal:
             raise not_kept(self._path, error) from None
 
 
-def read_journal(path: Path, tasks: Mapping[str, RunTask]) -> Iterator[RunOutcome]:
-    """Yield what is written down of runs that are among `tasks` (by key), the last word on each.
+def read_journal(path: Path, tasks: Mapping[str, RunTask]) -> list[RunOutcome]:
+    """Return the last outcome of each run whose key is in `tasks`.
 
-    A reader may come while the journal is being written: a line that is not whole yet is passed over.
+    The journal may be read while it is being written: an incomplete last line is skipped.
     """
-    last = {_key(text): at for at, text in enumerate(_lines(path)) if text is not None}
-    for at, text in enumerate(_lines(path)):
-        if text is not None and last.get(key := _key(text)) == at and key in tasks:
-            yield _outcome(tasks[key], _entry(text))
+    last = {entry["run"]: entry for entry in _entries(path) if entry is not None and entry["run"] in tasks}
+    return [_outcome(tasks[key], entry) for key, entry in last.items()]
 
 
-def read_places(path: Path, tasks: Iterable[RunTask]) -> Iterator[RunOutcome]:
-    """Yield what is written down of the points and replications of `tasks`, whatever version of the program did them.
+def read_places(path: Path, tasks: Iterable[RunTask]) -> list[RunOutcome]:
+    """Return the outcomes of the points and replications of `tasks`, whatever version of the program did them.
 
-    Runs that are alike are written down once, so a run stands for all that have its key.
+    Equal runs are written once, so an outcome stands for all tasks with its key.
     """
     by_place = {(task.point, task.replication): task for task in tasks}
     alike: dict[str, list[RunTask]] = {}
     for task in by_place.values():
         alike.setdefault(task.key, []).append(task)
     found: dict[tuple[int, int], RunOutcome] = {}
-    # Where runs were done again under another key, the last counts, or rather the one that these tasks would have.
-    last_words = {_key(text): text for text in _lines(path) if text is not None}
-    for key, text in sorted(last_words.items(), key=lambda word: word[0] in alike):
-        entry = _entry(text)
+    last = {entry["run"]: entry for entry in _entries(path) if entry is not None}
+    # If a run was repeated under another key, the key of these tasks has precedence, then the last outcome.
+    for key, entry in sorted(last.items(), key=lambda word: word[0] in alike):
         done = by_place.get((entry["point"], entry["replication"]))
         for task in [] if done is None else alike[done.key]:
             found[task.point, task.replication] = _outcome(replace(task, key=key), entry)
-    yield from found.values()
+    return [*found.values()]
 
 
 def is_journal_of(path: Path, keys: Container[str], data: str) -> bool:
-    """Return whether a journal has runs, and all that can be read have one of these keys and were of this data."""
-    entries = [_entry(text) for text in _lines(path) if text is not None]
+    """Return whether a journal has runs, and all readable runs have one of these keys and used this data."""
+    entries = [entry for entry in _entries(path) if entry is not None]
     return bool(entries) and all(entry["run"] in keys and entry.get("data") == data for entry in entries)
 
 
@@ -177,40 +172,20 @@ def _private(path: str, flags: int) -> int:
 
 
 def damaged_lines(path: Path) -> int:
-    """Return how many lines of a journal cannot be read, a last one that is not whole yet aside."""
-    return sum(text is None for text in _lines(path))
+    """Return the number of lines of a journal that cannot be read, without an incomplete last line."""
+    return sum(entry is None for entry in _entries(path))
 
 
-def _lines(path: Path) -> Iterator[bytes | None]:
-    """Yield each whole line without its checksum; None if it cannot be read."""
+def _entries(path: Path) -> Iterator[dict[str, Any] | None]:
+    """Yield the content of each complete line; None if its checksum is wrong."""
     if not path.exists():
         return
     with path.open("rb") as file:
         for line in file:
             if line.endswith(b"\n"):
                 text, found, check = line.rstrip(b"\n").rpartition(_CHECK)
-                yield text if found and check == _checksum(text) else None
-
-
-def _key(text: bytes) -> str:
-    """Return the key of the run that a line is about, which comes first."""
-    return text.removeprefix(_BEGIN).partition(b'"')[0].decode()
-
-
-def _entry(text: bytes) -> dict[str, Any]:
-    entry: dict[str, Any] = json.loads(text + b"}")
-    return entry
+                yield json.loads(text + b"}") if found and check == _checksum(text) else None
 
 
 def _checksum(text: bytes) -> bytes:
     return b'%08x"}' % zlib.crc32(text)
-
-
-def _length_of_lines(path: Path) -> int:
-    """Return the length of a journal up to the end of its last whole line."""
-    length = end = 0
-    with path.open("rb") as file:
-        for line in file:
-            length += len(line)
-            end = length if line.endswith(b"\n") else end
-    return end

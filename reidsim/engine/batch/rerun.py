@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from reidsim.engine.batch.data_files import changed_files, data_files
+from reidsim.engine.batch.data_files import DataFiles, changed_files
 from reidsim.engine.batch.design import Design, at_point, content_of_run, design_of, has_numbered_replications
-from reidsim.engine.batch.folder import files_of, read_manifest, read_runs, scenario_of
+from reidsim.engine.batch.folder import read_manifest, read_runs, scenario_of
 from reidsim.engine.batch.gathered import batch_tables
 from reidsim.engine.batch.one_run import GROUP_COLUMNS, ScenarioWork
 from reidsim.engine.batch.runner import tasks_of
@@ -98,7 +98,7 @@ def rerun_one(
     task = _task(tasks_of(loaded, design, content_of_run(loaded)), _stored_key(folder, key), design, folder)
     at_point(loaded, task.values, task.seed).refuse_code()
     report("running", 0, 1)
-    work = ScenarioWork(replace(loaded, path=loaded.path.absolute()), design)
+    work = ScenarioWork(replace(loaded, path=loaded.path.absolute()))
     tables, warnings = work(task)
     runs = batch_tables(loaded.name, design, [RunOutcome(task, COMPLETE, tables)])["runs"]
     result = None
@@ -112,7 +112,7 @@ def rerun_one(
 
         result = run_once(at_point(loaded, task.values, task.seed), progress=progress)
     measures = kind_of(loaded.scenario).measures_of(loaded.content)
-    changed = changed_files(files_of(manifest), data_files(loaded, design))
+    changed = changed_files(manifest["design"].get("files", {}), DataFiles(loaded, design).hashes)
     verdict = _verdict(read_runs(folder), runs, task, str(manifest.get("code_version")), changed)
     return Repeated(loaded.name, task, runs, verdict, warnings, measures, result)
 

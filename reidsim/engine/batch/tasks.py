@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import reidsim
 from reidsim import interrupts
@@ -74,8 +74,26 @@ class RunOutcome:
     seconds: float = 0.0
 
 
-# Does the run of a task: its tables and warnings.
+# Does the run of a task; returns its tables and warnings.
 Work = Callable[[RunTask], tuple[Tables, tuple[str, ...]]]
+
+
+class CheckedWork(Protocol):
+    """Does runs, and checks the input of a run beforehand."""
+
+    def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
+        """Do the run of a task; return its tables and warnings."""
+        ...
+
+    def fingerprint(self, task: RunTask) -> str | None:
+        """Check that the run of a task can be done; return a hash of its data, if known.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be used.
+        """
+        ...
 
 
 def attempt(work: Work, task: RunTask) -> RunOutcome:
