@@ -13,7 +13,9 @@ TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
 
 def test_the_first_invalid_point_is_named():
     loaded = load_scenario(TOWN, {"sweep.values": {"economics.loss": [1, 2, -3, -4], "economics.cost": [5, 6]}})
-    message = r"point 4: economics\.loss: value not allowed; found -3.*the point is economics\.loss = -3, economics\.cost"
+    message = (
+        r"point 4: economics\.loss: value not allowed; found -3.*the point is economics\.loss = -3, economics\.cost"
+    )
     with pytest.raises(InputError, match=message):
         check_points(loaded, design_of(loaded))
 

@@ -8,8 +8,7 @@ from typer.testing import CliRunner
 
 import reidsim
 from reidsim.cli import app
-from reidsim.engine.stress.outcomes import BatchEvaluator
-from reidsim.engine.stress.whoever_comes import OpponentEvaluator
+from reidsim.engine.stress.outcomes import Evaluator
 from reidsim.errors import InputError
 from reidsim.scenarios.load import load_scenario
 
@@ -31,7 +30,7 @@ def town(tmp_path):
 
 @pytest.mark.parametrize("planning", ["as-believed", pytest.param("informed", marks=pytest.mark.deep)])
 def test_outcomes_are_the_cells_of_cross_play(town, planning):
-    found = OpponentEvaluator(town, POLICIES, 0.95).at(POINTS, planning)
+    found = Evaluator(town, POLICIES, 0.95).by_batch(POINTS, planning)
     assert found.failures.empty
     for point, values in enumerate(POINTS.to_dict("records")):
         comes = values.pop("adversary")
@@ -51,7 +50,7 @@ def test_outcomes_are_the_cells_of_cross_play(town, planning):
 
 
 def test_who_plans_for_whoever_comes_does_as_in_a_run_against_it(town):
-    found = OpponentEvaluator(town, POLICIES, 0.95).at(POINTS, "informed").table.set_index(["point", "policy"])
+    found = Evaluator(town, POLICIES, 0.95).by_batch(POINTS, "informed").table.set_index(["point", "policy"])
     run = reidsim.run(town.path, overrides={"adversary.planner": "fmdp", "economics.loss": 60}).summary
     for policy in POLICIES:
         for measure in run.columns:
@@ -62,8 +61,8 @@ def test_who_plans_for_whoever_comes_does_as_in_a_run_against_it(town):
 @pytest.mark.parametrize("planning", ["as-believed", "informed"])
 def test_the_own_adversary_is_that_of_other_stress_tests(town, planning):
     points = pd.DataFrame({"adversary": "one-shot", "economics.loss": [40, 110]})
-    found = OpponentEvaluator(town, POLICIES, 0.95).at(points, planning)
-    other = BatchEvaluator(town, POLICIES, 0.95).at(points.drop(columns="adversary"), planning)
+    found = Evaluator(town, POLICIES, 0.95).by_batch(points, planning)
+    other = Evaluator(town, POLICIES, 0.95).by_batch(points.drop(columns="adversary"), planning)
     pd.testing.assert_frame_equal(found.table, other.table, rtol=1e-12)
     assert "risk_quantile" in found.table
 

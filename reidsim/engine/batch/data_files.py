@@ -114,7 +114,7 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 
 
 def files_named(loaded: LoadedScenario[ScenarioHead], values: Iterable[tuple[str, Any]]) -> list[Path]:
-    """Return the files, as they are named, that a scenario, its recipes, and values of its keys name.
+    """Return the files that a scenario, its recipes, and values of its keys name, without bundled files.
 
     Parameters
     ----------
@@ -126,7 +126,8 @@ def files_named(loaded: LoadedScenario[ScenarioHead], values: Iterable[tuple[str
     found: dict[str, list[Path]] = {}
     for content in (loaded.content, *({key: value} for key, value in values)):
         _follow(content, folder, folder, found)
-    return sorted({Path(os.path.abspath(path)) for paths in found.values() for path in paths})
+    own = [paths for name, paths in found.items() if not name.startswith(BUNDLED)]
+    return sorted({Path(os.path.abspath(path)) for paths in own for path in paths})
 
 
 def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

@@ -213,8 +213,8 @@ def content_of_run(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
     return at_point(loaded, {}).scenario.model_dump(by_alias=True)
 
 
-def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
-    """Check that the scenario can have the values of every point.
+def scenarios_at(loaded: LoadedScenario[ScenarioHead], design: Design) -> Iterator[LoadedScenario[ScenarioHead]]:
+    """Yield the scenario at every point.
 
     Raises
     ------
@@ -224,11 +224,19 @@ def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
     for point in range(len(design.points)):
         values = design.values(point)
         try:
-            at_point(loaded, values).refuse_code()
+            found = at_point(loaded, values)
+            found.refuse_code()
         except InputError as error:
             shown = ", ".join(f"{key} = {value!r}" for key, value in values.items())
             hint = "; ".join(part for part in (error.hint, f"the point is {shown}") if part)
             raise error.but(source=None, hint=hint).located(loaded.path, f"point {point}") from None
+        yield found
+
+
+def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
+    """Check that the scenario can have the values of every point; see `scenarios_at`."""
+    for _ in scenarios_at(loaded, design):
+        pass
 
 
 def require_runs_fit(loaded: LoadedScenario[ScenarioHead], design: Design) -> int:

@@ -10,7 +10,6 @@ from reidsim.engine.batch import Design
 from reidsim.engine.batch.design import check_points, sweep_points
 from reidsim.engine.distributions import LEVELS
 from reidsim.engine.stress.outcomes import (
-    Planning,
     can_be_played_at_once,
     chosen_outputs,
     chosen_policies,
@@ -18,8 +17,9 @@ from reidsim.engine.stress.outcomes import (
     quantile_column,
 )
 from reidsim.engine.stress.parts import curve_points
-from reidsim.engine.stress.planning import believed_values
+from reidsim.engine.stress.planning import Planning, believed_values
 from reidsim.engine.stress.sensitivity import design_points, robustness_points, sensitivity_design
+from reidsim.engine.stress.whoever_comes import says_who_comes
 from reidsim.errors import InputError, listed, locating, require_among
 from reidsim.games.measures import RISK_QUANTILE
 from reidsim.measures import columns_of
@@ -27,7 +27,7 @@ from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.several_adversaries import WHO_COMES, names_adversaries
+from reidsim.scenarios.several_adversaries import WHO_COMES
 from reidsim.scenarios.stress_schema import RobustnessSection, SensitivitySection, StressSection
 
 
@@ -67,11 +67,6 @@ def check_stress(loaded: LoadedScenario[ScenarioHead]) -> None:
             if planning == "as-believed":
                 points = points.assign(**believed_values(loaded.scenario, map(str, points.columns)))
             check_points(loaded, Design(points.drop(columns=WHO_COMES) if says_who_comes(points) else points))
-
-
-def says_who_comes(points: pd.DataFrame) -> bool:
-    """Tell whether points name the adversary that comes, as cross-play does."""
-    return WHO_COMES in points and names_adversaries(points[WHO_COMES])
 
 
 def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) -> None:

@@ -8,12 +8,14 @@ is said by its section ``beliefs``: the counterpart of ``economics.cost`` is ``b
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
 from reidsim.errors import InputError, listed
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
+
+Planning = Literal["informed", "as-believed"]
 
 
 def belief_key(scenario: ScenarioHead, key: str) -> str | None:

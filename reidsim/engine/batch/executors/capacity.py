@@ -1,4 +1,4 @@
-"""How many processes this computer carries: its cores, and the memory that is free."""
+"""The number of processes for which this computer has cores and free memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reidsim.memory import free_memory
 
 # A worker that has imported the package and compiled what it needs.
 _WORKER_BYTES = 300 * 1024**2
-# More processes than cores gain nothing; so few do no harm, and results can be compared between numbers of them.
+# So few processes do no harm on a computer with fewer cores, and allow comparisons between numbers of processes.
 _ALWAYS = 4
 
 
@@ -22,29 +22,29 @@ def available_cores() -> int:
 
 
 def default_workers(needed: int = 0) -> int:
-    """Return the number of processes where nobody says one: the cores, as far as free memory carries them.
+    """Return the number of processes if the user gives none: the cores, as far as there is memory.
 
     Parameters
     ----------
     needed : int
         Bytes that a run takes, besides the program.
     """
-    return max(1, min(available_cores(), _carried(needed)))
+    return max(1, min(available_cores(), _fitting(needed)))
 
 
 def workers_for(asked: int | None, work: Work) -> int:
-    """Return the number of processes for some work, once it is known what a run takes.
+    """Return the number of processes for some work, given the memory of a run.
 
     Parameters
     ----------
     asked : int, optional
-        By the user.
+        Number that the user gives.
     work : Work
 
     Raises
     ------
     InputError
-        If more are asked for than this computer carries.
+        If the user gives more than this computer can hold.
     """
     needed = getattr(work, "needed_memory", 0)
     if asked is None:
@@ -54,7 +54,7 @@ def workers_for(asked: int | None, work: Work) -> int:
 
 
 def require_carried(workers: int, needed: int = 0) -> None:
-    """Refuse more processes than this computer carries.
+    """Refuse more processes than cores (than four, on a computer with fewer), or than fit into free memory.
 
     Parameters
     ----------
@@ -65,18 +65,19 @@ def require_carried(workers: int, needed: int = 0) -> None:
     Raises
     ------
     InputError
-        If there are more than cores (than four, on a computer with fewer), or than fit into free memory.
+        If there are too many.
     """
-    cores, carried = available_cores(), _carried(needed)
-    if workers > max(cores, _ALWAYS):
-        expected = f"{max(cores, _ALWAYS)} or fewer: this computer has {cores} cores for them"
-    elif workers > carried:
-        expected = f"{carried} or fewer: that many fit into the memory that is free"
+    cores = available_cores()
+    most, fitting = max(cores, _ALWAYS), _fitting(needed)
+    if workers > most:
+        expected = f"{most} or fewer: this computer has {cores} cores for them"
+    elif workers > fitting:
+        expected = f"{fitting} or fewer: that many fit into the memory that is free"
     else:
         return
     raise InputError("too many processes", where="workers", found=workers, expected=expected)
 
 
-def _carried(needed: int) -> int:
+def _fitting(needed: int) -> int:
     free = free_memory()
     return max(1, free // (_WORKER_BYTES + needed)) if free is not None else available_cores()
