@@ -6,14 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reidsim.engine.batch.batch_run import run_batch_loaded
-from reidsim.engine.batch.design import (
-    at_point,
-    check_points,
-    design_of,
-    has_several_runs,
-    is_batch,
-    require_runs_fit,
-)
+from reidsim.engine.batch.design import at_point, check_points, design_of, has_several_runs, is_batch, require_runs_fit
 from reidsim.engine.batch.executors.choice import executor_named
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import check_once, run_once

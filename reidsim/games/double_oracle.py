@@ -199,11 +199,7 @@ def _come_together(opponent: Opponent) -> bool:
 
 
 def _reply(
-    plans: _Plans,
-    playing: Sequence[Opponent],
-    oracle: Defender,
-    mixture: Floats,
-    weights: NDArray[np.int64] | None,
+    plans: _Plans, playing: Sequence[Opponent], oracle: Defender, mixture: Floats, weights: NDArray[np.int64] | None
 ) -> int:
     """Return the row of the best reply to a mixture of adversaries; a new one only if it beats those known."""
     faced = {each.name: share for each, share in zip(playing, mixture.tolist(), strict=True) if share > 0}

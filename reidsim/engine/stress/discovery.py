@@ -19,12 +19,7 @@ _PREVAIL = 0.5
 
 
 def find_boxes(
-    parameters: list[str],
-    points: Floats,
-    bad: NDArray[np.bool_],
-    *,
-    restrictions: int = 3,
-    smallest: float = 0.05,
+    parameters: list[str], points: Floats, bad: NDArray[np.bool_], *, restrictions: int = 3, smallest: float = 0.05
 ) -> pd.DataFrame:
     """Find the boxes in which bad points prevail.
 

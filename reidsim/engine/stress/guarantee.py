@@ -82,10 +82,7 @@ def guarantee_table(points: AmountPoints, policies: tuple[str, ...], believed: E
             share, cost, gain = _by_bisection(plan, weights, believed)
         else:
             share, cost, gain = _of_one_shot(plan.one_shot_success, weights, believed)
-        for parameter, value, breaking in (
-            ("cost", believed.cost, cost),
-            ("gain", believed.adversary_gain, gain),
-        ):
+        for parameter, value, breaking in (("cost", believed.cost, cost), ("gain", believed.adversary_gain, gain)):
             error = breaking - value
             relative = error / value if value > 0 else np.nan
             rows.append((policy, parameter, value, breaking, error, relative, share))

@@ -22,12 +22,7 @@ from reidsim.games.robust import Criterion, RobustChoice
 from reidsim.scenarios.design_schema import SweepSection, SweepValues, UncertaintySection
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.stress_schema import (
-    BeliefCurveSection,
-    DiscoverySection,
-    PolicyMapSection,
-    SensitivitySection,
-)
+from reidsim.scenarios.stress_schema import BeliefCurveSection, DiscoverySection, PolicyMapSection, SensitivitySection
 from reidsim.scenarios.study import Study
 
 PAYOFF = PUBLISHER_PAYOFF.column

@@ -150,11 +150,7 @@ class _Stress:
     """The parts of a stress test, each of which adds tables, warnings and facts."""
 
     def __init__(
-        self,
-        loaded: LoadedScenario[ScenarioHead],
-        executor: Executor | None,
-        report: Progress,
-        folder: Path | None,
+        self, loaded: LoadedScenario[ScenarioHead], executor: Executor | None, report: Progress, folder: Path | None
     ) -> None:
         self._loaded, self._scenario, self._report = loaded, loaded.scenario, report
         self._kind = kind_of(loaded.scenario)

@@ -13,7 +13,7 @@ from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.engine.memory import build_within_memory
 from reidsim.engine.results import Result, begun, make_manifest
 from reidsim.engine.switch.amounts import GAIN, LOSS, Amounts, PlannedAt
-from reidsim.engine.switch.envelope import Envelope, NotConvexError, Stretch, Thresholds
+from reidsim.engine.switch.envelope import Cells, Envelope, NotConvexError, Stretch
 from reidsim.errors import InputError, locating
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.kind import Kind
@@ -104,10 +104,21 @@ def switch_loaded(
         [(value, policy, paid) for (value, policy), paid in sorted(seen.items())],
         columns=["value", "policy", "publisher_payoff"],
     )
-    warnings = (*_left_out(loaded.scenario), *_inexact(reason, begin, end), *_open(table))
+    warnings = [*left_out_of_rounds(loaded.scenario)]
+    if loaded.scenario.sweep is not None or loaded.scenario.uncertainty is not None:
+        warnings.append("sweep and uncertainty are left out: the scenario's own values")
+    if reason is not None:
+        warnings.append(
+            f"switches are found to {_HALVED * (end - begin):.3g}, not exactly, and pairs of them closer than "
+            f"{(end - begin) / (TRIED - 1):.3g} may be missed: {reason}"
+        )
+    for at, until, _ in table.loc[table["policy"] == "", ["low", "high", "policy"]].itertuples(index=False):
+        warnings.append(
+            f"what pays most between {at:g} and {until:g} was not settled with {MOST_VALUES:,} values tried"
+        )
     return SwitchResult(
         loaded.name, key, amounts.own, link_gain, table, switches, lines, make_manifest(loaded, clock.laps, facts),
-        warnings,
+        tuple(warnings),
     )  # fmt: skip
 
 
@@ -130,10 +141,10 @@ def _stretches(
     width = high - low
     reason = _why_not_exact(amounts, study, kind)
     if reason is None:
-        thresholds = _thresholds(amounts, kind.largest_group(study) or 0, low, high)
+        cells = _cells(amounts, kind.largest_group(study) or 0, low, high)
         exact = Envelope(amounts, low, high, narrowest=_EXACT * width, most=MOST_VALUES, on_value=on_value)
         try:
-            return list(exact.exactly(thresholds)), _EXACT * width, None
+            return list(exact.exactly(cells)), _EXACT * width, None
         except NotConvexError as error:
             reason = f"policy {error.policy} does not take the best of its plans"
     halving = Envelope(amounts, low, high, narrowest=_HALVED * width, most=MOST_VALUES, on_value=on_value)
@@ -156,21 +167,21 @@ def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
     return None
 
 
-def _thresholds(amounts: Amounts, largest: int, low: float, high: float) -> Thresholds | None:
-    """Return the values at which one-shot attacks on records among 1, 2, ... people begin to pay."""
+def _cells(amounts: Amounts, largest: int, low: float, high: float) -> Cells:
+    """Return the cells between the values at which one-shot attacks on groups of 1, 2, ... people begin to pay."""
     gain, cost = amounts.gain_and_cost(high)
     beyond = 1 + INDIFFERENCE
     if amounts.link_gain or amounts.key == GAIN:
         if cost <= 0:
-            return None
+            return Cells(low, high)
         first, last = math.floor(low / (cost * beyond)) + 1, min(largest, math.ceil(high / (cost * beyond)) - 1)
-        return Thresholds(first, last, lambda people: people * cost * beyond) if first <= last else None
+        return Cells(low, high, range(first, last + 1), lambda people: people * cost * beyond)
     if amounts.key in (LOSS, "economics.benefit"):
-        return None
+        return Cells(low, high)
     # The cost rises from where attacks on the largest groups end.
     most = largest if low <= 0 else min(largest, math.ceil(gain / (low * beyond)) - 1)
     least = math.floor(gain / (high * beyond)) + 1
-    return Thresholds(most, least, lambda people: gain / (people * beyond)) if most >= least else None
+    return Cells(low, high, range(most, least - 1, -1), lambda people: gain / (people * beyond))
 
 
 def _merged(stretches: Iterable[Stretch], narrowest: float) -> tuple[list[Stretch], list[float]]:
@@ -222,26 +233,6 @@ def _switches(own: float, table: pd.DataFrame, precisions: Sequence[float]) -> I
             value = float(below["high"])
             policies = (below["policy"], above["policy"], below["best"], above["best"])
             yield value, precision, *policies, value / own if own > 0 else math.nan
-
-
-def _left_out(scenario: ScenarioHead) -> Iterator[str]:
-    yield from left_out_of_rounds(scenario)
-    if scenario.sweep is not None or scenario.uncertainty is not None:
-        yield "sweep and uncertainty are left out: the scenario's own values"
-
-
-def _inexact(reason: str | None, low: float, high: float) -> Iterator[str]:
-    if reason is not None:
-        yield (
-            f"switches are found to {_HALVED * (high - low):.3g}, not exactly, and pairs of them closer than "
-            f"{(high - low) / (TRIED - 1):.3g} may be missed: {reason}"
-        )
-
-
-def _open(table: pd.DataFrame) -> Iterator[str]:
-    for low, high, policy in zip(table["low"], table["high"], table["policy"], strict=True):
-        if not policy:
-            yield f"what pays most between {low:g} and {high:g} was not settled with {MOST_VALUES:,} values tried"
 
 
 INTERVAL_COLUMNS = (
