@@ -1,4 +1,4 @@
-"""What each quasi-identifier costs and brings: outcomes with and without it, and its Shapley share."""
+"""Effects of each quasi-identifier: outcomes with and without it, and its Shapley share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ATTRIBUTE_COLUMNS = ("policy", "attribute", "measure", "all", "without", "alone"
 
 @dataclass(frozen=True, eq=False)
 class AttributesResult(Result):
-    """What each quasi-identifier of a scenario costs and brings.
+    """Effects of each quasi-identifier of a scenario.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def attributes_loaded(
     orders : int
         How many are drawn, where there are more than 10 columns.
     progress : callable, optional
-        Called with what is being done, how much is done and how much there is.
+        Called with the task, the completed steps and all steps.
 
     Returns
     -------

@@ -225,7 +225,7 @@ def _opened(
 ) -> Iterator[dict[str, Any] | None]:
     """Lock the folder of a new or resumed batch; remove a new folder in which no run has ended.
 
-    Yields the manifest of a batch whose runs are all complete, whose folder stays as it is, else None.
+    Yields the manifest if all runs of the batch are complete, so that its folder is not changed, else None.
     """
     if go_on and not folder.is_dir():
         raise InputError("no batch to continue", source=folder, expected="the folder of a batch")

@@ -1,4 +1,4 @@
-"""The points at which a batch runs its scenario, and the scenario at each of them."""
+"""The points of a batch, and the scenario at each of them."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.several_adversaries import WHO_COMES, who_may_come
 
-# Sections of a scenario that say what is done with its runs, and are no part of any single one.
+# Sections about batches and results; they are no part of a single run.
 _NOT_OF_A_RUN = ("replications", "sweep", "uncertainty", "stress", "figures")
 
-# What is kept of a policy in each run until the tables are written: 25 kB of four policies.
+# Bytes per run and policy that are kept until the tables are written: 25 kB for four policies.
 _KEPT_OF_POLICY = 6_250
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """What a batch runs: points, and replications of each.
+    """Points, and replications of each.
 
     Parameters
     ----------
     points : DataFrame
-        One row per point, one column per key path; points of a sweep in its order, below each all its samples.
+        One row per point, one column per key path. For each point of a sweep, in order, all its samples.
     replications : int
         Runs at each point.
     swept : tuple of str
-        Keys that tell the points of the sweep apart; the others are uncertain.
+        Keys of the sweep; the other keys are uncertain.
     samples : int
-        Points that agree in the swept keys.
+        Points per point of the sweep.
     """
 
     points: pd.DataFrame
@@ -67,51 +67,50 @@ class Design:
         return {key: column[point] for key, column in self.columns.items()}
 
     def alike(self, free: Collection[str]) -> NDArray[np.int64]:
-        """Return for each point the number of the first that has the same values of all keys but the free ones."""
+        """Return for each point the first point with the same values of all keys that are not `free`."""
         columns = [column for key, column in self.columns.items() if key not in free]
         if not columns:
             return np.zeros(len(self.points), dtype=np.int64)
         first: dict[str, int] = {}
-        told = (json.dumps(row, default=str) for row in zip(*columns, strict=True))
-        return np.array([first.setdefault(text, point) for point, text in enumerate(told)], dtype=np.int64)
+        texts = (json.dumps(row, default=str) for row in zip(*columns, strict=True))
+        return np.array([first.setdefault(text, point) for point, text in enumerate(texts)], dtype=np.int64)
 
 
 def is_batch(scenario: ScenarioHead) -> bool:
-    """Tell whether a scenario asks for several runs; replications alone are none where a run draws them itself."""
+    """Return whether a scenario has several runs; a run of numbered replications draws them itself."""
     many = scenario.replications > 1 and not kind_of(scenario).numbers_draws
     return many or scenario.sweep is not None or scenario.uncertainty is not None
 
 
 def has_several_runs(scenario: ScenarioHead) -> bool:
-    """Tell whether running a scenario is worth a journal: a batch, or replications that a run draws itself."""
+    """Return whether a scenario is run with a journal: a batch, or several numbered replications."""
     return is_batch(scenario) or (has_numbered_replications(scenario) and scenario.replications > 1)
 
 
 def has_numbered_replications(scenario: ScenarioHead) -> bool:
-    """Tell whether a replication is drawn from the scenario's seed and its number; see `Kind.numbers_draws`."""
+    """Return whether a replication is drawn by the scenario's seed and a number; see `Kind.numbers_draws`."""
     return kind_of(scenario).numbers_draws and getattr(scenario, "agents", None) is None
 
 
 def draw_of(scenario: ScenarioHead, replication: int) -> int:
-    """Return which draw of its study a run of cross-play is about; 0 where replications are not numbered."""
+    """Return the draw of the study in a run of cross-play; 0 if replications are not numbered."""
     return replication if has_numbered_replications(scenario) else 0
 
 
 def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
-    """Return the points of a scenario's sweep crossed with those drawn from its uncertain parameters.
+    """Return the points of a scenario's sweep, crossed with the points drawn of its uncertain parameters.
 
     Raises
     ------
     InputError
-        If no parameters can have the correlations given, or a key that is changed one at a time has no own value.
+        If no parameters can have the given correlations, or a key that changes one at a time has no own value.
     """
     scenario = loaded.scenario
     if who_may_come(scenario.uncertainty):
-        raise InputError(
-            "a run is against the adversary that the scenario says", source=loaded.path,
-            where=f"uncertainty.parameters.{WHO_COMES}", found=", ".join(who_may_come(scenario.uncertainty)),
-            expected="reidsim stress or reidsim cross-play, which have them by name",
-        )  # fmt: skip
+        problem, where = "a run is against the adversary that the scenario says", f"uncertainty.parameters.{WHO_COMES}"
+        found = ", ".join(who_may_come(scenario.uncertainty))
+        expected = "reidsim stress or reidsim cross-play, which have them by name"
+        raise InputError(problem, source=loaded.path, where=where, found=found, expected=expected)
     with locating(loaded.path):
         swept = pd.DataFrame(index=range(1))
         if scenario.sweep is not None:
@@ -123,31 +122,31 @@ def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
 
 
 def sweep_points(sweep: SweepSection, own: Mapping[str, Any] | None = None) -> pd.DataFrame:
-    """Return the points of a sweep, each once, one column per key path, the keys given last changing fastest.
+    """Return the distinct points of a sweep, one column per key path; the last keys change fastest.
 
     Parameters
     ----------
     sweep : SweepSection
     own : mapping of str to object, optional
-        The scenario's values of the keys that are changed one at a time.
+        The scenario's values of the keys that change one at a time.
     """
     options = [[row for group in axis for row in _rows_of(sweep, axis, group, own or {})] for axis in sweep.axes]
     keys = [key for axis in sweep.axes for group in axis for key in group]
     rows = [tuple(itertools.chain.from_iterable(parts)) for parts in itertools.product(*options)]
     if sweep.one_at_a_time:
-        # Several keys pass through the scenario's own values.
+        # Several keys take the scenario's own values.
         rows = list({json.dumps([_as_number(value) for value in row], default=str): row for row in rows}.values())
-    # In the order in which keys are given, whatever changes together.
+    # In the order of the scenario, also of keys that change together.
     return pd.DataFrame({key: _column([row[keys.index(key)] for row in rows]) for key in sweep.values})
 
 
 def own_values(loaded: LoadedScenario[ScenarioHead], keys: Iterable[str]) -> dict[str, Any]:
-    """Return what a scenario itself says at some key paths.
+    """Return a scenario's own values at some key paths.
 
     Raises
     ------
     InputError
-        If it says nothing at one of them.
+        If it has none at one of them.
     """
     found = {}
     for key in keys:
@@ -167,7 +166,7 @@ def _as_number(value: Any) -> Any:
 def _rows_of(
     sweep: SweepSection, axis: tuple[tuple[str, ...], ...], group: tuple[str, ...], own: Mapping[str, Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the values of all keys of an axis while those of one group change."""
+    """Yield the values of all keys of an axis while the keys of one group change."""
     for values in zip(*(_values(sweep.values[key]) for key in group), strict=True):
         changed = dict(zip(group, values, strict=True))
         yield tuple(changed[key] if key in changed else own[key] for other in axis for key in other)
@@ -176,7 +175,7 @@ def _rows_of(
 def at_point(
     loaded: LoadedScenario[ScenarioHead], values: Mapping[str, Any], seed: int | None = None
 ) -> LoadedScenario[ScenarioHead]:
-    """Return the scenario of a single run: with the values of a point, and without what makes a batch.
+    """Return the scenario of a single run, with the values of a point.
 
     Parameters
     ----------
@@ -191,7 +190,7 @@ def at_point(
     InputError
         If a key does not exist or cannot have its value; names the key.
     """
-    # Only what changes is copied.
+    # Only changed sections are copied.
     changed = {key.partition(".")[0] for key in values}
     content = {
         key: deepcopy(value) if key in changed else value
@@ -205,10 +204,10 @@ def at_point(
 
 
 def content_of_run(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
-    """Return a scenario without what makes a batch, as plain data whose order is that of the run.
+    """Return the scenario of a single run as plain data, in the order of the run.
 
-    Keys of a section are in the order of the schema, however the file has them; names that the user gives, such as
-    those of attributes, are in the order of the file, which can matter.
+    Keys of a section are in the order of the schema. Names that the user gives, such as names of attributes, are in the
+    order of the file, which can change outcomes.
     """
     return at_point(loaded, {}).scenario.model_dump(by_alias=True)
 
@@ -240,12 +239,12 @@ def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
 
 
 def require_runs_fit(loaded: LoadedScenario[ScenarioHead], design: Design) -> int:
-    """Return the bytes that are kept of all runs, having checked that they fit into the memory that is free.
+    """Check that the outcomes of all runs fit into free memory; return their bytes.
 
     Raises
     ------
     InputError
-        If they do not.
+        If they do not fit.
     """
     kind = kind_of(loaded.scenario)
     policies = len(kind.policies_of(loaded.scenario)) if kind.decides else 1
@@ -271,7 +270,7 @@ def makers_of(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str,
 
 
 def scenario_columns(design: Design) -> pd.DataFrame:
-    """Return the points as columns of a table: numbers, truth values and text as they are, anything else as JSON."""
+    """Return the points as columns of a table: numbers, truth values and text unchanged, other values as JSON."""
     return pd.DataFrame({key: _tabular(design.points[key]) for key in design.points.columns}, index=design.points.index)
 
 

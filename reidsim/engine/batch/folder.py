@@ -33,14 +33,14 @@ RUNNING = "running"
 COMPLETE = "complete"
 INCOMPLETE = "incomplete"
 _RUN_AGAIN = "run the batch again, into another folder"
-# What must be the same for a batch to be gone on with, and what it is called.
+# Entries of the manifest that must be equal to resume a batch, with the words of the error.
 _IDENTITY = {
     "scenario_hash": "another scenario",
     "seed": "another seed",
     "cross_play": "other options, or of another command",
     "data_hash": "other data",
 }
-# Parts of a manifest that say what was asked for besides the scenario; the table of runs is called after them.
+# Manifest keys that record command-line options; the table of runs has the same name.
 _OPTIONS = ("cross_play",)
 
 
@@ -108,9 +108,9 @@ def read_stored(path: Path, manifest: Mapping[str, Any]) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If it is not what the manifest tells, cannot be read, or is too large for the memory that is free.
+        If its hash is not that of the manifest, it cannot be read, or it does not fit into free memory.
     """
-    # Of versions before that told it, nothing is known.
+    # Manifests of running batches have no hashes.
     if manifest.get("tables", {}).get(path.name) not in (None, sha256_of(path)):
         raise InputError("changed since the batch ended", source=path, hint=_RUN_AGAIN)
     require_parquet_fits(path)
@@ -122,7 +122,7 @@ def read_stored(path: Path, manifest: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> LoadedScenario[ScenarioHead]:
-    """Return the scenario that a manifest tells of, as it was run.
+    """Return the scenario in a manifest, as it was run.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def read_runs(folder: Path) -> pd.DataFrame:
 
 
 def begin(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Say in a folder that a batch is running.
+    """Write the manifest of a running batch into a folder.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def begin(folder: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def require_same(folder: Path, manifest: Mapping[str, Any], are_same: Callable[[], bool]) -> str:
-    """Check that a folder holds the batch that a manifest tells of; return the state it is in.
+    """Check that a folder holds the batch of a manifest; return its state.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def require_same(folder: Path, manifest: Mapping[str, Any], are_same: Callable[[
         raise
     for key, what in _IDENTITY.items():
         if key == "data_hash":
-            # Says which file it is, where that can be told.
+            # Names the file, if it is known.
             require_unchanged(found["design"].get("files", {}), manifest["design"]["files"], folder)
         if key == "scenario_hash" and _other_seed_alone(found, manifest):
             key, what = "seed", _IDENTITY["seed"]
@@ -219,7 +219,7 @@ def require_same(folder: Path, manifest: Mapping[str, Any], are_same: Callable[[
 
 
 def _other_seed_alone(found: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
-    """Tell whether the seed, which is part of the scenario, is all that differs in it."""
+    """Return whether two scenarios differ only in their seeds."""
     if found.get("seed") == manifest["seed"]:
         return False
     content = {**manifest["content"], "seed": found.get("seed")}

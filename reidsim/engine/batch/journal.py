@@ -1,4 +1,4 @@
-"""The journal of a batch: a line of JSON for each run that ended, on disk before the batch goes on."""
+"""The journal of a batch: one line of JSON per run that ended, on disk before the batch continues."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _CHECK = b',"check":"'
 
 
 class Journal:
-    """Appends what came of runs to a file.
+    """Appends outcomes of runs to a file.
 
-    A file without lines is removed in the end. A line that was cut short when the program ended is dropped when the
-    file is opened again. A line that is damaged otherwise stays: it is not read, and its run is repeated.
+    An empty file is removed at the end. An incomplete last line is dropped when the file is opened again. A line with
+    other damage stays: it is not read, and its run is repeated.
 
     Parameters
     ----------
     path : Path
     data : str
-        Hash of the data that the runs read; written beside each run.
+        Hash of the data that the runs read; part of each line.
 
     Raises
     ------
@@ -47,7 +47,7 @@ class Journal:
     def __init__(self, path: Path, data: str = "") -> None:
         self._path, self._data = path, data
         try:
-            # Unbuffered, so that nothing is left to be written after an error.
+            # Unbuffered, so that nothing remains to be written after an error.
             self._file = open(path, "ab", buffering=0, opener=_private)  # noqa: SIM115 - Path.open takes no opener
             self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
         except OSError as error:
@@ -65,12 +65,12 @@ class Journal:
                 self._path.unlink()
 
     def append(self, outcomes: Iterable[RunOutcome]) -> None:
-        """Write outcomes down and wait until they are on disk.
+        """Write outcomes and wait until they are on disk.
 
         Raises
         ------
         InputError
-            If there is no room on the disk, or it cannot be written; whole lines that were written stay.
+            If the disk is full or cannot be written; complete lines stay.
         """
         lines = b"".join(_line(outcome, self._data) for outcome in outcomes)
         end, written = self._file.seek(0, os.SEEK_END), 0
@@ -79,7 +79,7 @@ class Journal:
                 written += self._file.write(memoryview(lines)[written:])
             os.fsync(self._file.fileno())
         except OSError as error:
-            # Half a line would be dropped later; room for others is better made now.
+            # An incomplete line would be dropped later; remove it now to make room.
             os.ftruncate(self._file.fileno(), end + lines.rfind(b"\n", 0, written) + 1)
             raise not_kept(self._path, error) from None
 
@@ -119,14 +119,14 @@ def is_journal_of(path: Path, keys: Container[str], data: str) -> bool:
 
 
 def keeps_runs(folder: Path) -> bool:
-    """Tell whether a folder has a journal with any run in it."""
+    """Return whether a folder has a journal with any run."""
     journal = folder / JOURNAL
     return journal.is_file() and journal.stat().st_size > 0
 
 
 @contextmanager
 def telling_kept(folder: Path | None, how_to_go_on: str) -> Iterator[None]:
-    """Note what is kept in a folder of runs when this block ends before its time, and how to go on from there."""
+    """If the block fails, add to its message that runs are kept in the folder, and how to continue."""
     try:
         yield
     except BaseException:
@@ -136,7 +136,7 @@ def telling_kept(folder: Path | None, how_to_go_on: str) -> Iterator[None]:
 
 
 def not_kept(path: Path, error: OSError) -> InputError:
-    """Return what is told when something of the batch with the journal at `path` cannot be written."""
+    """Return the error of a batch, with the journal at `path`, whose folder cannot be written."""
     if error.errno in _NO_ROOM:
         if keeps_runs(path.parent):
             hint = "make room and repeat the command, a batch with --resume; runs that ended are kept"
@@ -162,7 +162,7 @@ def _line(outcome: RunOutcome, data: str) -> bytes:
         "data": data,
         "tables": outcome.tables,
     }
-    # Without its last brace, in place of which a checksum follows: a line of which a byte changed is not read.
+    # A checksum replaces the last brace: a line with a changed byte is not read.
     text = json.dumps(entry, separators=(",", ":")).encode()[:-1]
     return text + _CHECK + _checksum(text) + b"\n"
 

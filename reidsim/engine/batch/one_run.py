@@ -24,9 +24,9 @@ from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Study, equilibria_of
 
-# What tells rows of a run apart, in the games that have it; the other columns are measures.
+# Columns that identify the rows of a run, in the games that have them; other columns are measures.
 GROUP_COLUMNS = ("policy", "records", "knowledge", "sample", "defender", "plans_against", "adversary")
-# Columns of a run's own table that say which run it is, or that it ended well.
+# Columns of a single run's table that identify the run or its state.
 _IDENTITY = ("scenario", "point", "replication", "state", "seed", "error", "run")
 
 

@@ -26,7 +26,7 @@ from reidsim.scenarios.study import Progress
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Who sits at the table: the players of one run, before they play.
+    """The players of one run of cross-play.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Table:
         )
 
     def replies(self, play: CrossPlay, options: CrossPlayOptions, report: Progress) -> DoubleOracle | None:
-        """Add best replies to what was played, if that is asked for.
+        """Add best replies to the plans of cross-play, if requested.
 
         Raises
         ------
@@ -80,9 +80,9 @@ class Table:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What cannot play, as far as that shows before playing."""
+        """Players that cannot play, as far as this is known before playing."""
         scenario = self.study.scenario
-        # What a single game of the scenario's own adversary leaves out.
+        # Settings that a single game of the scenario's own adversary ignores.
         rounds = () if are_equipped(scenario) else left_out_of_rounds(scenario)
         return (*rounds, *self.opponents.left_out)
 

@@ -1,4 +1,4 @@
-"""Running cross-play: from a scenario to what came of every defender against every adversary."""
+"""Run cross-play: every defender against every adversary of a scenario."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def cross_play(
     Parameters
     ----------
     scenario : str or Path
-        Name of a bundled scenario in which somebody decides what is shared, or a TOML file.
+        Name of a bundled scenario with policies, or a TOML file.
     overrides : mapping of str to object, optional
         Values by key path that replace the scenario's.
     seed : int, optional
@@ -78,7 +78,7 @@ def cross_play(
     executor, workers, scheduler, timeout, folder, resume, rerun_failed
         As of `reidsim.run_batch`, of scenarios with replications, a sweep or uncertain parameters.
     progress : callable, optional
-        Called with what is being done, how much is done and how much there is.
+        Called with the task, the completed steps and all steps.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def cross_play(
 
 
 def has_several_plays(scenario: ScenarioHead) -> bool:
-    """Tell whether cross-play of a scenario is a batch: it has replications, a sweep or uncertain parameters."""
+    """Return whether cross-play of a scenario is a batch: replications, a sweep or uncertain parameters."""
     drawn = scenario.uncertainty is not None and set(scenario.uncertainty.parameters) > set(
         (WHO_COMES,) if who_may_come(scenario.uncertainty) else ()
     )
@@ -150,10 +150,10 @@ def cross_play_loaded(
 def _once(
     loaded: LoadedScenario[ScenarioHead], options: CrossPlayOptions, progress: Progress | None
 ) -> CrossPlayResult:
-    """Play at the scenario's own values; what cannot be played is an error of the call, not of a run."""
+    """Play at the scenario's own values; an error of a game is an error of the call."""
     kind, clock, report = begun(loaded, progress)
     with locating(loaded.path):
-        # Before people are read, so that games in which nobody decides are told at once.
+        # Before data are read, so that scenarios without policies are refused at once.
         kind.policies_of(loaded.scenario)
         table = table_of(build_within_memory(loaded, "cross-play"), options)
         clock.lap("build")
@@ -183,11 +183,11 @@ class CrossPlayJob(Job[CrossPlayResult]):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What is asked for besides the scenario."""
+        """Options besides the scenario."""
         return {"cross_play": self._options.facts}
 
     def work(self, loaded: LoadedScenario[ScenarioHead], design: Design) -> CrossPlayWork:
-        """Return what does the runs."""
+        """Return the callable that does one run."""
         return CrossPlayWork(loaded, design, self._options)
 
     def result(self, ended: Ended) -> CrossPlayResult:

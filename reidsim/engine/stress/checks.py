@@ -1,4 +1,4 @@
-"""What a stress test asks for, checked before anything is computed: parts, outputs, policies, keys and points."""
+"""Checks of a stress test before it is computed: parts, outputs, policies, keys and points."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from reidsim.scenarios.stress_schema import RobustnessSection, SensitivitySectio
 
 
 def wanted_parts(scenario: ScenarioHead) -> StressSection:
-    """Return what a scenario asks for: sensitivity and robustness, if it does not say."""
+    """Return the section `stress` of a scenario; sensitivity and robustness, if it lists no part."""
     section = scenario.stress or StressSection()
     if section.has_parts:
         return section
@@ -58,7 +58,7 @@ def check_stress(loaded: LoadedScenario[ScenarioHead]) -> None:
     Raises
     ------
     InputError
-        Names the file and the key of what its game does not have, or the point that the scenario cannot be at.
+        Names the file and the unsupported key, or the invalid point.
     """
     section = wanted_parts(loaded.scenario)
     with locating(loaded.path):
@@ -70,7 +70,7 @@ def check_stress(loaded: LoadedScenario[ScenarioHead]) -> None:
 
 
 def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) -> None:
-    """Refuse what the game does not have: policies, outputs, quantiles, parts.
+    """Refuse policies, outputs, quantiles and parts that the game does not have.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """How wrong a publisher may be about the adversary before records it takes for safe are attacked.
 
-Strategies are planned under what the publisher believes. Of the records that are then not attacked, the one most worth
+Strategies are planned under the publisher's belief. Of the records that are then not attacked, the one most worth
 an attack decides: a true cost below its breaking cost, or a true gain above its breaking gain, makes it pay.
 """
 

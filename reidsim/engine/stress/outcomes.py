@@ -105,7 +105,7 @@ def can_be_played_at_once(scenario: ScenarioHead, keys: tuple[str, ...]) -> bool
 def economics_at(
     loaded: LoadedScenario[ScenarioHead], values: Mapping[str, Any]
 ) -> tuple[EconomicsSection, EconomicsSection]:
-    """Return the true economics at a point of a scenario, and those that the publisher believes."""
+    """Return true and believed economics at a point of a scenario."""
     return economics_of(at_point(loaded, values).scenario)
 
 

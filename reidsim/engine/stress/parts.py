@@ -1,4 +1,4 @@
-"""The parts of a stress test, each a table made of a scenario, its points and what evaluates them."""
+"""The tables of a stress test, made from points and their outcomes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reidsim.scenarios.stress_schema import BeliefCurveSection, DiscoverySection
 from reidsim.scenarios.study import Study
 
 PAYOFF = PUBLISHER_PAYOFF.column
-# Sobol indices, from 0 to 1, whose intervals reach farther than this to either side tell little.
+# Sobol indices, from 0 to 1, with wider intervals than this to either side are too uncertain.
 _WIDE = 0.2
 
 
@@ -51,7 +51,7 @@ def sensitivity_table(
 
 
 def sensitivity_warnings(table: pd.DataFrame, design: Design) -> list[str]:
-    """Return warnings of outputs whose blocks were left out, and of Sobol indices too uncertain to rank parameters."""
+    """Return warnings of outputs with omitted blocks, and of Sobol indices too uncertain to rank parameters."""
     blocks, warnings = "Sobol samples" if design.method == "sobol" else "Morris trajectories", []
     for row in table.drop_duplicates(["policy", "output"]).to_dict("records"):
         if row["blocks_left_out"]:
@@ -106,7 +106,7 @@ def strategy_table(kind: Kind, study: Study[Any], choices: Mapping[Criterion, Ro
     -------
     DataFrame
         One row per criterion and record: ``record``, ``criterion``, ``strategy`` (``withheld`` if there is none) and
-        ``value``, what the criterion promises (payoff, or regret for ``minimax-regret``).
+        ``value``, guaranteed by the criterion (payoff, or regret for ``minimax-regret``).
     """
     parts, space, rows = [], study.world(0).truth.space, kind.row_of_record(study, 0)
     for criterion, robust in choices.items():

@@ -67,7 +67,7 @@ def stress(
     progress: Progress | None = None,
     runs: str | Path | None = None,
 ) -> StressResult:
-    """Work out what the uncertain parameters of a scenario mean for the decision.
+    """Compute the effects of a scenario's uncertain parameters on the decision.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def stress(
     executor : Executor, optional
         Where runs of the batch engine are done.
     progress : callable, optional
-        Called with what is being done, how much is done and how much there is.
+        Called with the task, the completed steps and all steps.
     runs : str or Path, optional
         Folder in which runs of the batch engine that ended are kept, and found when the call is repeated.
 
@@ -97,7 +97,7 @@ def stress(
     Raises
     ------
     InputError
-        If the scenario or a file it names cannot be used, or asks for what its game does not have.
+        If the scenario or a file it names cannot be used, or its game has no such output or part.
     """
     loaded = load_scenario(scenario, overrides, seed=seed, allow_code=allow_code)
     return stress_loaded(
@@ -128,7 +128,7 @@ def with_method(
     try:
         return replace(loaded.with_content(content), origins=loaded.origins)
     except InputError as error:
-        # The file itself is valid, so it is what was given that is not.
+        # The file itself is valid, so the option is not.
         raise error.but(source="--method" if samples is None else "--samples", where=None) from None
 
 
@@ -309,18 +309,18 @@ TABLES = (
 
 @dataclass(frozen=True, eq=False)
 class StressResult(Result):
-    """What a stress test found.
+    """The result of a stress test.
 
     Parameters
     ----------
     name : str
         Scenario.
     tables : dict of str to DataFrame
-        Those of `TABLES` that were asked for.
+        The requested tables of `TABLES`.
     manifest : dict
-        What made the result.
+        Scenario, versions and options behind the result.
     warnings : tuple of str
-        What a reader of the result should know.
+        Notes for readers of the result.
     """
 
     name: str

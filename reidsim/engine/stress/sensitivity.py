@@ -3,7 +3,7 @@
 Both methods run the model at a design of points made of blocks. A Sobol block (Saltelli 2010) holds two independent
 points and, for each parameter, the first of them with that parameter taken from the second; a Morris block is a
 trajectory that moves one parameter at a time. An output of a block can only be used whole, so a block in which any run
-failed, or has no such output, is left out whole. At least half of the blocks must remain; otherwise indices are
+failed, or has no such output, is omitted. At least half of the blocks must remain; otherwise indices are
 missing.
 """
 
@@ -27,7 +27,7 @@ from reidsim.scenarios.stress_schema import SensitivitySection
 Floats = NDArray[np.float64]
 Method = Literal["sobol", "morris"]
 COLUMNS = ("index", "parameter", "other", "value", "low", "high", "blocks", "blocks_left_out")
-# Share of blocks that must be left for indices to be told.
+# Share of blocks that must remain for indices to be computed.
 _ENOUGH = 0.5
 # An output that varies by less than this share of its size is constant up to rounding.
 _CONSTANT = 1e-12
@@ -110,7 +110,7 @@ def morris_design(parameters: tuple[str, ...], samples: int, seed: int, *, level
 def analyse(
     design: Design, output: Floats, *, seed: int, confidence: float = 0.95, resamples: int = 200
 ) -> pd.DataFrame:
-    """Work out the indices of one output over a design.
+    """Compute the indices of one output over a design.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def _problem(parameters: tuple[str, ...]) -> dict[str, Any]:
     return {"num_vars": len(parameters), "names": list(parameters), "bounds": [[0.0, 1.0]] * len(parameters)}
 
 
-# A grid of Morris begins and ends at the first and last value; those of a distribution without bounds are here.
+# A Morris grid includes the first and last value; for a distribution without bounds, these quantiles.
 _TAIL = 0.005
 # Probabilities of 0 and 1 have no value in some distributions.
 _EDGE = 2.0**-53
@@ -238,7 +238,7 @@ def robustness_points(uncertainty: UncertaintySection, samples: int | None, seed
 
 
 def are_numbers(values: Iterable[object]) -> bool:
-    """Tell whether all values are numbers; truth values are none."""
+    """Return whether all values are numbers; truth values are no numbers."""
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 

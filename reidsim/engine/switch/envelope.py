@@ -1,8 +1,8 @@
-"""Which of several functions is largest where, found exactly from values at few places.
+"""The largest of several functions on an interval, exactly, from values at few places.
 
 The payoff of a plan that stays the same is a straight line in the publisher's benefit or loss, and that of a policy
 that takes the best of plans the upper envelope of lines: convex, between the lines of the plans that are best at two
-places and the chord through them. Where that does not tell which policy pays most, the place where the two lines meet
+places and the chord through them. If this does not decide which policy pays most, the place where the two lines meet
 is tried next (Eisner and Severance 1976, Mathematical techniques for efficient record segmentation in large shared
 databases, Journal of the ACM 23), until the lines themselves are known.
 
@@ -92,7 +92,7 @@ class Envelope:
     narrowest : float
         Stretches narrower than this are not settled.
     most : int
-        Values tried at most; what is open then is not settled.
+        Most values tried; stretches that are open then are not settled.
     on_value : callable, optional
         Called with every value that was tried and the payoffs there.
     """
@@ -227,7 +227,7 @@ class Envelope:
 
 
 class _Curve(NamedTuple):
-    """A convex function between two places, 0 and 1, of which values and lines there are known."""
+    """A convex function between two places, 0 and 1, with known values and tangents there."""
 
     left: float
     right: float
@@ -237,7 +237,7 @@ class _Curve(NamedTuple):
 
     @classmethod
     def of(cls, name: str, left: float, on_right: float, on_left: float, right: float, scale: float) -> _Curve:
-        """Return what is known if the line of the left end reaches `on_right`, and that of the right end `on_left`."""
+        """Make a curve whose left tangent reaches `on_right`, and whose right tangent reaches `on_left`."""
         drop_left, drop_right = left - on_left, right - on_right
         if min(drop_left, drop_right) < -SAME * scale:
             raise NotConvexError(name)
@@ -248,6 +248,6 @@ class _Curve(NamedTuple):
         return cls(left, right, kink, lowest, left + kink * (right - left) - lowest)
 
     def is_above(self, other: _Curve, by: float) -> bool:
-        """Tell whether this is larger than the other everywhere, whatever they are in between."""
+        """Return whether this curve is above the other everywhere, for any curves with these tangents."""
         chord = other.left + self.kink * (other.right - other.left)
         return self.left > other.left + by and self.right > other.right + by and self.lowest > chord + by

@@ -1,4 +1,4 @@
-"""The switch points of a scenario: at what fine or price another policy pays the publisher most."""
+"""The switch points of a scenario: amounts of money at which another policy becomes the best for the publisher."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
-# The range if none is given: from 0 to so many times what the scenario says.
+# Default range: from 0 to this multiple of the scenario's value.
 TIMES_OWN = 4.0
 MOST_VALUES = 2_000
 # Values at equal distances, where switches cannot be found exactly.
@@ -51,11 +51,11 @@ def switch_loaded(
     key : str
         ``economics.loss``, ``economics.gain``, ``economics.benefit`` or ``economics.cost``.
     low, high : float, optional
-        The range; from 0 to four times what the scenario says, if not given.
+        The range; from 0 to four times the scenario's value, if not given.
     link_gain : bool
-        Whether the adversary's gain is the loss at each point; else it stays as it is, stated by the scenario or not.
+        Whether the adversary's gain equals the loss at each point; else the gain of the scenario is kept.
     progress : callable, optional
-        Called with what is being done, how much is done and how much there is.
+        Called with the task, the completed steps and all steps.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def _stretches(
 
 
 def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
-    """Return what keeps payoffs from being envelopes of straight lines; None if nothing does."""
+    """Return why payoffs are no envelopes of straight lines; None if they are."""
     scenario = study.scenario
     beliefs = getattr(scenario, "beliefs", None)
     stated = set() if beliefs is None else set(beliefs.model_dump(exclude_defaults=True))
@@ -185,7 +185,7 @@ def _cells(amounts: Amounts, largest: int, low: float, high: float) -> Cells:
 
 
 def _merged(stretches: Iterable[Stretch], narrowest: float) -> tuple[list[Stretch], list[float]]:
-    """Join neighbours with the same best policies; what is too narrow to be settled goes to both sides.
+    """Join neighbours with the same best policies; divide unsettled narrow stretches between both sides.
 
     Returns
     -------
@@ -255,18 +255,18 @@ class SwitchResult(Result):
     key : str
         The amount.
     own : float
-        What the scenario says it is.
+        The scenario's value.
     link_gain : bool
         Whether the adversary's gain is the loss at each point.
     intervals : DataFrame
         One row per interval of the amount; columns `INTERVAL_COLUMNS`. ``best`` are the policies that pay most, several
         if they pay the same; ``policy`` the one of them with the least risk. Payoffs are its own at both ends, utility,
-        share attacked and risk those at the middle. ``policy`` is empty where nothing was settled.
+        share attacked and risk are values at the middle. ``policy`` is empty where nothing was settled.
     switches : DataFrame
         One row per value at which the best policies change; columns `SWITCH_COLUMNS`. ``precision`` is 0 where the
-        value is exact; ``times_own`` is its ratio to what the scenario says.
+        value is exact; ``times_own`` is its ratio to the scenario's value.
     lines : DataFrame
-        What policies pay at the values that were tried: ``value``, ``policy``, ``publisher_payoff``.
+        Payoffs of policies at the values that were tried: ``value``, ``policy``, ``publisher_payoff``.
     manifest : dict
     warnings : tuple of str
     """

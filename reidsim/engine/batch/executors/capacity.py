@@ -8,7 +8,7 @@ from reidsim.engine.batch.tasks import Work
 from reidsim.errors import InputError
 from reidsim.memory import free_memory
 
-# A worker that has imported the package and compiled what it needs.
+# Memory of a worker that has imported the package and compiled its functions.
 _WORKER_BYTES = 300 * 1024**2
 # So few processes do no harm on a computer with fewer cores, and allow comparisons between numbers of processes.
 _ALWAYS = 4

@@ -46,7 +46,7 @@ class DaskExecutor:
 
     If a worker dies, its runs are repeated at the end, one by one and with nothing else on the cluster. A run during
     which workers die again, twice, is reported as ``killed``. (The scheduler of a given cluster first tries other
-    workers, as often as it is set up to.)
+    workers, as often as it is configured to.)
 
     Parameters
     ----------

@@ -22,9 +22,9 @@ from reidsim.engine.batch.executors.worker import READY
 from reidsim.engine.batch.tasks import KILLED, TIMEOUT, RunOutcome, RunTask, Work
 from reidsim.errors import InputError
 
-# A run is given up after so many processes died during it; a single death may have another reason.
+# Deaths of processes after which a run is given up; a single death may have another reason.
 _DEATHS = 2
-# So many processes in a row that die before they are ready: none can be expected to start.
+# Deaths in a row before a process is ready, after which none is expected to start.
 _FAILED_STARTS = 3
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
