@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reidsim.engine.batch.batch_run import run_batch_loaded
-from reidsim.engine.batch.design import at_point, check_points, design_of, has_several_runs, is_batch, require_runs_fit
+from reidsim.engine.batch.design import at_point, check_points, design_of, has_several_runs, is_batch
 from reidsim.engine.batch.executors.choice import executor_named
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.engine.stress.checks import check_stress
 from reidsim.errors import InputError
-from reidsim.memory import memory_text
 from reidsim.progress import watched
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.schema import ScenarioHead
@@ -148,13 +147,12 @@ def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
     if loaded.scenario.stress is not None:
         check_stress(loaded)
     loaded = whoever_comes(loaded)
-    if not has_several_runs(loaded.scenario):
+    if not is_batch(loaded.scenario):
+        if has_several_runs(loaded.scenario):
+            design_of(loaded)
         return check_once(loaded)
     design = design_of(loaded)
-    if not is_batch(loaded.scenario):
-        return check_once(loaded)
-    kept = memory_text(require_runs_fit(loaded, design))
     check_points(loaded, design)
     first = check_once(at_point(loaded, design.values(0)))
     points = f"{counted(len(design.points), 'point')}, {counted(design.replications, 'replication')} of each"
-    return f"{points}, {kept} of memory for their results; the first: {first}"
+    return f"{points}; the first: {first}"

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.engine.memory import build_within_memory
 from reidsim.engine.release_file import release_file_facts, sha256_of
 from reidsim.engine.results import Result, begun, make_manifest
 from reidsim.games.equilibrium import Equilibrium
@@ -93,7 +92,7 @@ def score_loaded(
     path = Path(file)
     kind, clock, report = begun(loaded, progress)
     kind.policies_of(loaded.scenario)
-    study = build_within_memory(loaded)
+    study = kind.build(loaded)
     released, told = kind.play_released(study, path, key)
     clock.lap("build")
     outcomes = equilibria_of(kind.play(study, progress=lambda done, total: report("playing", done, total)))

@@ -356,7 +356,7 @@ def test_designs_that_cannot_be_are_refused_before_any_run(town, changes, messag
 def test_a_design_can_be_checked(town):
     alone = describe(load_scenario(town, {"attributes.sex.draw": True}))
     assert describe(load_scenario(town, DRAWN)) == (
-        f"8 points, 3 replications of each, 300 kB of memory for their results; the first: {alone}"
+        f"8 points, 3 replications of each; the first: {alone}"
     )
     with pytest.raises(InputError, match=r"point 1: economics\.cost"):
         describe(load_scenario(town, {"sweep.values": {"economics.cost": [5, "free"]}}))

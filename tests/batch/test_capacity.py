@@ -77,6 +77,7 @@ def test_free_memory_is_the_least_that_anybody_leaves(tmp_path, files, free):
 def test_processes_are_limited_by_cores_and_memory(monkeypatch, cores, free, default, refused):
     monkeypatch.setattr(capacity, "available_cores", lambda: cores)
     monkeypatch.setattr(capacity, "free_memory", lambda: free)
+    monkeypatch.setattr(capacity, "_resident", lambda: 0)
     assert capacity.default_workers() == default
     capacity.require_carried(refused - 1)
     with pytest.raises(InputError, match=rf"workers: too many processes; found {refused}; expected {refused - 1} or"):

@@ -324,7 +324,7 @@ def test_a_stress_test_that_can_be_is_checked(tmp_path, monkeypatch):
     monkeypatch.setattr("reidsim.engine.stress.run._Stress.run", lambda *a: pytest.fail("computed it"))
     outcome = CliRunner().invoke(app, ["check", str(path)])
     assert outcome.exit_code == 0, outcome.output
-    said = "town is ready: 12 points, 1 replication of each, 300 kB of memory for their results; the first: "
+    said = "town is ready: 12 points, 1 replication of each; the first: "
     assert outcome.output.startswith(said)
 
 

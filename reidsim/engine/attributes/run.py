@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.engine.memory import build_within_memory
 from reidsim.engine.results import Result, begun, make_manifest
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, UTILITY, averages
 from reidsim.games.shapley import exact_shares, sampled_shares
@@ -83,7 +82,7 @@ def attributes_loaded(
         If the scenario is of another kind, or a file it names cannot be used.
     """
     kind, clock, report = begun(loaded, progress)
-    study = build_within_memory(loaded)
+    study = kind.build(loaded)
     columns = kind.dropped_columns(study)
     clock.lap("build")
     names, n = columns.names, len(columns.names)

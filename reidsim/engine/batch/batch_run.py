@@ -23,7 +23,6 @@ from reidsim.engine.batch.design import (
     has_numbered_replications,
     is_batch,
     makers_of,
-    require_runs_fit,
 )
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.executors.choice import AutomaticExecutor
@@ -147,7 +146,6 @@ def run_job(
     """Do a job at every point and replication of a scenario, in memory or in a folder; see `reidsim.run_batch`."""
     report = progress or (lambda task, done, total: None)
     clock, design = Clock(), design_of(loaded)
-    require_runs_fit(loaded, design)
     check_points(loaded, design)
     makers = makers_of(loaded, design)
     work = job.work(replace(loaded, path=loaded.path.absolute()), design)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from reidsim.engine.batch.sampling import draw_points
 from reidsim.errors import InputError, locating
-from reidsim.memory import require_memory
 from reidsim.overrides import override, value_at
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
 from reidsim.scenarios.load import LoadedScenario
@@ -26,9 +25,6 @@ from reidsim.scenarios.several_adversaries import WHO_COMES, who_may_come
 
 # Sections about batches and results; they are no part of a single run.
 _NOT_OF_A_RUN = ("replications", "sweep", "uncertainty", "stress", "figures")
-
-# Bytes per run and policy that are kept until the tables are written: 25 kB for four policies.
-_KEPT_OF_POLICY = 6_250
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,21 +232,6 @@ def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
     """Check that the scenario can have the values of every point; see `scenarios_at`."""
     for _ in scenarios_at(loaded, design):
         pass
-
-
-def require_runs_fit(loaded: LoadedScenario[ScenarioHead], design: Design) -> int:
-    """Check that the outcomes of all runs fit into free memory; return their bytes.
-
-    Raises
-    ------
-    InputError
-        If they do not fit.
-    """
-    kind = kind_of(loaded.scenario)
-    policies = len(kind.policies_of(loaded.scenario)) if kind.decides else 1
-    needed = design.n_runs * policies * _KEPT_OF_POLICY
-    require_memory(needed, f"{design.n_runs:,} runs are too many for memory", source=loaded.path)
-    return needed
 
 
 def makers_of(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str, dict[str, str]]:

@@ -13,12 +13,10 @@ import pandas as pd
 from reidsim.engine.batch.design import at_point
 from reidsim.engine.batch.tasks import RunTask, Tables
 from reidsim.engine.distributions import LEVELS, distributions_of_result, quantiles_of_people, quantiles_of_records
-from reidsim.engine.memory import build_within_memory, needed_memory
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.errors import locating
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import measures_table
-from reidsim.scenarios.kind import Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
@@ -34,27 +32,14 @@ _KEPT_STUDIES = 2
 
 
 class Studies(threading.local):
-    """The last two studies that a thread built, by the data they were built from.
+    """The last two studies that a thread built, by the data they were built from."""
 
-    Parameters
-    ----------
-    use : str
-        Purpose of the studies; see `Kind.needed_memory`.
-
-    Attributes
-    ----------
-    needed_memory : int
-        Bytes that the largest of them takes, besides the program.
-    """
-
-    def __init__(self, use: Use = "run") -> None:
-        self._use: Use = use
-        self.needed_memory = 0
+    def __init__(self) -> None:
         self.kept: dict[str, Study[Any]] = {}
 
-    def __reduce__(self) -> tuple[type[Studies], tuple[Use]]:
+    def __reduce__(self) -> tuple[type[Studies], tuple[()]]:
         """Leave the studies behind when they are sent to another process."""
-        return Studies, (self._use,)
+        return Studies, ()
 
     def get(self, loaded: LoadedScenario[ScenarioHead]) -> Study[Any]:
         """Return the study of a scenario: one that is kept, with the amounts of the scenario, or a new one.
@@ -67,9 +52,9 @@ class Studies(threading.local):
         key = data_key(loaded)
         study = self.kept.pop(key, None)
         if study is None:
-            last = next(reversed(self.kept.values()), None)
-            study = build_within_memory(loaded, self._use, last)
-            self.needed_memory = max(self.needed_memory, needed_memory(study, self._use) or 0)
+            kind, last = kind_of(loaded.scenario), next(reversed(self.kept.values()), None)
+            same = last is not None and kind_of(last.scenario) is kind
+            study = kind.build_after(loaded, last) if same else kind.build(loaded)
         self.kept[key] = study
         if len(self.kept) > _KEPT_STUDIES:
             del self.kept[next(iter(self.kept))]
@@ -124,11 +109,6 @@ class ScenarioWork:
             check_once(loaded)
             return None
         return self.studies.get(loaded).fingerprint
-
-    @property
-    def needed_memory(self) -> int:
-        """Bytes that the largest run so far takes, besides the program."""
-        return self.studies.needed_memory
 
 
 # Tables of the rounds of agents.

@@ -125,7 +125,7 @@ class CrossPlayWork:
     loaded: LoadedScenario[ScenarioHead]
     design: Design
     options: CrossPlayOptions
-    _studies: Studies = field(default_factory=lambda: Studies("cross-play"), init=False, repr=False, compare=False)
+    _studies: Studies = field(default_factory=Studies, init=False, repr=False, compare=False)
 
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
         """Do the run of a task; return its tables and warnings."""
@@ -139,11 +139,6 @@ class CrossPlayWork:
             tables |= {name: columns_of_table(found) for name, found in tables_of(replies).items()}
             left_out += replies.left_out
         return tables, left_out
-
-    @property
-    def needed_memory(self) -> int:
-        """Bytes that the largest run so far takes, besides the program."""
-        return self._studies.needed_memory
 
     def fingerprint(self, task: RunTask) -> str | None:
         """Check that the run of a task can be played; return a hash of the data behind it.

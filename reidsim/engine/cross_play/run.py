@@ -15,7 +15,6 @@ from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.executors.choice import executor_named
 from reidsim.engine.cross_play.once import CrossPlayWork, table_of, tables_of
 from reidsim.engine.cross_play.result import CrossPlayOptions, CrossPlayResult, replies_among, with_equilibria
-from reidsim.engine.memory import build_within_memory
 from reidsim.engine.results import begun, make_manifest
 from reidsim.errors import InputError, locating
 from reidsim.games.double_oracle import Sum
@@ -155,7 +154,7 @@ def _once(
     with locating(loaded.path):
         # Before data are read, so that scenarios without policies are refused at once.
         kind.policies_of(loaded.scenario)
-        table = table_of(build_within_memory(loaded, "cross-play"), options)
+        table = table_of(kind.build(loaded), options)
         clock.lap("build")
         play = table.play(report)
         replies = table.replies(play, options, report)

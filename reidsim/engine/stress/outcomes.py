@@ -20,7 +20,6 @@ from reidsim.engine.batch import Design, Executor
 from reidsim.engine.batch.design import at_point, scenarios_at
 from reidsim.engine.batch.runner import point_tables
 from reidsim.engine.distributions import LEVELS
-from reidsim.engine.memory import build_within_memory
 from reidsim.engine.stress.planning import Planning, believed_values
 from reidsim.engine.stress.whoever_comes import OpponentWork, check_opponents, says_who_comes
 from reidsim.errors import InputError, listed, require_among
@@ -154,7 +153,8 @@ class Evaluator:
     @cached_property
     def plans(self) -> AmountPoints:
         """The planner under any amounts, of kinds that have one."""
-        points = self.amounts or kind_of(self.loaded.scenario).amount_points(build_within_memory(self.loaded, "stress"))
+        kind = kind_of(self.loaded.scenario)
+        points = self.amounts or kind.amount_points(kind.build(self.loaded))
         assert points is not None  # noqa: S101 - by `amounts_at_once` or `plans_under_amounts`
         return points
 

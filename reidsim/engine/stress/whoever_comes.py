@@ -12,7 +12,6 @@ from reidsim.engine.batch.one_run import Studies, run_tables
 from reidsim.engine.batch.tasks import RunTask, Tables
 from reidsim.engine.cross_play.once import Table, table_of
 from reidsim.engine.cross_play.result import CrossPlayOptions
-from reidsim.engine.memory import build_within_memory
 from reidsim.errors import InputError, locating, not_among
 from reidsim.games.cross_play import Opponent
 from reidsim.games.defenders.defender import outcome_of, paid_in
@@ -41,7 +40,7 @@ def check_opponents(loaded: LoadedScenario[ScenarioHead], names: Iterable[str]) 
     if getattr(loaded.scenario, "agents", None) is not None:
         problem, expected = "rounds of agents have adversaries of their own", "a scenario without section agents"
         raise InputError(problem, where=_WHERE, expected=expected)
-    table = table_of(build_within_memory(loaded, "cross-play"), CrossPlayOptions())
+    table = table_of(kind_of(loaded.scenario).build(loaded), CrossPlayOptions())
     for name in names:
         _opponent(table, name)
 

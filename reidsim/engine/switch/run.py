@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.engine.memory import build_within_memory
 from reidsim.engine.results import Result, begun, make_manifest
 from reidsim.engine.switch.amounts import GAIN, LOSS, Amounts, PlannedAt
 from reidsim.engine.switch.envelope import Cells, Envelope, NotConvexError, Stretch
@@ -74,7 +73,7 @@ def switch_loaded(
     kind, clock, report = begun(loaded, progress)
     with locating(loaded.path):
         kind.policies_of(loaded.scenario)
-        study = build_within_memory(loaded)
+        study = kind.build(loaded)
         amounts = Amounts(study, key, link_gain=link_gain)
         begin, end = _range(amounts, low, high)
         clock.lap("build")

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from reidsim.adversaries.knowledge.sets import count_sets
-from reidsim.adversaries.multistage.stages import InferSurname
-from reidsim.adversaries.multistage.two_stage import places_kept
 from reidsim.agents.profile import Setting
 from reidsim.errors import InputError
 from reidsim.games.cross_play import MOST_FORMS
@@ -19,19 +17,17 @@ from reidsim.kinds.masking.opponents import opponents_of_subjects
 from reidsim.kinds.masking.outcomes import MaskingResults
 from reidsim.kinds.masking.policies import OF_SUBJECTS, POLICIES, policy_named
 from reidsim.kinds.masking.rounds import setting_of
-from reidsim.kinds.masking.schema import TARGETS, MaskingScenario
+from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.masking.sharing import SubjectsSharing
 from reidsim.kinds.masking.solving import check_policies
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
-from reidsim.kinds.masking.tables_schema import TableSection
-from reidsim.linkage.surname_inference.leaders import kept_of_target
+from reidsim.memory import require_memory
 from reidsim.releases.focused import FocusedSpace
 from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.asked import Stored, adversaries, beliefs, gain_and_cost, knowledge, section
 from reidsim.scenarios.faces import Control, Slider
-from reidsim.scenarios.kind import Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import LEFT_OUT, OpponentOptions, Opponents, ideas_of_several, types_of_setting
 from reidsim.scenarios.policy import k_of, with_each_k
@@ -40,8 +36,8 @@ from reidsim.wording import Code, Inline, Sentence, codes, counted, number_text
 # Sections that only games are made from: what tables are drawn from is the same whatever they say.
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
 
-# Bytes, fitted to the peaks of whole runs; see `docs/limits.md`.
-_OF_OUTCOME, _OF_MASKED, _OF_VALUE, _OF_PERSON, _OF_LEADER, _OF_PLACE = 255, 86, 16, 100, 20, 20
+# Bytes of a row of a drawn table, at least.
+_ROW_BYTES = 200
 _STAGES = {
     "infer-surname": "infers the surname from genetic markers",
     "infer-by-linkage": "infers an attribute",
@@ -63,6 +59,10 @@ class MaskingKind(SubjectsSharing, MaskingResults):
 
     def build(self, loaded: LoadedScenario[Any]) -> MaskingStudy:
         """Read what tables are drawn from."""
+        scenario = loaded.scenario
+        sizes = (scenario.targets.size, *(resource.size for resource in scenario.resources.values()))
+        needed = _ROW_BYTES * sum(size or 0 for size in sizes)
+        require_memory(needed, "too large for memory", source=loaded.path, hint="smaller tables need less")
         return build_masking_study(loaded)
 
     def build_after(self, loaded: LoadedScenario[Any], before: MaskingStudy) -> MaskingStudy:
@@ -84,28 +84,6 @@ class MaskingKind(SubjectsSharing, MaskingResults):
             f"{counted(game.n_records, 'subject')}, {counted(game.space.size, 'strategy', 'strategies')}, {resources}, "
             f"{counted(study.draws, 'replication')}{known}"
         )
-
-    def needed_memory(self, study: MaskingStudy, use: Use = "run") -> int:
-        """Return the bytes of subjects, of those that they are drawn from, and of resources; results are included."""
-        scenario, tables = study.scenario, study.tables
-
-        def rows(name: str, section: TableSection) -> int:
-            return tables.files[name].n_rows if name in tables.files else section.size or tables.n_people
-
-        subjects = rows(TARGETS, scenario.targets)
-        needed = subjects * (
-            _OF_OUTCOME * len(scenario.subjects.policies) + _OF_MASKED * len(scenario.subjects.attributes)
-        )
-        needed += tables.n_people * (_OF_PERSON + _OF_VALUE * len(tables.values))
-        for name, resource in scenario.resources.items():
-            needed += rows(name, resource) * _OF_VALUE * len(resource.attributes)
-        stages = [stage for study in study.each.values() for stage in study.stages if isinstance(stage, InferSurname)]
-        for name, n_loci in {(stage.resource, len(stage.loci)) for stage in stages}:
-            # Compiled solvers keep surnames, the others the men nearest to each subject.
-            n_kept, places = places_kept(subjects, n_loci)
-            leaders = subjects * kept_of_target(subjects, rows(name, scenario.resources[name]))
-            needed += max(leaders * _OF_LEADER, n_kept * places * _OF_PLACE)
-        return needed
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what tables are drawn from."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
-from reidsim.engine.batch.tasks import Work
 from reidsim.errors import InputError
 from reidsim.memory import free_memory
 
@@ -21,54 +21,21 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def default_workers(needed: int = 0) -> int:
-    """Return the number of processes if the user gives none: the cores, as far as there is memory.
-
-    Parameters
-    ----------
-    needed : int
-        Bytes that a run takes, besides the program.
-    """
-    return max(1, min(available_cores(), _fitting(needed)))
+def default_workers() -> int:
+    """Return the number of processes if the user gives none: the cores, as far as there is memory."""
+    return max(1, min(available_cores(), _fitting()))
 
 
-def workers_for(asked: int | None, work: Work) -> int:
-    """Return the number of processes for some work, given the memory of a run.
-
-    Parameters
-    ----------
-    asked : int, optional
-        Number that the user gives.
-    work : Work
-
-    Raises
-    ------
-    InputError
-        If the user gives more than this computer can hold.
-    """
-    needed = getattr(work, "needed_memory", 0)
-    if asked is None:
-        return default_workers(needed)
-    require_carried(asked, needed)
-    return asked
-
-
-def require_carried(workers: int, needed: int = 0) -> None:
+def require_carried(workers: int) -> None:
     """Refuse more processes than cores (than four, on a computer with fewer), or than fit into free memory.
-
-    Parameters
-    ----------
-    workers : int
-    needed : int
-        Bytes that a run takes, besides the program.
 
     Raises
     ------
     InputError
         If there are too many.
     """
-    cores = available_cores()
-    most, fitting = max(cores, _ALWAYS), _fitting(needed)
+    cores, fitting = available_cores(), _fitting()
+    most = max(cores, _ALWAYS)
     if workers > most:
         expected = f"{most} or fewer: this computer has {cores} cores for them"
     elif workers > fitting:
@@ -78,6 +45,18 @@ def require_carried(workers: int, needed: int = 0) -> None:
     raise InputError("too many processes", where="workers", found=workers, expected=expected)
 
 
-def _fitting(needed: int) -> int:
+def _fitting() -> int:
+    """Return the number of workers that fit into free memory, each as large as this process, which read the data."""
     free = free_memory()
-    return max(1, free // (_WORKER_BYTES + needed)) if free is not None else available_cores()
+    if free is None:
+        return available_cores()
+    return max(1, free // max(_WORKER_BYTES, _resident()))
+
+
+def _resident() -> int:
+    """Return the bytes of this process in memory; 0 where the system does not show them."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 
 from reidsim import interrupts
 from reidsim.engine.batch.executors import HAND_OVER_SECONDS, Executor, one_thread
-from reidsim.engine.batch.executors.capacity import require_carried, workers_for
+from reidsim.engine.batch.executors.capacity import default_workers, require_carried
 from reidsim.engine.batch.executors.cluster import DaskExecutor
 from reidsim.engine.batch.executors.processes import ProcessExecutor
 from reidsim.engine.batch.tasks import COMPLETE, RunOutcome, RunTask, Work, attempt
@@ -79,7 +79,7 @@ class AutomaticExecutor:
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
         """Do every task; see `Executor`."""
-        done, workers = 0, workers_for(self._workers, work)
+        done, workers = 0, self._workers or default_workers()
 
         def goes_on(outcome: RunOutcome) -> bool:
             nonlocal done

@@ -17,7 +17,7 @@ from typing import Any
 
 from reidsim.engine.batch.data_files import files_named
 from reidsim.engine.batch.executors import Pace, one_thread
-from reidsim.engine.batch.executors.capacity import workers_for
+from reidsim.engine.batch.executors.capacity import default_workers
 from reidsim.engine.batch.tasks import KILLED, RunOutcome, RunTask, Work, attempt, code_version
 from reidsim.engine.release_file import sha256_of
 from reidsim.errors import InputError, listed
@@ -105,7 +105,7 @@ class DaskExecutor:
                 started.enter_context(_without_logs())
                 yield started.enter_context(client)
                 return
-            workers = workers_for(self._workers, work)
+            workers = self._workers or default_workers()
             started.enter_context(importlib.import_module("dask").config.set(_OWN_CLUSTER))
             try:
                 # Without a loopback interface, dask would try for 30 seconds.

@@ -17,7 +17,7 @@ from collections.abc import Generator, Sequence
 from typing import IO, Any, cast
 
 from reidsim.engine.batch.executors import HAND_OVER_SECONDS, Pace, worker
-from reidsim.engine.batch.executors.capacity import workers_for
+from reidsim.engine.batch.executors.capacity import default_workers
 from reidsim.engine.batch.executors.worker import READY
 from reidsim.engine.batch.tasks import KILLED, TIMEOUT, RunOutcome, RunTask, Work
 from reidsim.errors import InputError
@@ -57,7 +57,7 @@ class ProcessExecutor:
         InputError
             If no process can be started.
         """
-        pool = _Pool(work, tasks, workers_for(self._workers, work), self._timeout)
+        pool = _Pool(work, tasks, self._workers or default_workers(), self._timeout)
         try:
             while pool.unfinished:
                 if group := pool.next_group():
