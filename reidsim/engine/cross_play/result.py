@@ -113,11 +113,6 @@ def with_equilibria(result: CrossPlayResult, options: CrossPlayOptions) -> Cross
     return replace(result, equilibria=tables, warnings=(*result.warnings, *left_out))
 
 
-def replies_among(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Return the tables of a double oracle among those of a batch."""
-    return {name: table for name, table in tables.items() if name.startswith("double_oracle")}
-
-
 @dataclass(frozen=True)
 class CrossPlayOptions(OpponentOptions):
     """Options of cross-play.

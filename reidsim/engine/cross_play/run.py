@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
-
-import pandas as pd
+from typing import Unpack
 
 from reidsim.engine.batch import Executor
 from reidsim.engine.batch.batch_run import Ended, Job, Keeping, run_job
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.executors.choice import executor_named
-from reidsim.engine.cross_play.once import CrossPlayWork, table_of, tables_of
-from reidsim.engine.cross_play.result import CrossPlayOptions, CrossPlayResult, replies_among, with_equilibria
+from reidsim.engine.cross_play.once import CrossPlayWork, table_of
+from reidsim.engine.cross_play.result import CrossPlayOptions, CrossPlayResult, with_equilibria
 from reidsim.engine.results import begun, make_manifest
 from reidsim.errors import InputError, locating
 from reidsim.games.double_oracle import Sum
@@ -110,10 +108,8 @@ def cross_play(
     if not has_several_plays(loaded.scenario):
         given = {"workers": workers, "scheduler": scheduler, "timeout": timeout, "folder": folder}
         if several := [name for name, value in given.items() if value is not None]:
-            raise InputError(
-                "the scenario is a single run", source=loaded.path, found=several[0],
-                expected="replications, sweep or uncertainty in the scenario",
-            )  # fmt: skip
+            expected = "replications, sweep or uncertainty in the scenario"
+            raise InputError("the scenario is a single run", source=loaded.path, found=several[0], expected=expected)
     return cross_play_loaded(
         loaded,
         options,
@@ -156,15 +152,12 @@ def _once(
         kind.policies_of(loaded.scenario)
         table = table_of(kind.build(loaded), options)
         clock.lap("build")
-        play = table.play(report)
-        replies = table.replies(play, options, report)
+        tables, warnings = table.play(options, report)
     clock.lap("play")
     facts = {"cross_play": options.facts, "own_adversary": table.opponents.own, **kind.facts(table.study)}
     manifest = make_manifest(loaded, clock.laps, facts)
-    warnings, found = (*table.left_out, *play.left_out), {}
-    if replies is not None:
-        warnings, found = (*warnings, *replies.left_out), tables_of(replies)
-    return with_equilibria(CrossPlayResult(loaded.name, play.table, manifest, warnings, replies=found), options)
+    result = CrossPlayResult(loaded.name, tables.pop("runs"), manifest, warnings, replies=tables)
+    return with_equilibria(result, options)
 
 
 class CrossPlayJob(Job[CrossPlayResult]):
@@ -179,27 +172,18 @@ class CrossPlayJob(Job[CrossPlayResult]):
 
     def __init__(self, options: CrossPlayOptions) -> None:
         self._options = options
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Options besides the scenario."""
-        return {"cross_play": self._options.facts}
+        self.options = {"cross_play": options.facts}
 
     def work(self, loaded: LoadedScenario[ScenarioHead], design: Design) -> CrossPlayWork:
         """Return the callable that does one run."""
-        return CrossPlayWork(loaded, design, self._options)
+        return CrossPlayWork(loaded, self._options)
 
     def result(self, ended: Ended) -> CrossPlayResult:
-        """Return all runs."""
-        return with_equilibria(_of_runs(ended, ended.tables["runs"]), self._options)
-
-    def stored(self, ended: Ended) -> CrossPlayResult:
-        """Return them as the folder has them."""
-        found = _of_runs(ended, ended.tables[self.table])
-        # Warnings of equilibria are among those of the folder.
-        return replace(with_equilibria(found, self._options), warnings=ended.warnings)
-
-
-def _of_runs(ended: Ended, runs: pd.DataFrame) -> CrossPlayResult:
-    replies = replies_among(ended.tables)
-    return CrossPlayResult(ended.loaded.name, runs, ended.manifest, ended.warnings, ended.design, replies)
+        """Return the result of all runs."""
+        tables = ended.tables
+        runs = tables[self.table if ended.stored else "runs"]
+        replies = {name: table for name, table in tables.items() if name.startswith("double_oracle")}
+        found = CrossPlayResult(ended.loaded.name, runs, ended.manifest, ended.warnings, ended.design, replies)
+        result = with_equilibria(found, self._options)
+        # The stored warnings include those of equilibria.
+        return replace(result, warnings=ended.warnings) if ended.stored else result
