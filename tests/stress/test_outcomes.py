@@ -6,7 +6,7 @@ import pytest
 from stress_scenarios import write_town
 
 import reidsim
-from reidsim.engine.stress.outcomes import Evaluator, can_be_played_at_once, chosen_policies
+from reidsim.engine.stress.outcomes import Evaluator
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints
@@ -110,33 +110,3 @@ def test_if_every_run_fails_the_first_error_is_told(town, monkeypatch):
     monkeypatch.setattr("reidsim.engine.stress.outcomes.point_tables", lambda *_, **__: {"runs": failed})
     with pytest.raises(InputError, match=r"every run failed.*ValueError: no"):
         Evaluator(town, ("basic",), 0.9).by_batch(pd.DataFrame({"economics.cost": [1.0]}), "informed")
-
-
-def test_an_impossible_value_names_point_and_key(town):
-    evaluator = Evaluator(town, ("basic",), 0.9)
-    with pytest.raises(InputError, match=r"point 1.*economics\.cost"):
-        evaluator.at(pd.DataFrame({"economics.cost": [1.0, -1.0]}), "informed")
-
-
-@pytest.mark.parametrize(
-    ("changes", "keys", "expected"),
-    [
-        ({}, ("economics.cost", "beliefs.gain"), True),
-        ({}, ("economics.cost", "attributes.age.in_loss"), False),
-        ({"adversary.planner": "fmdp"}, ("economics.cost",), False),
-        ({"publisher": {"policies": ["basic"], "solver": "lattice-search"}}, ("economics.cost",), False),
-        ({"replications": 3}, ("economics.cost",), False),
-    ],
-)
-def test_what_can_be_played_at_once(tmp_path, changes, keys, expected):
-    loaded = load_scenario(write_town(tmp_path, more=""), changes)
-    assert can_be_played_at_once(loaded.scenario, keys) is expected
-
-
-def test_policies_are_those_of_the_scenario(town):
-    assert chosen_policies(town.scenario, ()) == POLICIES
-    assert chosen_policies(town.scenario, ("basic",)) == ("basic",)
-    with pytest.raises(InputError, match=r"stress\.policies.*did you mean 'basic'"):
-        chosen_policies(town.scenario, ("basics",))
-    with pytest.raises(InputError, match="nobody decides"):
-        chosen_policies(load_scenario("xia2021").scenario, ())
