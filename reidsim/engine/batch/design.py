@@ -258,7 +258,8 @@ def scenario_columns(design: Design) -> pd.DataFrame:
 def _values(values: SweepValues) -> list[Any]:
     if values.listed is not None:
         return list(values.listed)
-    spaced = (np.geomspace if values.scale == "log" else np.linspace)(values.start, values.stop, values.points)  # type: ignore[operator]
+    space: Any = np.geomspace if values.scale == "log" else np.linspace
+    spaced = space(values.start, values.stop, values.points)
     # Keys that count something accept whole numbers only; keys of amounts accept either.
     whole = bool((spaced == np.rint(spaced)).all() and np.abs(spaced).max() < 2**53)
     return [int(value) for value in spaced] if whole else list(spaced.tolist())
