@@ -1,4 +1,4 @@
-"""How outcomes are distributed over single records, and over cases of how many people are re-identified: quantiles."""
+"""Quantiles of outcomes over records, and of the number of people re-identified."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from reidsim.games.reidentified import Reidentified
 from reidsim.scenarios.people import once_each
 
 LEVELS = {"minimum": 0.0, "q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95, "maximum": 1.0}
-# What the number of people re-identified is called beside outcomes of single records.
+# Name of the measure "number of people re-identified" among outcomes of single records.
 PEOPLE = "reidentified"
 _OUTCOMES = ("publisher_payoff", "adversary_payoff", "risk")
-# Outcomes of single records whose distribution is kept, and what they are called.
+# Columns of single records whose distribution is kept.
 _BY_RECORD = (*_OUTCOMES, "prosecutor", "journalist", "marketer", "overall")
 
 
@@ -67,7 +67,7 @@ def quantiles_of_records(equilibria: Mapping[str, Equilibrium]) -> list[dict[str
 
 
 def distributions_of_result(result: RunResult) -> pd.DataFrame:
-    """Return the same of a result of any game: of all rounds of agents, else from its records if it keeps any."""
+    """Return quantiles of a result of any game: over all rounds of agents, else over its records, if any."""
     of_rounds = result.analysis.tables().get("distributions")
     if of_rounds is not None:
         return of_rounds

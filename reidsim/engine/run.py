@@ -42,7 +42,7 @@ def run(
     allow_code : bool
         Whether modules that the scenario names as adversary or policy may run.
     progress : callable, optional
-        Called with what is being done, how much is done and how much there is.
+        Called with the task, the completed steps and all steps.
 
     Returns
     -------
@@ -101,16 +101,16 @@ def run_batch(
     timeout : float, optional
         Seconds after which a run is given up (in processes only).
     folder : str or Path, optional
-        New results folder. What ended is kept there, whatever happens to the batch.
+        New results folder. Runs that ended are kept there if the batch fails.
     resume : bool
         Go on with the batch of the folder.
     rerun_failed : bool
-        Go on with it, and do those of its runs again that did not end well.
+        Go on with it, and repeat its failed runs.
 
     Returns
     -------
     RunResult
-        A `BatchResult`, with statistics over runs; of replications of the masking game alone, what `run` returns.
+        A `BatchResult`, with statistics over runs; for replications of the masking game alone, the result of `run`.
 
     Raises
     ------
@@ -137,12 +137,12 @@ def run_batch(
 
 
 def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
-    """Check that everything a scenario names can be used, and say in a line what there is to solve.
+    """Check that all files and parts of a scenario can be used; return its size in a line.
 
     Raises
     ------
     InputError
-        If a file, value or hierarchy cannot be used, or a batch or stress test asks for what the game does not have.
+        If a file, value or hierarchy cannot be used, or the game has no such output or part.
     """
     if loaded.scenario.stress is not None:
         check_stress(loaded)

@@ -31,7 +31,7 @@ def run_once(
     progress: Progress | None = None,
     explain: bool = False,
 ) -> RunResult:
-    """Run a scenario at the values it gives itself, whatever it says about other points and replications.
+    """Run a scenario once, at its own values.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def run_once(
 
 
 def check_once(loaded: LoadedScenario[ScenarioHead]) -> str:
-    """Check everything that one run of a scenario needs; return in a line what there is to solve.
+    """Check everything that one run of a scenario needs; return its size in a line.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def check_once(loaded: LoadedScenario[ScenarioHead]) -> str:
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:
-    """Play every policy of a scenario in every draw; records and tables are those of the first."""
+    """Play every policy of a scenario in every draw; records and tables are from the first draw."""
     kind, scenario = kind_of(study.scenario), study.scenario
     runs, runtimes = [], []
     people: dict[str, list[Reidentified]] = {}

@@ -55,7 +55,7 @@ class ParameterPoints:
 
     @classmethod
     def broadcast(cls, benefit: object, loss: object, gain: object, cost: object) -> ParameterPoints:
-        """Make points of scalars and arrays of one length."""
+        """Make points of scalars and arrays of equal length."""
         arrays = np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, dtype=float)) for v in (benefit, loss, gain, cost)))
         return cls(*(np.ascontiguousarray(array) for array in arrays))
 
