@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,13 +23,16 @@ _OUTCOMES = ("publisher_payoff", "adversary_payoff", "risk")
 _BY_RECORD = (*_OUTCOMES, "prosecutor", "journalist", "marketer", "overall")
 
 
+def _row(policy: str, measure: str, quantiles: Iterable[float]) -> dict[str, Any]:
+    return {"policy": policy, "measure": measure, **dict(zip(LEVELS, quantiles, strict=True))}
+
+
 def quantiles_of_people(found: Mapping[str, Reidentified]) -> list[dict[str, Any]]:
     """Return quantiles of the number of people re-identified, one row per policy."""
-    rows = []
-    for policy, each in found.items():
-        quantiles = {name: float(each.people.quantile(level)) for name, level in LEVELS.items()}
-        rows.append({"policy": policy, "measure": PEOPLE, **quantiles})
-    return rows
+    return [
+        _row(policy, PEOPLE, [float(each.people.quantile(level)) for level in LEVELS.values()])
+        for policy, each in found.items()
+    ]
 
 
 def distributions_of_rounds(
@@ -43,16 +46,10 @@ def distributions_of_rounds(
     outcomes : mapping of str to ndarray of float64, shape (n,)
         Of records, by column.
     shared : ndarray of int64, shape (n,)
-        How many records have each.
+        Number of records with each outcome.
     """
-    return [
-        {
-            "policy": policy,
-            "measure": measure,
-            **dict(zip(LEVELS, weighted_quantiles(values, shared, LEVELS.values()), strict=True)),
-        }
-        for measure, values in outcomes.items()
-    ]
+    levels = LEVELS.values()
+    return [_row(policy, name, weighted_quantiles(values, shared, levels)) for name, values in outcomes.items()]
 
 
 def quantiles_of_records(equilibria: Mapping[str, Equilibrium]) -> list[dict[str, Any]]:
@@ -61,8 +58,7 @@ def quantiles_of_records(equilibria: Mapping[str, Equilibrium]) -> list[dict[str
     for policy, equilibrium in equilibria.items():
         outcomes = np.array([equilibrium.publisher_payoff, equilibrium.adversary_payoff, equilibrium.risk])
         found = np.quantile(outcomes, list(LEVELS.values()), axis=1).T.tolist()
-        for measure, values in zip(_OUTCOMES, found, strict=True):
-            rows.append({"policy": policy, "measure": measure, **dict(zip(LEVELS, values, strict=True))})
+        rows += [_row(policy, measure, values) for measure, values in zip(_OUTCOMES, found, strict=True)]
     return rows
 
 

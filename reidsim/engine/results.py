@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-import reidsim
 from reidsim.errors import InputError, reading, writing
 from reidsim.file_sizes import require_no_device
 from reidsim.measures import Measure
@@ -241,15 +240,14 @@ class Result(ABC):
 
     def plot(self) -> Figure:
         """Draw the main figure; see `reidsim.plot`."""
-        figure: Figure = reidsim.plot(self)
+        figure: Figure = import_module("reidsim").plot(self)
         return figure
 
     def report(self, path: str | Path | None = None, *, author: str = "", institution: str = "") -> Any:
         """Write the report of the result; see `reidsim.report`."""
-        return reidsim.report(self, path, author=author, institution=institution)
+        return import_module("reidsim").report(self, path, author=author, institution=institution)
 
     def _repr_html_(self) -> str:
-        # Of a floor above, as are figures and reports.
         text: str = import_module("reidsim.front.results").result_html(self)
         return text
 

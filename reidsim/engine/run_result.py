@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import pandas as pd
 
-import reidsim
 from reidsim.engine.results import Result, measures_told
 from reidsim.measures import Measure
 from reidsim.scenarios.study import AnalysisTables
@@ -72,7 +72,7 @@ class RunResult(Result):
 
     def share(self, policy: str | None = None, **options: Any) -> pd.DataFrame:
         """Return the records as a policy shares them; see `reidsim.share`."""
-        table: pd.DataFrame = reidsim.share(self, policy, **options)
+        table: pd.DataFrame = import_module("reidsim").share(self, policy, **options)
         return table
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:

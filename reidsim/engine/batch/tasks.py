@@ -8,11 +8,11 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
-import reidsim
-from reidsim import interrupts
+from reidsim.interrupts import caused
 
 # Columns of tables, by the name of the table; plain data that fit into one line of the journal.
 Tables = dict[str, dict[str, list[Any]]]
@@ -102,7 +102,7 @@ def attempt(work: Work, task: RunTask) -> RunOutcome:
     try:
         tables, warnings = work(task)
     except Exception as error:  # the other runs of the batch go on
-        if interrupts.caused(error):
+        if caused(error):
             raise KeyboardInterrupt from error
         seconds = time.perf_counter() - begun
         return RunOutcome(task, FAILED, error=error_line(error), seconds=seconds)
@@ -139,13 +139,11 @@ def run_keys(content: Mapping[str, Any]) -> Callable[[Mapping[str, Any], int, in
 @functools.cache
 def code_version() -> str:
     """Return the versions of the program and numpy, and a hash of all source files that can change a result."""
-    from importlib.metadata import version
-
-    package = Path(reidsim.__file__).parent
+    package = Path(__file__).parents[2]
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         place = path.relative_to(package)
         if len(place.parts) > 1 and place.parts[0] not in _FACES:
             digest.update(f"{place.as_posix()}\n".encode())
             digest.update(path.read_bytes())
-    return f"reidsim {reidsim.__version__} {digest.hexdigest()[:12]}, numpy {version('numpy')}"
+    return f"reidsim {version('reidsim')} {digest.hexdigest()[:12]}, numpy {version('numpy')}"

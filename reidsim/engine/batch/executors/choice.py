@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Sequence
 
-from reidsim import interrupts
 from reidsim.engine.batch.executors import HAND_OVER_SECONDS, Executor, one_thread
 from reidsim.engine.batch.executors.capacity import default_workers, require_carried
 from reidsim.engine.batch.executors.cluster import DaskExecutor
 from reidsim.engine.batch.executors.processes import ProcessExecutor
 from reidsim.engine.batch.tasks import COMPLETE, RunOutcome, RunTask, Work, attempt
 from reidsim.errors import InputError, require_among
+from reidsim.interrupts import came, stop_if_interrupted
 
 EXECUTORS = ("auto", "serial", "processes", "dask")
 
@@ -112,10 +112,10 @@ def one_by_one(
         try:
             for task in tasks:
                 outcome = attempt(work, task)
-                if outcome.state == COMPLETE or not interrupts.came():
+                if outcome.state == COMPLETE or not came():
                     group.append(outcome)
                 # A library may have swallowed the interrupt, or made a failure of the run out of it.
-                interrupts.stop_if_interrupted()
+                stop_if_interrupted()
                 if not goes_on(group[-1]):
                     break
                 if time.monotonic() - since >= HAND_OVER_SECONDS:
