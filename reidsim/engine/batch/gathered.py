@@ -50,8 +50,8 @@ def batch_tables(name: str, design: Design, outcomes: Iterable[RunOutcome]) -> d
     measures = [column for column in runs if column not in (*GROUP_COLUMNS, *_LAST, "scenario", "point", "replication")]
     groups = [column for column in GROUP_COLUMNS if column in runs]
     runs = runs[["scenario", "point", "replication", *groups, *measures, *_LAST]]
-    values = scenario_columns(design).iloc[runs["point"].to_numpy()].reset_index(drop=True)
-    return {**{table: rows for table, (rows, _) in tables.items()}, "runs": pd.concat([runs, values], axis=1)}
+    at_points = scenario_columns(design).iloc[runs["point"].to_numpy()].reset_index(drop=True)
+    return {**{table: rows for table, (rows, _) in tables.items()}, "runs": pd.concat([runs, at_points], axis=1)}
 
 
 def _stacked(table: str, outcomes: Sequence[RunOutcome]) -> tuple[pd.DataFrame, Any]:

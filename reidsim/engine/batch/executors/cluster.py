@@ -234,7 +234,8 @@ def _cores(client: Any) -> int:
         found, expected = client.scheduler.address, f"one within {_FIRST_WORKER_SECONDS} s"
         problem = "the dask scheduler has no workers"
         raise InputError(problem, where="scheduler", found=found, expected=expected) from None
-    return max(sum(client.nthreads().values()), 1)
+    threads: dict[str, int] = client.nthreads()
+    return max(sum(threads.values()), 1)
 
 
 def _do(work: bytes, chunk: list[RunTask]) -> list[RunOutcome]:
