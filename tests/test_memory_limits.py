@@ -239,34 +239,6 @@ def write_tables(folder, rows, values, widths=(5, 20)):
     return path
 
 
-def write_assessment(folder, rows, values):
-    write_values(folder, rows, values, list("abcd"))
-    (folder / "gossip.toml").write_text(
-        'title = "Gossip"\nsource = "made up"\n[[sources]]\nkind = "groups"\nname = "gossip"\n'
-        '[[sources.profile]]\ngroups = [{ attributes = ["a", "b"] }, { attributes = ["c"], probability = 0.5 }]\n'
-    )
-    path = folder / "assessment.toml"
-    path.write_text(
-        'game = "risk"\n[release]\npath = "people.csv"\nattributes = ["a", "b", "c", "d"]\n'
-        '[knowledge]\ngossip = "gossip.toml"\n[uniqueness]\nmethod = "fixed"\nvalue = 0.3\n'
-    )
-    return path
-
-
-def write_masking(folder, rows, values):
-    """Write subjects who are linked by four attributes: one in many has a name that nobody else has."""
-    write_values(folder, rows, values, list("abcd"))
-    path = folder / "masking.toml"
-    path.write_text(
-        'game = "masking"\n[targets]\nfile = "people.csv"\n'
-        '[resources.registry]\nfile = "people.csv"\nholds = "targets"\nattributes = ["a", "b", "c", "d"]\n'
-        "[economics]\nbenefit = 100\nloss = 150\ncost = 10\n"
-        '[[adversary.stages]]\nstage = "identify"\nresource = "registry"\non = ["a", "b", "c", "d"]\n'
-        '[subjects]\nattributes = ["a", "b", "c", "d"]\npolicies = ["no-protection", "masking"]\n'
-    )
-    return path
-
-
 def write_few_levels(folder, rows, values):
     """Write tables with a third of the generalizations, for what takes long with each of them."""
     return write_tables(folder, rows, values, widths=(20,))
@@ -284,15 +256,6 @@ def write_wide(folder, rows, values):
         f'[adversary]\nrisk = "prosecutor"\n[publisher]\nsolver = "branch-and-bound"\n{"".join(sections)}'
     )
     return path
-
-
-WRITE = {
-    "wide": write_wide,
-    "tables": write_tables,
-    "few-levels": write_few_levels,
-    "assessment": write_assessment,
-    "masking": write_masking,
-}
 
 
 def test_sharing_and_applying_that_need_more_than_is_free_are_refused(tmp_path, monkeypatch):
