@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from figures import figure, grown
-from instant_runs import batch_of, seconds_of_check
+from instant_runs import batch_of
 from needs import require_file, require_package
 
 from reidsim.engine.batch.design import Design, at_point
@@ -91,9 +91,6 @@ def medium_runs(n: int, *, on_dask: bool) -> None:
 
 def many_tiny_runs(n: int, executors: list[str]) -> None:
     """Run a tenth of n runs and then n that take no time, each batch in a process of its own, and take the slope."""
-    ours, whole = seconds_of_check(TOWN, n)
-    print(f"check of {n:,} points: {ours:.2f} s; each checked whole {whole:.1f} s")
-    figure(f"validation of a sweep of {n:,} values", ours, "each point validated in full", whole)
     context = multiprocessing.get_context("spawn")
     for executor in executors:
         found = []

@@ -11,7 +11,7 @@ from typing import Any
 from memory import peak_mib
 
 from reidsim.engine.batch.batch_run import ScenarioJob, run_job
-from reidsim.engine.batch.design import Design, at_point, check_points, design_of
+from reidsim.engine.batch.design import Design, at_point
 from reidsim.engine.batch.executors.choice import executor_named
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.runner import tasks_of
@@ -80,16 +80,3 @@ def batch_of(scenario: Path, n: int, executor: str) -> dict[str, float]:
         run_job(InstantJob(), loaded, folder=Path(folder, "out"), resume=True)
         found["resumed"] = time.perf_counter() - begun
     return found
-
-
-def seconds_of_check(scenario: Path, n: int) -> tuple[float, float]:
-    """Return how long the check of n points takes, and how long it would if each was checked whole."""
-    loaded = swept(scenario, n)
-    design = design_of(loaded)
-    begun = time.perf_counter()
-    check_points(loaded, design)
-    ours, sample = time.perf_counter() - begun, min(n, 500)
-    begun = time.perf_counter()
-    for point in range(sample):
-        at_point(loaded, design.values(point)).refuse_code()
-    return ours, (time.perf_counter() - begun) / sample * n

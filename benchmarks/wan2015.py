@@ -29,8 +29,6 @@ from reidsim.games.lattice_search import lattice_search
 from reidsim.games.parameter_grid import (
     Options,
     ParameterPoints,
-    PointAverages,
-    average_outcomes,
     best_options,
     undominated_options,
 )
@@ -130,11 +128,18 @@ def grid(study: TablesStudy, size: int, repeats: int, sample: int) -> dict[str, 
     benefit, loss = np.meshgrid(np.linspace(30, 1500, size), np.linspace(500, 25_000, size), indexing="ij")
     points = ParameterPoints.broadcast(benefit.ravel(), loss.ravel(), loss.ravel(), 4.0)
 
-    def ours() -> tuple[Options, PointAverages]:
+    def ours() -> tuple[Options, list[float]]:
         options = undominated_options(
             study.lattice, PopulationLinker(GroupSizes(study.linked_population, study.lattice))
         )
-        return options, average_outcomes(options, study.released, points)
+        payoffs = []
+        for point in range(points.n_points):
+            best = best_options(options, points, point)
+            success = options.success[best]
+            harm = np.where(points.gain[point] * success > 4.0 * (1 + 1e-12), success, 0.0)
+            payoff = points.benefit[point] * options.utility[best] - points.loss[point] * harm
+            payoffs.append(float(np.average(payoff, weights=study.released)))
+        return options, payoffs
 
     ours()
     seconds, (options, averages) = best_time(ours, repeats)
@@ -156,7 +161,7 @@ def grid(study: TablesStudy, size: int, repeats: int, sample: int) -> dict[str, 
         mean = np.average(payoff[np.arange(len(best)), best], weights=study.released)
         chosen = best_options(options, points, point)
         assert (np.where(chosen < 0, -1, options.strategies[chosen]) == best).all()
-        assert abs(mean - averages.publisher_payoff[point]) < 1e-6
+        assert abs(mean - averages[point]) < 1e-6
     plain = (time.process_time() - start) / sample * points.n_points
     print(f"plain numpy, {sample} points, same strategies: {plain:.0f} s for the grid (extrapolated)")
     print(f"  RATIO on the grid: {plain / seconds:,.0f} (to reach 200)")

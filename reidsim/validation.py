@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from threading import RLock
 from typing import Any, ClassVar, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -33,42 +31,6 @@ class Section(BaseModel):
     def as_written(cls, error: InputError, data: Mapping[str, Any]) -> InputError:
         """Return an error about data that were written out as one about the original data."""
         return error
-
-
-# Each field of a section that was read, as the section's class and the field's name.
-Reads = set[tuple[type[Section], str]]
-_noting = RLock()
-
-
-@contextmanager
-def noting_reads() -> Iterator[Reads]:
-    """Record which fields of sections are read within the context."""
-    noted: Reads = set()
-
-    def read(section: Section, name: str) -> Any:
-        noted.add((type(section), name))
-        return object.__getattribute__(section, name)
-
-    with _noting:
-        type.__setattr__(Section, "__getattribute__", read)
-        try:
-            yield noted
-        finally:
-            type.__delattr__(Section, "__getattribute__")
-
-
-def may_be_read(section: object, key: str, noted: Reads) -> bool:
-    """Return whether the value of a section at a key path is among the fields that were read, or may be."""
-    for name in key.split("."):
-        if isinstance(section, Mapping):
-            section = section.get(name)
-            continue
-        if not isinstance(section, Section) or name not in section.model_fields_set:
-            return True
-        if not any((type(section), read) in noted for read in (name, "__dict__", "model_dump", "model_dump_json")):
-            return False
-        section = getattr(section, name)
-    return True
 
 
 # Terms of pydantic, and terms of users of TOML.

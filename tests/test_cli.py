@@ -221,7 +221,7 @@ def test_check_says_what_there_is_and_writes_nothing(town, reidsim_):
     before = sorted(town.rglob("*"))
     code, out, err = reidsim_("check", "town.toml")
     assert (code, err) == (0, "")
-    size = "30 records in 4 distinct cells, 18 strategies, a population of 33, about 290 MB of memory"
+    size = "30 records in 4 distinct cells, 18 strategies, a population of 33"
     assert out == f"town is ready: {size}\n"
     assert sorted(town.rglob("*")) == before
 
@@ -247,8 +247,7 @@ def test_what_show_prints_is_the_scenario_and_can_be_checked(tmp_path, scenario)
     with (tmp_path / "mine.toml").open("wb") as file:
         subprocess.run([REIDSIM, "show", scenario], stdout=file, check=True)
     assert (tmp_path / "mine.toml").read_bytes() == (bundled_folder("scenarios") / f"{scenario}.toml").read_bytes()
-    # What `check` says, but for the expected time.
-    assert re.search(r"about [0-9.,]+ [kMG]B of memory", describe(load_scenario(tmp_path / "mine.toml")))
+    assert describe(load_scenario(tmp_path / "mine.toml"))
 
 
 def test_schema_prints_the_json_schema_of_scenarios(reidsim_):

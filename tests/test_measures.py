@@ -20,7 +20,7 @@ from reidsim.engine.results import make_manifest, write_json
 from reidsim.engine.run_result import RUN_COLUMNS
 from reidsim.engine.stress import outcomes
 from reidsim.engine.stress.checks import check_stress
-from reidsim.engine.stress.outcomes import BatchEvaluator, Outcomes, outputs_among
+from reidsim.engine.stress.outcomes import Evaluator, Outcomes, outputs_among
 from reidsim.errors import InputError
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.measures import MEASURES, RECORD_RISK, RISK_QUANTILE, SUCCESS_PROBABILITY
@@ -223,7 +223,9 @@ def test_a_stress_test_takes_a_measure_of_an_own_kind_as_output_and_nothing_else
         checked("lukc")
     assert outputs_among(kind_of(raffle.scenario).measures)[-2:] == (LUCK, RISK_QUANTILE)
     monkeypatch.setattr(outcomes, "point_tables", lambda *_, **__: {"runs": RUNS.assign(error=None)})
-    found = BatchEvaluator(raffle, ("basic", "no-attack"), 0.95).at(pd.DataFrame({"economics.cost": [1.0]}), "informed")
+    found = Evaluator(raffle, ("basic", "no-attack"), 0.95).by_batch(
+        pd.DataFrame({"economics.cost": [1.0]}), "informed"
+    )
     assert found.matrix("luck", ("no-attack", "basic"), 1).tolist() == [[3.0], [4.0]]
     assert "unknown" not in found.table
 

@@ -219,10 +219,6 @@ class ManyPoints:
         """
         return None
 
-    def points_at_once(self, scenario: Any, keys: Sequence[str]) -> int:
-        """Return how many points of these keys are best solved together; 1 if each is on its own."""
-        return 1
-
 
 @dataclass(frozen=True)
 class HierarchyFile:

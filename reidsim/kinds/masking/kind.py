@@ -21,6 +21,7 @@ from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.masking.sharing import SubjectsSharing
 from reidsim.kinds.masking.solving import check_policies
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
+from reidsim.memory import require_memory
 from reidsim.releases.focused import FocusedSpace
 from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.adversary_schema import WeightedSection
@@ -35,6 +36,8 @@ from reidsim.wording import Code, Inline, Sentence, codes, counted, number_text
 # Sections that affect games alone: the people and tables do not depend on them.
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
 
+# Smallest size of a row of a drawn table, in bytes.
+_ROW_BYTES = 200
 _STAGES = {
     "infer-surname": "infers the surname from genetic markers",
     "infer-by-linkage": "infers an attribute",
@@ -56,6 +59,10 @@ class MaskingKind(SubjectsSharing, MaskingResults):
 
     def build(self, loaded: LoadedScenario[Any]) -> MaskingStudy:
         """Read the people or files that tables are drawn from."""
+        scenario = loaded.scenario
+        sizes = (scenario.targets.size, *(resource.size for resource in scenario.resources.values()))
+        needed = _ROW_BYTES * sum(size or 0 for size in sizes)
+        require_memory(needed, "too large for memory", source=loaded.path, hint="smaller tables need less")
         return build_masking_study(loaded)
 
     def build_after(self, loaded: LoadedScenario[Any], before: MaskingStudy) -> MaskingStudy:

@@ -17,7 +17,6 @@ from reidsim.kinds.tables.dropped_columns import DroppedColumns
 from reidsim.kinds.tables.faces import TablesFaces
 from reidsim.kinds.tables.many_points import TablesPoints
 from reidsim.kinds.tables.measures import MEASURES, MEASURES_OF_PEOPLE
-from reidsim.kinds.tables.memory import needed_memory
 from reidsim.kinds.tables.outcomes import play, play_one_by_one
 from reidsim.kinds.tables.policies import OF_RECORDS, OF_TABLES, POLICIES, policy_named
 from reidsim.kinds.tables.released_rows import read_released
@@ -29,7 +28,6 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.attack_recipe import require_recipe
-from reidsim.scenarios.kind import Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import OpponentOptions, Opponents, study_against, with_adversaries
 from reidsim.scenarios.policy import with_each_k
@@ -79,10 +77,6 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
         elif study.lattice.size > _MANY_NODES and lists_every_form(study.scenario):
             size += '; computing them all may take long, publisher.solver = "iceberg" skips most'
         return size
-
-    def needed_memory(self, study: TablesStudy, use: Use = "run") -> int:
-        """Return the bytes of records, cells and people, and of what is rolled up of them."""
-        return needed_memory(study, use)
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what cells, hierarchies and people are made of."""
