@@ -29,10 +29,10 @@ from reidsim import __version__, interrupts
 from reidsim.__main__ import main as command_line_of_the_package
 from reidsim.bundled import bundled_folder
 from reidsim.cli import app, main
+from reidsim.core.measures import columns_of
 from reidsim.engine.run import describe
 from reidsim.games.measures import REIDENTIFIED
 from reidsim.interrupts import STOPPING
-from reidsim.measures import columns_of
 from reidsim.progress import DelayedProgress
 from reidsim.reports.summary_table import summary_tables
 from reidsim.reports.verdict import verdict

@@ -9,7 +9,8 @@ from documented import assert_columns_are_described, parts, rows_of, tables_desc
 from reidsim.engine.cross_play import cross_play
 from reidsim.games.cross_play import ALL_TYPES, CROSS_PLAY_COLUMNS, WORST_TYPE
 from reidsim.reports.illustration import illustrate
-from reidsim.scenarios.opponents import ADVERSARIES, AVERAGE_TYPE, WORST_OF_TYPES
+from reidsim.scenarios.adversary_schema import opponent_names
+from reidsim.scenarios.opponents import AVERAGE_TYPE, WORST_OF_TYPES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 TEXT = (DOCS / "cross-play.md").read_text(encoding="utf-8")
@@ -38,7 +39,7 @@ def played(tmp_path_factory):
 
 
 def test_adversaries_are_described():
-    assert sorted(names_in(rows_of(parts(TEXT)["Who plays"], "column"))) == sorted(ADVERSARIES)
+    assert sorted(names_in(rows_of(parts(TEXT)["Who plays"], "column"))) == sorted(opponent_names())
 
 
 @pytest.mark.deep

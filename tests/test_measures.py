@@ -14,6 +14,7 @@ from rich.console import Console
 
 import reidsim
 from reidsim.agents.measures import ROUND_MEASURES
+from reidsim.core.measures import Measure, columns_of, measures_among
 from reidsim.engine.batch.one_run import GROUP_COLUMNS
 from reidsim.engine.batch.statistics import ERROR
 from reidsim.engine.results import make_manifest, write_json
@@ -27,7 +28,6 @@ from reidsim.games.measures import MEASURES, RECORD_RISK, RISK_QUANTILE, SUCCESS
 from reidsim.kinds.tables import kind as tables_kind
 from reidsim.kinds.tables.kind import TABLES, TablesKind
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.measures import Measure, columns_of, measures_among
 from reidsim.reports.measures_html import measures_table
 from reidsim.reports.page.report import report_text
 from reidsim.reports.summary_table import summary_tables

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import arrays_of
 from reidsim.agents.outcomes import RoundOutcome
 from reidsim.agents.profile import Setting
+from reidsim.core.measures import columns_of, measures_worded
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import (
     ADVERSARY_PAYOFF,
@@ -29,7 +30,6 @@ from reidsim.games.measures import (
     averages,
 )
 from reidsim.games.record_game import WITHHELD, Choice, shared_rows
-from reidsim.measures import columns_of, measures_worded
 from reidsim.portable_math import dot
 from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
 from reidsim.releases.strategy_space import Rows, Strategies

@@ -40,11 +40,11 @@ from reidsim.agents.profile import ParticipationRule, Setting
 from reidsim.agents.publisher import Publisher
 from reidsim.agents.streams import agent_stream
 from reidsim.agents.subjects import DataSubject, SubjectColumns, SubjectSet
+from reidsim.core.measures import columns_of
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES
 from reidsim.games.reidentified import Reidentified, reidentified
-from reidsim.measures import columns_of
 from reidsim.portable_math import dot
 
 Floats = NDArray[np.float64]

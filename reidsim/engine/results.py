@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 import reidsim
+from reidsim.core.measures import Measure
 from reidsim.errors import InputError, reading, writing
 from reidsim.file_sizes import require_no_device
-from reidsim.measures import Measure
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import is_of_package, kind_of, kind_of_content
 from reidsim.scenarios.schema import ScenarioHead

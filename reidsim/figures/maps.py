@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
+from reidsim.core.measures import columns_of
 from reidsim.errors import InputError
 from reidsim.figures import style
 from reidsim.figures.inputs import checked, only_value, refuse_repeated
 from reidsim.figures.spacing import cell_edges, draw_cells
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
-from reidsim.measures import columns_of
 from reidsim.releases.strategy_space import Floats
 
 # What tables call averages over all records, in place of one record.

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.core.measures import measures_worded
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.measures import measures_worded
 from reidsim.validation import read_toml
 
 _WORDS = {part: measures_worded(words) for part, words in read_toml(Path(__file__).with_suffix(".toml")).items()}

@@ -4,9 +4,9 @@ What a kind of one's own is made of can be imported from here.
 """
 
 from reidsim.adversaries.response import Linkage
+from reidsim.core.measures import Measure
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.record_game import RecordGame
-from reidsim.measures import Measure
 from reidsim.releases.masking import MaskingSpace
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.planners import planner

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.core.measures import Measure, measures_among
 from reidsim.figures.style import policy_name
-from reidsim.measures import Measure, measures_among
 from reidsim.scenarios.registry import kind_of_content
 
 

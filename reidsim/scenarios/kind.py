@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 
 from reidsim.agents.measures import RUN_MEASURES
+from reidsim.core.measures import Measure, columns_of
 from reidsim.errors import InputError
 from reidsim.games.measures import MEASURES
-from reidsim.measures import Measure, columns_of
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.faces import Faces, ManyPoints, RecordSharing
 from reidsim.scenarios.people import counted_units

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
+from reidsim.adversaries.planners.base import planners
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.agents.profile import AdversaryProfile, Setting
 from reidsim.errors import InputError, locating
@@ -16,7 +17,7 @@ from reidsim.games.record_game import RecordGame
 from reidsim.games.type_replies import averaged
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, StrategySpace
-from reidsim.scenarios.adversary_schema import ADVERSARIES, TOGETHER, AdversarySection, PlannerSection
+from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection, PlannerSection, opponent_names
 from reidsim.scenarios.rationality_schema import PERFECT
 from reidsim.scenarios.study import Study, World
 
@@ -36,7 +37,7 @@ class Opponents:
     Parameters
     ----------
     opponents : tuple of Opponent
-        In the order of `ADVERSARIES`.
+        In the order of `opponent_names`.
     own : str
         The one that the scenario is about; empty if it is another.
     left_out : tuple of str
@@ -97,8 +98,9 @@ def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int 
         world = study_against(study, **changes).world(draw)
         return world.truth, world.belief
 
-    def plain(planner: str, **changes: object) -> Callable[[], Games]:
-        return lambda: against(planner=planner, knowledge=None, stages=None, parameters={}, **PERFECT, **changes)
+    def plain(planner: str) -> Callable[[], Games]:
+        own = {"rate": options.attack_rate} if "rate" in planners[planner].keys else {}
+        return lambda: against(planner=planner, knowledge=None, stages=None, parameters={}, **PERFECT, **own)
 
     def informed() -> Games:
         if recipe is None:
@@ -110,15 +112,8 @@ def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int 
             raise InputError(NO_STAGES, expected="adversary.stages, or the option --stages")
         return against(planner="one-shot", knowledge=None, stages=path, parameters={}, **PERFECT)
 
-    makers: dict[str, Callable[[], Games]] = {
-        "one-shot": plain("one-shot"),
-        "fmdp": plain("fmdp"),
-        "multistage": in_stages,
-        "partial-knowledge": informed,
-        "always": plain("always"),
-        "never": plain("never"),
-        "random": plain("random", rate=options.attack_rate),
-    }
+    makers: dict[str, Callable[[], Games]] = {name: plain(name) for name in planners}
+    makers |= {"multistage": in_stages, "partial-knowledge": informed}
     linked = "partial-knowledge" if own.knowledge is not None else "multistage" if own.stages is not None else ""
     name = name_of(own, linked)
     world = study.world(draw)
@@ -129,7 +124,11 @@ def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int 
 def study_against(study: S, **changes: object) -> S:
     """Return a study against its adversary with changes; a registry is of sequential attacks alone."""
     own: AdversarySection = study.scenario.adversary
-    if changes.get("planner") != "fmdp" or changes.get("stages") or changes.get("knowledge"):
+    if (
+        "sequential" not in planners[str(changes.get("planner"))].keys
+        or changes.get("stages")
+        or changes.get("knowledge")
+    ):
         changes["sequential"] = own.sequential.model_copy(update={"registry": None, "belief": "known"})
     return study.with_adversary(own.model_copy(update=changes))
 
@@ -155,7 +154,7 @@ def with_adversaries(others: Opponents, alone: Mapping[str, World], together: Wo
 def played_by(own: str, makers: Mapping[str, Callable[[], Games]], wanted: Collection[str]) -> Opponents:
     """Make every adversary; who is asked for and cannot play is an error."""
     opponents, left_out = [], []
-    names = (*ADVERSARIES, *(name for name in makers if name not in ADVERSARIES))
+    names = tuple(dict.fromkeys((*opponent_names(), *makers)))
     for name in names:
         try:
             truth, belief = makers[name]()

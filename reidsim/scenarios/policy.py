@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
+from reidsim.core.registry import Registry
 from reidsim.errors import InputError, listed
 from reidsim.scenarios.amounts import Count
 from reidsim.scenarios.read_keys import ReadIf
@@ -106,7 +107,7 @@ class Policy:
 P = TypeVar("P", bound=Policy)
 
 
-class Policies(dict[str, P], Generic[P]):
+class Policies(Registry[P], Generic[P]):
     """The policies of a kind by name; besides those listed, ``k-anonymity-5`` and the like for any k.
 
     Parameters
@@ -116,16 +117,24 @@ class Policies(dict[str, P], Generic[P]):
         Makes the policy of k-anonymity of a name and a k.
     """
 
-    def __init__(self, policies: Iterable[P], anonymous: Callable[[str], Callable[[Any, int], Defender]]) -> None:
-        super().__init__((policy.name, policy) for policy in policies)
+    def __init__(
+        self, policies: Iterable[P], anonymous: Callable[[str], Callable[[Any, int], Defender]] | None = None
+    ) -> None:
+        super().__init__("policy", "reidsim.policies")
         self._anonymous = anonymous
+        for policy in policies:
+            self.register(policy.name)(policy)
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or (isinstance(name, str) and _k_in(name) is not None)
+        return super().__contains__(name) or (
+            isinstance(name, str) and self._anonymous is not None and _k_in(name) is not None
+        )
 
-    def __missing__(self, name: str) -> P:
+    def __getitem__(self, name: str) -> P:
+        if super().__contains__(name):
+            return super().__getitem__(name)
         k = _k_in(name)
-        if k is None:
+        if k is None or self._anonymous is None:
             raise KeyError(name)
         plain = self[K_ANONYMITY]
         words = plain.words.replace(" k ", f" {k:,} ")

@@ -1,47 +1,36 @@
-"""Kinds of scenario by name.
-
-Those of the package are named here, those of installed packages by the entry points ``reidsim.kinds``, those of users'
-modules as ``module:object``.
-"""
+"""Kinds of scenario by name: of the package, of installed packages, and of users' modules as ``module:object``."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import lru_cache
-from importlib import import_module
-from importlib.metadata import EntryPoints, entry_points
+from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, cast
 
-from reidsim.errors import InputError, not_among
+from reidsim.core.registry import Registry
+from reidsim.errors import InputError
 from reidsim.scenarios.kind import MADE, Kind
 from reidsim.scenarios.parts import in_use, told_in_a_line
 
 if TYPE_CHECKING:
     from reidsim.scenarios.schema import ScenarioHead
 
-# Kinds of the package: where each is, as ``module:object``.
-_OWN = {
+kinds: Registry[EntryPoint] = Registry("kind of scenario", "reidsim.kinds")
+for _name, _object in {
     "tables": "reidsim.kinds.tables.kind:TABLES",
     "masking": "reidsim.kinds.masking.kind:MASKING",
     "risk": "reidsim.kinds.assessment.kind:ASSESSMENT",
     "dynamic": "reidsim.kinds.dynamic.kind:DYNAMIC",
     "participation": "reidsim.kinds.participation.kind:PARTICIPATION",
-}
+}.items():
+    # A kind is imported when a scenario of it is read, as those of installed packages are.
+    kinds.register(_name)(EntryPoint(_name, _object, kinds.group))
 DEFAULT_KIND = "tables"
-_GROUP = "reidsim.kinds"
 
 
 def kind_names() -> tuple[str, ...]:
     """Return the names of all kinds, those of the package first."""
-    return (*_OWN, *sorted(entry.name for entry in _installed(tuple(sys.path)) if entry.name not in _OWN))
-
-
-@lru_cache(maxsize=1)
-def _installed(path: tuple[str, ...]) -> EntryPoints:
-    """Return the kinds of the packages that a path leads to: a name is asked for at every label of a figure."""
-    return entry_points(group=_GROUP)
+    return kinds.names
 
 
 def kind_named(name: object) -> Kind:
@@ -52,15 +41,13 @@ def kind_named(name: object) -> Kind:
     InputError
         If there is none; names the key ``game``.
     """
-    if isinstance(name, str) and name in _OWN:
-        module, _, attribute = _OWN[name].partition(":")
-        return cast("Kind", getattr(import_module(module), attribute))
-    for entry in _installed(tuple(sys.path)):
-        if entry.name == name:
-            with told_in_a_line("cannot be imported", str(name), "game"):
-                part = in_use(str(name), entry.load())
-            return made_kind(part, str(name))
-    raise not_among("value not allowed", name, kind_names(), where="game")
+    if not isinstance(name, str) or name not in kinds.names:
+        raise kinds.unknown(name, where="game")
+    if name in kinds:
+        return cast("Kind", kinds[name].load())
+    with told_in_a_line("cannot be imported", name, "game"):
+        part = in_use(name, kinds.installed[name].load())
+    return made_kind(part, name)
 
 
 def made_kind(part: object, name: str) -> Kind:
@@ -81,7 +68,7 @@ def made_kind(part: object, name: str) -> Kind:
 
 def is_of_package(name: str) -> bool:
     """Tell whether a kind comes with the package."""
-    return name in _OWN
+    return name in kinds
 
 
 def kind_of(scenario: ScenarioHead) -> Kind:

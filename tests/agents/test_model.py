@@ -26,9 +26,9 @@ from reidsim.agents.profile import Enforcement, Learning, ParticipationRule
 from reidsim.agents.publisher import Publisher
 from reidsim.agents.streams import agent_stream
 from reidsim.agents.subjects import DataSubject
+from reidsim.core.measures import columns_of
 from reidsim.errors import InputError
 from reidsim.games.measures import MEASURES
-from reidsim.measures import columns_of
 
 
 def two_types(town, profile_of_small, fine=0.0):

@@ -15,6 +15,7 @@ from pages import blocks_of
 from reference_pages.key_pages import _game_keys
 
 from reidsim.cli import main
+from reidsim.core import registry as core_registry
 from reidsim.scenarios import parts, registry
 
 DRIVER = Path(__file__).with_name("every_command.py")
@@ -70,7 +71,7 @@ ENTRY_POINTS = {
 # A measure that is added to `reidsim.games.measures` and nowhere else.
 ADDED = """
 from reidsim.games import measures
-from reidsim.measures import Measure
+from reidsim.core.measures import Measure
 
 computed = measures.averages
 measures.MEASURES += (Measure("highest_risk", "Highest risk", "{:.4f}", "the highest risk of a record"),)
@@ -183,7 +184,7 @@ def called(tmp_path, monkeypatch, capsys):
         sys.modules.pop(name, None)
     registry.MADE.clear()
     registry.MADE.update(made)
-    registry._installed.cache_clear()
+    core_registry._installed.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -222,7 +223,7 @@ def test_a_fault_of_the_package_is_no_fault_of_parts(monkeypatch):
 
 
 def test_a_kind_without_a_guide_has_a_page_of_keys(monkeypatch):
-    monkeypatch.setitem(registry._OWN, "gap", registry._OWN["dynamic"])
+    monkeypatch.setitem(registry.kinds._parts, "gap", registry.kinds["dynamic"])
     page = _game_keys("gap")
     assert 'game = "gap"' in page
     assert "[guide]" not in page

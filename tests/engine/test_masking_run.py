@@ -9,10 +9,10 @@ from wan2021_oracle import supported_weights
 import reidsim
 from reidsim import cross_play, stress
 from reidsim.agents.measures import BREACHES, PARTICIPATION, RISK_QUANTILES
+from reidsim.core.measures import columns_of
 from reidsim.errors import InputError
 from reidsim.kinds.masking.measures import MEASURES
 from reidsim.kinds.masking.study import build_masking_study
-from reidsim.measures import columns_of
 from reidsim.scenarios.load import load_scenario
 
 EVERY_POLICY = [

@@ -19,13 +19,13 @@ from small_scenario import (
 )
 from tiers import examples
 
+from reidsim.core.measures import columns_of
 from reidsim.errors import InputError
 from reidsim.games.measures import MEASURES
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import play, record_table
 from reidsim.kinds.tables.solving import rule_of
-from reidsim.measures import columns_of
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.study import equilibria_of
 

@@ -10,10 +10,10 @@ from reference_pages.key_pages import head
 from reference_pages.keys import item
 from reidsim.agents.measures import ROUND_MEASURES
 from reidsim.bundled import bundled_titles
+from reidsim.core.measures import Measure
 from reidsim.figures.style import sentence
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.measures import RISK_QUANTILE, SUCCESS_PROBABILITY
-from reidsim.measures import Measure
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.registry import kind_named, kind_names
 

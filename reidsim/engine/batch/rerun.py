@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from reidsim.core.measures import Measure
 from reidsim.engine.batch.data_files import changed_files, data_files
 from reidsim.engine.batch.design import Design, at_point, content_of_run, design_of, has_numbered_replications
 from reidsim.engine.batch.folder import files_of, read_manifest, read_runs, scenario_of
@@ -18,7 +19,6 @@ from reidsim.engine.batch.statistics import ERROR
 from reidsim.engine.batch.tasks import COMPLETE, RunOutcome, RunTask, code_version
 from reidsim.engine.run_result import RunResult
 from reidsim.errors import InputError, listed
-from reidsim.measures import Measure
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.study import Progress
 

@@ -11,8 +11,8 @@ from reidsim.games.defenders.defender import Game, record_game_of, require_compa
 from reidsim.games.defenders.fixed import FixedForms
 from reidsim.games.defenders.same_form import SameForm
 from reidsim.games.record_game import Choice
-from reidsim.scenarios.adversary_schema import known_part, names_schema
-from reidsim.scenarios.policy import Policy
+from reidsim.scenarios.part_names import PartName
+from reidsim.scenarios.policy import Policies, Policy
 
 if TYPE_CHECKING:
     from reidsim.kinds.dynamic.study import DynamicStudy
@@ -117,5 +117,5 @@ NO_ATTACK = Policy(
     "for each period, the generalization that pays most among those without an attacked record",
     lambda study, draw: EachPeriod("no-attack", study, no_attack=True), forbids_attacks=True,
 )  # fmt: skip
-POLICIES = {policy.name: policy for policy in (NO_PROTECTION, FIXED_LEVELS, KEEPS_PK, BASIC, NO_ATTACK)}
-PolicyName = Annotated[str, known_part(POLICIES, "policies"), names_schema(POLICIES)]
+POLICIES = Policies((NO_PROTECTION, FIXED_LEVELS, KEEPS_PK, BASIC, NO_ATTACK))
+PolicyName = Annotated[str, PartName(POLICIES)]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
-from reidsim.scenarios.adversary_schema import known_part, names_schema
 from reidsim.scenarios.given import policy_among
+from reidsim.scenarios.part_names import PartName
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Look, Policies, Policy
 
 if TYPE_CHECKING:
@@ -123,4 +123,4 @@ def policy_named(name: str) -> MaskingPolicy:
     return policy_among(POLICIES, MaskingPolicy, name, WHERE)
 
 
-PolicyName = Annotated[str, known_part(POLICIES, "policies"), names_schema(POLICIES, ANONYMITY_PATTERN)]
+PolicyName = Annotated[str, PartName(POLICIES, ANONYMITY_PATTERN)]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from reidsim.random_streams import random_stream
-from reidsim.scenarios.adversary_schema import known_part, names_schema
 from reidsim.scenarios.given import policy_among
+from reidsim.scenarios.part_names import PartName
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Policies, Policy
 
 if TYPE_CHECKING:
@@ -233,4 +233,4 @@ def policy_named(name: str) -> TablesPolicy:
     return policy_among(POLICIES, TablesPolicy, name, WHERE)
 
 
-PolicyName = Annotated[str, known_part(POLICIES, "policies"), names_schema(POLICIES, ANONYMITY_PATTERN)]
+PolicyName = Annotated[str, PartName(POLICIES, ANONYMITY_PATTERN)]

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from reidsim.core.measures import columns_of
 from reidsim.figures import style
 from reidsim.figures.inputs import checked, only_value
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
-from reidsim.measures import columns_of
 from reidsim.palette import BLACK, BLUE, VERMILION
 
 _SIDES = ((PUBLISHER_PAYOFF, "(a) Publisher"), (ADVERSARY_PAYOFF, "(b) Adversary"))

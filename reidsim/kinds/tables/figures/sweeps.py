@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from reidsim.core.measures import columns_of
 from reidsim.figures import style
 from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.spacing import scale_axis
@@ -31,7 +32,6 @@ from reidsim.kinds.tables.figures.sequential import (
 from reidsim.kinds.tables.figures.strategies import strategy_payoffs
 from reidsim.kinds.tables.measures import ATTACK_THRESHOLD, PUBLISHER_PAYOFF_DIFFERENCE, SHARE_OPTIMAL
 from reidsim.kinds.tables.policies import policy_named
-from reidsim.measures import columns_of
 from reidsim.palette import BLACK, VERMILION
 from reidsim.scenarios.faces import Shown, ShownSweep
 from reidsim.scenarios.people import once_each
