@@ -12,11 +12,12 @@ from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pkgutil import iter_modules
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from reidsim.errors import InputError, listed, nearest
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 
 class Registry(Mapping[str, T], Generic[T]):
@@ -38,8 +39,8 @@ class Registry(Mapping[str, T], Generic[T]):
         self._unread = list(modules)
         self._parts: dict[str, T] = {}
 
-    def register(self, name: str) -> Callable[[T], T]:
-        """Return the decorator that adds a part under a name.
+    def register(self, name: str) -> Callable[[D], D]:
+        """Return the decorator that adds a definition, usually a class, under a name.
 
         Raises
         ------
@@ -47,13 +48,18 @@ class Registry(Mapping[str, T], Generic[T]):
             If the name is taken.
         """
 
-        def add(part: T) -> T:
+        def add(definition: D) -> D:
             if name in self._parts:
                 raise ValueError(f"{self.sort} {name!r} is registered twice")
-            self._parts[name] = part
-            return part
+            self._parts[name] = self._entry(name, definition)
+            return definition
 
         return add
+
+    def _entry(self, name: str, part: Any) -> T:
+        """Return the entry of a definition: the definition itself."""
+        entry: T = part
+        return entry
 
     def __getitem__(self, name: str) -> T:
         return self._own()[name]
@@ -90,8 +96,9 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def _own(self) -> dict[str, T]:
         while self._unread:
-            for module in _with_folder(self._unread.pop(0)):
+            for module in _with_folder(self._unread[0]):
                 import_module(module)
+            del self._unread[:1]
         return self._parts
 
 

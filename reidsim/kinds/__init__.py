@@ -10,7 +10,7 @@ from reidsim.games.record_game import RecordGame
 from reidsim.releases.masking import MaskingSpace
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.planners import planner
-from reidsim.scenarios.policy import Policy
+from reidsim.scenarios.policy import Policies, Policy
 from reidsim.scenarios.publisher_schema import PublisherScenario
 from reidsim.scenarios.schema import economics_of
 from reidsim.scenarios.study import Study, World
@@ -21,6 +21,7 @@ __all__ = [
     "Linkage",
     "MaskingSpace",
     "Measure",
+    "Policies",
     "Policy",
     "PublisherScenario",
     "RecordGame",

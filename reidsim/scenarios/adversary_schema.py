@@ -147,7 +147,7 @@ class PlannerSection(RationalitySection):
     @property
     def plans_sequentially(self) -> bool:
         """Whether the planner is the sequential attack."""
-        return self.planner == "fmdp"
+        return self.planner in planners and "sequential" in planners[self.planner].keys
 
     @property
     def attacks_what_pays(self) -> bool:

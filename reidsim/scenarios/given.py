@@ -237,25 +237,36 @@ def _with(section: Section | None, values: Mapping[str, Any], name: str, source:
     return section.model_copy(update=dict(values))
 
 
-if TYPE_CHECKING:
-    from reidsim.games.defenders.defender import Defender
-
 P = TypeVar("P", bound=Policy)
 
 
-def policy_among(policies: Mapping[str, P], made: type[P], name: str, where: str) -> P:
-    """Return a policy by its name; any that is not among these is of a user's module or an installed package."""
-    if name in policies:
-        return policies[name]
-    return made(name, name, "a policy of one's own", own_defender(name, where), by_agents=False)
+class OwnPolicy(Policy):
+    """A policy of a user: given in Python, of a module, or of an installed package.
 
+    Parameters
+    ----------
+    name : str
+    where : str
+        Key that names it.
+    """
 
-def own_defender(name: str, where: str) -> Callable[[Any, int], Defender]:
-    """Return what makes the defender of somebody's own policy, of a study and the number of a draw."""
+    description = "a policy of one's own"
+    by_agents = False
 
-    def defender(study: Any, draw: int) -> Defender:
+    def __init__(self, name: str, where: str) -> None:
+        self.name, self.label, self.where = name, name, where
+
+    def choose(self, study: Any, game: Game, draw: int) -> Choice:
+        """Return the user's choice, checked."""
+        return self.defender(study, draw).choose(game)
+
+    def defender(self, study: Any, draw: int) -> GivenPolicy:
+        """Return the user's object, made and checked."""
         given = study.loaded.given
-        part = given[name] if name in given else study.loaded.part("policies", name, where)
-        return made_policy(part, name, where)
+        part = given[self.name] if self.name in given else study.loaded.part("policies", self.name, self.where)
+        return made_policy(part, self.name, self.where)
 
-    return defender
+
+def policy_among(policies: Mapping[str, P], own: Callable[[str, str], P], name: str, where: str) -> P:
+    """Return a policy by its name; `own` makes the policy of a user from the name and the key that names it."""
+    return policies[name] if name in policies else own(name, where)

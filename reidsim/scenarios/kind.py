@@ -116,9 +116,9 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
 
     def policy(self, name: str) -> Policy:
         """Return a policy by its name; any that the kind does not have is somebody's own."""
-        from reidsim.scenarios.given import policy_among
+        from reidsim.scenarios.given import OwnPolicy, policy_among
 
-        return policy_among(self.policies, Policy, name, f"{self.decider}.policies")
+        return policy_among(self.policies, OwnPolicy, name, f"{self.decider}.policies")
 
     def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
         """Return the measures in the words of a scenario with this content."""

@@ -1,22 +1,23 @@
-"""A policy as one object, from which runs, tables, reports and figures take all that they know about it."""
+"""The policy interface, registries of policies, and k-anonymity for several k."""
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
 from reidsim.core.registry import Registry
 from reidsim.errors import InputError, listed
+from reidsim.games.defenders.defender import Defender, Game
+from reidsim.games.record_game import Choice
 from reidsim.scenarios.amounts import Count
 from reidsim.scenarios.read_keys import ReadIf
-
-if TYPE_CHECKING:
-    from reidsim.games.defenders.defender import Defender
 
 # The policy of which a scenario may ask for several, each with a k of its own in its name.
 K_ANONYMITY = "k-anonymity"
@@ -33,11 +34,10 @@ def _checked_k(given: object) -> int | tuple[int, ...]:
     return tuple(checked) if isinstance(given, list | tuple) else checked[0]
 
 
-_AtLeastOne = Count
 _K_SCHEMA: dict[str, Any] = {"type": "integer", "minimum": 1}
 # One k, or several.
 AnonymityK = Annotated[
-    _AtLeastOne | tuple[_AtLeastOne, ...],
+    Count | tuple[Count, ...],
     # Of a union the error would say of which part.
     PlainValidator(_checked_k),
     WithJsonSchema({"anyOf": [_K_SCHEMA, {"type": "array", "items": _K_SCHEMA, "minItems": 1}]}),
@@ -61,84 +61,133 @@ class Look:
     marker: str
 
 
-@dataclass(frozen=True)
-class Policy:
-    """A way of deciding what is shared; all that any part of the package knows about it.
+class Policy(ABC):
+    """A rule by which a publisher or data subjects choose strategies.
 
-    Parameters
+    Attributes
     ----------
     name : str
-        As scenarios and tables write it.
+        Name in scenarios and tables; the registry sets it.
     label : str
-        As figures write it.
-    words : str
-        What it does, in one sentence.
-    defender : callable
-        Makes the `Defender` that follows it, of a study and the number of a draw.
+        Name in figures.
+    description : str
+        One sentence without a full stop.
     is_rule : bool
-        Whether it shares the same whoever attacks; else it is a best reply.
+        Whether the choice ignores the adversary; otherwise it is a best reply.
     forbids_attacks : bool
-        Whether it shares only what nobody attacks.
-    needs_safe_harbor : bool
-        Whether the scenario must say what Safe Harbor restricts.
+        Whether the policy shares only records that no adversary attacks.
     by_agents : bool
-        Whether it can be played round after round.
+        Whether the policy can be played in rounds.
     in_another_game : bool
-        Whether its payoffs accrue against another adversary than those of the others, so that they do not compare.
+        Whether payoffs accrue against another adversary, so that they do not compare with those of other policies.
+    needs : frozenset of str
+        Capabilities that the scenario must provide.
     look : Look, optional
-        How figures draw it; they find a look for a policy that has none.
+        Colour and marker in figures; figures assign one if it is not given.
     k : int, optional
-        Of k-anonymity, where its name says it; else the scenario does.
+        k of k-anonymity if the name contains it; otherwise the scenario gives it.
     """
 
-    name: str
-    label: str
-    words: str
-    defender: Callable[[Any, int], Defender]
-    is_rule: bool = False
-    forbids_attacks: bool = False
-    needs_safe_harbor: bool = False
-    by_agents: bool = True
-    in_another_game: bool = False
-    look: Look | None = None
+    name: str = ""
+    label: str = ""
+    description: str = ""
+    is_rule: ClassVar[bool] = False
+    forbids_attacks: ClassVar[bool] = False
+    by_agents: ClassVar[bool] = True
+    in_another_game: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset()
+    look: ClassVar[Look | None] = None
     k: int | None = None
+
+    @abstractmethod
+    def choose(self, study: Any, game: Game, draw: int) -> Choice:
+        """Return the strategy of each record, chosen in the game that the decision maker believes in.
+
+        Parameters
+        ----------
+        study : Study
+        game : RecordGame or MaskingGame
+        draw : int
+            Number of the study's draw.
+
+        Raises
+        ------
+        InputError
+            If the policy cannot be played in this game.
+        """
+
+    def paid_in(self, study: Any, game: Game, choice: Choice) -> Game:
+        """Return the game in which a choice is paid, given the true game."""
+        return game
+
+    def defender(self, study: Any, draw: int) -> Defender:
+        """Return the policy bound to a study and the number of a draw."""
+        return PolicyDefender(self, study, draw)
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyDefender:
+    """A policy bound to a study and a draw; see `Defender`."""
+
+    policy: Policy
+    study: Any
+    draw: int
+
+    @property
+    def name(self) -> str:
+        """Name of the policy."""
+        return self.policy.name
+
+    @property
+    def plans(self) -> bool:
+        """Whether the choice depends on the adversary."""
+        return not self.policy.is_rule
+
+    def choose(self, game: Game) -> Choice:
+        """Return the strategy of each record."""
+        return self.policy.choose(self.study, game, self.draw)
+
+    def paid_in(self, game: Game, choice: Choice) -> Game:
+        """Return the game in which a choice is paid."""
+        return self.policy.paid_in(self.study, game, choice)
 
 
 P = TypeVar("P", bound=Policy)
 
 
 class Policies(Registry[P], Generic[P]):
-    """The policies of a kind by name; besides those listed, ``k-anonymity-5`` and the like for any k.
+    """The policies of a kind; classes are registered, instances are looked up.
+
+    If k-anonymity is registered, ``k-anonymity-5`` and the like are policies as well.
 
     Parameters
     ----------
-    policies : iterable of Policy
-    anonymous : callable
-        Makes the policy of k-anonymity of a name and a k.
+    modules : str
+        Modules that register the policies.
     """
 
-    def __init__(
-        self, policies: Iterable[P], anonymous: Callable[[str], Callable[[Any, int], Defender]] | None = None
-    ) -> None:
-        super().__init__("policy", "reidsim.policies")
-        self._anonymous = anonymous
-        for policy in policies:
-            self.register(policy.name)(policy)
+    def __init__(self, *modules: str) -> None:
+        super().__init__("policy", "reidsim.policies", *modules)
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or (
-            isinstance(name, str) and self._anonymous is not None and _k_in(name) is not None
+            isinstance(name, str) and _k_in(name) is not None and super().__contains__(K_ANONYMITY)
         )
 
     def __getitem__(self, name: str) -> P:
-        if super().__contains__(name):
-            return super().__getitem__(name)
         k = _k_in(name)
-        if k is None or self._anonymous is None:
-            raise KeyError(name)
-        plain = self[K_ANONYMITY]
-        words = plain.words.replace(" k ", f" {k:,} ")
-        return replace(plain, name=name, label=f"{k}-anonymity", words=words, defender=self._anonymous(name), k=k)
+        if k is None:
+            return super().__getitem__(name)
+        policy: Any = copy.copy(super().__getitem__(K_ANONYMITY))
+        policy.name, policy.label, policy.k = name, f"{k}-anonymity", k
+        policy.description = policy.description.replace(" k ", f" {k:,} ")
+        found: P = policy
+        return found
+
+    def _entry(self, name: str, part: Any) -> P:
+        policy: P = part()
+        policy.name = name
+        return policy
 
 
 def require_by_agents(policy: Policy, among: Iterable[Policy], where: str, source: Path | None = None) -> None:

@@ -16,8 +16,7 @@ from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Settin
 from reidsim.errors import InputError, locating
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import Linker
-from reidsim.kinds.masking.policies import policy_named
-from reidsim.kinds.masking.solving import game_of
+from reidsim.kinds.masking.policy import policy_named
 from reidsim.kinds.masking.study import MaskingStudy, presence_of
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import (
@@ -206,7 +205,7 @@ def setting_of(
 
 
 def _without_inference(study: MaskingStudy, policy: str, game: MaskingGame) -> MaskingGame:
-    played = game_of(study, policy, game)
+    played = policy_named(policy).played_in(game)
     assert isinstance(played, MaskingGame)  # noqa: S101 - as given, said for the type checker
     return played
 

@@ -1,101 +1,32 @@
-"""How each policy of data subjects picks strategies in a game, and in which game it is paid.
-
-One adversary who attacks in two stages is played by compiled searches, any others by searches of the same optimum.
-"""
+"""Solve masking games: by compiled searches against one two-stage adversary, otherwise by general searches."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.errors import InputError
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.defenders.defender import Game, withholding
-from reidsim.games.defenders.fixed import OptIn
-from reidsim.games.defenders.same_form import SameForm
 from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
 from reidsim.games.masking.anytime import anytime
 from reidsim.games.masking.backward_induction import masking_backward_induction
 from reidsim.games.masking.best_first import best_first
-from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.greedy import greedy
 from reidsim.games.masking.partial_knowledge import exhaustive
 from reidsim.games.masking.several_adversaries import best_against_several
-from reidsim.games.masking.whoever_comes import without_inference
 from reidsim.games.record_game import Choice, Constraint, RecordGame
-from reidsim.random_streams import replication_stream
-from reidsim.releases.cell_suppression import k_anonymous_cells
+from reidsim.kinds.masking.policy import MaskingPolicy
 from reidsim.releases.masking import MaskingSpace
-from reidsim.scenarios.policy import k_of
+from reidsim.scenarios.policy import K_ANONYMITY, k_of
 
 if TYPE_CHECKING:
     from reidsim.kinds.masking.study import MaskingStudy
 
 # Solvers of games without compiled searches.
 GENERAL_SOLVERS = ("best-first", "backward-induction")
-
-
-@dataclass(frozen=True, eq=False)
-class MaskingDefender:
-    """Follows a policy of a study in any game on the subjects of a draw.
-
-    Parameters
-    ----------
-    name : str
-    plans : bool
-    study : MaskingStudy
-    draw : int
-    """
-
-    name: str
-    plans: bool
-    study: MaskingStudy
-    draw: int
-
-    def choose(self, game: Game) -> Choice:
-        """Return the strategy of each subject; see `Defender`."""
-        return choose(self.study, self.name, game, self.draw)
-
-    def paid_in(self, game: Game, choice: Choice) -> Game:
-        """Return the game in which a choice is paid; see `reidsim.games.defenders.defender.paid_in`."""
-        return game_of(self.study, self.name, game)
-
-
-def choose(study: MaskingStudy, policy: str, game: Game, draw: int) -> Choice:
-    """Pick the strategy of each subject in the game that subjects believe in.
-
-    Parameters
-    ----------
-    study : MaskingStudy
-    policy : str
-    game : MaskingGame or RecordGame
-        Against the adversaries as subjects believe them to be; on the subjects of the draw.
-    draw : int
-
-    Raises
-    ------
-    InputError
-        If the policy cannot be played in this game.
-    """
-    way = study.policy(policy).way
-    if way in ("rule", "k-anonymity"):
-        return _rule(study, policy, draw)
-    if isinstance(game, RecordGame):
-        alone = _as_masking_game(game)
-        game = game if alone is None else alone
-    if way == "opt-in":
-        return OptIn().choose(game)
-    if way == "same":
-        return replace(SameForm(policy).choose(game), solver="same-strategy")
-    played = game_of(study, policy, game)
-    if isinstance(played, MaskingGame):
-        return _searched(study, policy, played)
-    return _against_several(study, policy, played)
 
 
 def masking_game(space: MaskingSpace, *parts: Any, **more: Any) -> MaskingGame:
@@ -105,15 +36,16 @@ def masking_game(space: MaskingSpace, *parts: Any, **more: Any) -> MaskingGame:
     return MaskingGame(space, *parts, **more)
 
 
-def game_of(study: MaskingStudy, policy: str, game: Game) -> Game:
-    """Return the game in which a policy is played and paid: without inference for two of them."""
-    return without_inference(game) if study.policy(policy).without_inference else game
+def searched(study: MaskingStudy, rule: MaskingPolicy, game: MaskingGame) -> Choice:
+    """Return the best strategies against one adversary, by the solver of a policy or of the scenario.
 
-
-def _searched(study: MaskingStudy, policy: str, game: MaskingGame) -> Choice:
-    section, rule = study.scenario.subjects, study.policy(policy)
+    Raises
+    ------
+    InputError
+        If the solver cannot play against this adversary.
+    """
+    section, no_attack = study.scenario.subjects, rule.forbids_attacks
     solver = section.solver if rule.search == "scenario" else rule.search
-    no_attack = rule.forbids_attacks
     if not game.is_compiled and solver not in GENERAL_SOLVERS:
         raise InputError(
             "not against this adversary", where="subjects.solver", found=solver,
@@ -129,39 +61,32 @@ def _searched(study: MaskingStudy, policy: str, game: MaskingGame) -> Choice:
     return anytime(game, most_evaluated=section.most_evaluated, no_attack=no_attack)
 
 
-def _rule(study: MaskingStudy, policy: str, draw: int) -> Choice:
-    """Return what a rule prescribes, which does not depend on any adversary."""
-    section, (game, _) = study.scenario.subjects, study.games(draw)
-    if study.policy(policy).way == "k-anonymity":
-        values = game.world.targets.matrix(section.attributes)
-        k = k_of(study.policy(policy), section.k, "subjects.k")
-        strategies = game.space.masking(k_anonymous_cells(values, k, study.weights(game.world)))
-        return Choice(strategies, policy, np.zeros(len(strategies), dtype=np.int64), exact=False)
-    rng = replication_stream(study.scenario.seed, "policies", draw)
-    linked = {name for each in study.each.values() for name in each.scenario.linked_on}
-    return fixed_choice(
-        game, policy, rng, opt_in_rate=section.opt_in_rate, sharing_rate=section.sharing_rate, linked=linked
-    )
-
-
-def _as_masking_game(game: RecordGame) -> MaskingGame | None:
-    """Return a record game against one adversary who attacks in stages as one of the compiled searches."""
+def compiled(game: Game) -> Game:
+    """Return a record game against one adversary who attacks in stages as a masking game; others as they are."""
+    if not isinstance(game, RecordGame):
+        return game
     adversary, linker, space = game.adversary, game.linker, game.space
     if not (isinstance(adversary, MultistageAttack) and isinstance(linker, MultistageLinker)):
-        return None
+        return game
     if not isinstance(space, MaskingSpace):
-        return None
+        return game
     return masking_game(space, adversary, linker.world, game.benefit, game.loss)
 
 
-def _against_several(study: MaskingStudy, policy: str, game: RecordGame) -> Choice:
-    rule = study.policy(policy)
-    if rule.way == "search" and rule.search == "scenario":
-        if study.scenario.subjects.solver == "backward-induction":
-            constraint = Constraint(no_attack=rule.forbids_attacks)
-            return withholding(game, backward_induction(game, {"": constraint})[""])
-        return withholding(game, best_against_several(game, no_attack=rule.forbids_attacks))
-    raise _not_against_several(policy)
+def against_several(study: MaskingStudy, rule: MaskingPolicy, game: RecordGame) -> Choice:
+    """Return the best strategies against several adversaries.
+
+    Raises
+    ------
+    InputError
+        If the policy's own solver cannot play against several.
+    """
+    if rule.search != "scenario":
+        raise _not_against_several(rule.name)
+    if study.scenario.subjects.solver == "backward-induction":
+        constraint = Constraint(no_attack=rule.forbids_attacks)
+        return withholding(game, backward_induction(game, {"": constraint})[""])
+    return withholding(game, best_against_several(game, no_attack=rule.forbids_attacks))
 
 
 def _not_against_several(policy: str) -> InputError:
@@ -175,10 +100,10 @@ def check_policies(study: MaskingStudy, game: MaskingGame) -> None:
     """Refuse what a policy cannot do before anything is played."""
     section, adversary = study.scenario.subjects, study.scenario.adversary
     if len(study.each) > 1:
-        heuristic = [name for name in section.policies if study.policy(name).search != "scenario"]
+        heuristic = [name for name in section.policies if study.policy(name).search not in (None, "scenario")]
         if heuristic:
             raise _not_against_several(heuristic[0]).located(study.loaded.path)
-    anonymous = [study.policy(name) for name in section.policies if study.policy(name).way == "k-anonymity"]
+    anonymous = [study.policy(name) for name in section.policies if name.startswith(K_ANONYMITY)]
     most = max((k_of(policy, section.k, "subjects.k") for policy in anonymous), default=0)
     if most > game.n_records:
         raise InputError(

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, nearest, require_distinct
-from reidsim.kinds.masking.policies import PolicyName, policy_named
+from reidsim.kinds.masking.policy import PolicyName, policy_named
 from reidsim.scenarios.amounts import Count, Delimiter, PopulationSeed, Share, Text
-from reidsim.scenarios.policy import WITH_K_ANONYMITY, AnonymityK, with_each_k, with_policy
+from reidsim.scenarios.policy import K_ANONYMITY, WITH_K_ANONYMITY, AnonymityK, with_each_k, with_policy
 from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
 from reidsim.scenarios.schema import RECORD_COLUMNS
@@ -199,10 +199,7 @@ class SubjectsSection(Section):
     solver: Annotated[
         Literal["best-first", "backward-induction", "greedy", "anytime"],
         ReadIf(
-            lambda section, scenario: any(
-                policy_named(name).way == "search" and policy_named(name).search == "scenario"
-                for name in section.policies
-            ),
+            lambda section, scenario: any(policy_named(name).search == "scenario" for name in section.policies),
             "with a policy that is a masking game",
         ),
     ] = Field(default="best-first", description="of the policies that are games")
@@ -243,7 +240,7 @@ class SubjectsSection(Section):
         for name in always:
             if name in self.generalize:
                 raise InputError("attribute always shared as it is", where=f"generalize.{name}")
-        if always and any(policy_named(name).way == "k-anonymity" for name in self.policies):
+        if always and any(name.startswith(K_ANONYMITY) for name in self.policies):
             expected = "attributes that can all be masked"
             raise InputError("policy k-anonymity suppresses any attribute", where="always_shared", expected=expected)
         return self

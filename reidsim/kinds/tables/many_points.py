@@ -18,11 +18,11 @@ from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
 from reidsim.games.parameter_grid import Options, ParameterPoints, best_options, fixed_options, undominated_options
 from reidsim.games.record_game import WITHHELD, Choice
-from reidsim.kinds.tables.node_games import node_strategies, planned_game, search_is_of_nodes
+from reidsim.kinds.tables.node_games import node_strategies, planned_game
 from reidsim.kinds.tables.outcomes import TablesOutcome, outcome_of, play
-from reidsim.kinds.tables.policies import POLICIES, policy_named
+from reidsim.kinds.tables.policy import policy_named
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.kinds.tables.solving import TablesChoice, constraint_of, rule_of
+from reidsim.kinds.tables.solving import TablesChoice, constraint_of
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.kinds.tables.table_data import PRICES
 from reidsim.portable_math import dot
@@ -52,16 +52,7 @@ class TablesPoints(ManyPoints):
 
     def takes_best(self, scenario: TablesScenario, policy: str) -> bool:
         """Tell whether a policy takes the best of plans that are the same whatever sharing brings and costs."""
-        if scenario.looks_up:
-            return False
-        publisher, way = scenario.publisher, policy_named(policy).way
-        if way == "unit" and publisher.unit == "record":
-            return publisher.solver != "lattice-search"
-        if way in ("record-level", "opt-in"):
-            return True
-        if way in ("unit", "node"):
-            return publisher.search == "exact" and publisher.suppression_limit == 1.0
-        return way == "splits" and publisher.suppression_limit == 1.0
+        return not scenario.looks_up and policy_named(policy).takes_best(scenario.publisher)
 
     def largest_group(self, study: TablesStudy) -> int | None:
         """Return the most people among whom a record may hide from a one-shot adversary; None against any other."""
@@ -182,9 +173,9 @@ class OneShotPoints:
 
     def plan(self, policy: str, believed: EconomicsSection) -> OneShotPlan:
         """Pick the best of the strategies kept; see `AmountPoints`."""
-        if POLICIES[policy].is_rule:
+        if (rule := policy_named(policy)).is_rule:
             if policy not in self._fixed:
-                self._fixed[policy] = self.play(rule_of(self.study, policy))
+                self._fixed[policy] = self.play(rule.form(self.study))
             return self._fixed[policy]
         constraint = constraint_of(self.study, policy)
         restricted = constraint.minimum is not None
@@ -292,9 +283,9 @@ class FullDomainPoints:
 
     def _outcome(self, policy: str, point: int) -> TablesOutcome:
         study = self._studies[point]
-        if search_is_of_nodes(study, policy):
+        if study.policy(policy).picks_node(study.scenario.publisher):
             return outcome_of(study, policy, self._of_node(study, policy, point), study.truth)
-        if study.policy(policy).way == "record-level":
+        if study.policy(policy).by_class:
             return outcome_of(study, policy, self._of_records(study, policy, point), study.truth)
         return play(study, (policy,))[policy]
 

@@ -80,7 +80,7 @@ def _rolled_up(study: TablesStudy, use: Use, cells: int) -> int:
     lattice = study.lattice
     policies = [study.policy(name) for name in study.scenario.publisher.policies]
     all_of_them = use == "stress" or lists_every_form(study.scenario)
-    searched = len(policies) if all(policy.way in ("form", "opt-in") for policy in policies) else _SEARCHED
+    searched = len(policies) if all(policy.few_nodes for policy in policies) else _SEARCHED
     visited = lattice.size if all_of_them else min(lattice.size, searched)
     groups = visited * cells
     if visited == lattice.size <= _MANY_NODES:

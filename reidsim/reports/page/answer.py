@@ -118,7 +118,7 @@ def _policies(run: StoredRun, extras: Extras) -> Iterator[Block]:
         yield from declared_columns(signed)
         yield Signature(SIGNED)
         yield from column_blocks(signed, samples=extras.samples)
-    words = {str(name): run.policies[name].words for name in means.index if name in run.policies}
+    words = {str(name): run.policies[name].description for name in means.index if name in run.policies}
     if words:
         yield Bullets(tuple((Code(name), f": {meaning}.") for name, meaning in words.items()))
     spread = _paired(run.runs, order) if n_points == 1 else ()

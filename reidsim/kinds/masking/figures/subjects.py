@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from reidsim.errors import InputError
 from reidsim.figures import style
 from reidsim.figures.inputs import checked, refuse_repeated
-from reidsim.kinds.masking.policies import POLICIES
+from reidsim.kinds.masking.policy import POLICIES
 from reidsim.palette import BLACK, GREY, VERMILION
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.schema import RECORD_COLUMNS

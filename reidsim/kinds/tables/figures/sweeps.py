@@ -31,7 +31,7 @@ from reidsim.kinds.tables.figures.sequential import (
 )
 from reidsim.kinds.tables.figures.strategies import strategy_payoffs
 from reidsim.kinds.tables.measures import ATTACK_THRESHOLD, PUBLISHER_PAYOFF_DIFFERENCE, SHARE_OPTIMAL
-from reidsim.kinds.tables.policies import policy_named
+from reidsim.kinds.tables.policy import policy_named
 from reidsim.palette import BLACK, VERMILION
 from reidsim.scenarios.faces import Shown, ShownSweep
 from reidsim.scenarios.people import once_each
