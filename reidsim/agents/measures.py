@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.response import arrays_of
 from reidsim.agents.outcomes import RoundOutcome
 from reidsim.agents.profile import Setting
-from reidsim.core.measures import columns_of, measures_worded
+from reidsim.core.measures import measures_worded
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import (
     ADVERSARY_PAYOFF,
-    GENERALIZATION_INTENSITY,
     MEASURES,
     PUBLISHER_PAYOFF,
     REIDENTIFIED,
     RISK,
-    RISK_IF_ATTACKED,
-    SHARE_ATTACKED,
-    SHARE_SUPPRESSED,
-    SHARE_UNCHANGED,
-    UTILITY,
     averages,
 )
 from reidsim.games.record_game import WITHHELD, Choice, shared_rows
-from reidsim.portable_math import dot
 from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
 from reidsim.releases.strategy_space import Rows, Strategies
 from reidsim.validation import read_toml
@@ -81,72 +73,56 @@ def _add_losses(levels: NDArray[np.int64], losses: Floats, strategies: Strategie
 
 def record_measures(
     setting: Setting,
+    strategies: Strategies,
     release: tuple[Floats, Floats],
     participants: NDArray[np.int64],
     outcome: RoundOutcome,
     adversary_payoff: float,
 ) -> dict[str, float]:
-    """Average the outcomes of a round over all records.
+    """Return the measures of a round over all records, by the functions of games without rounds.
 
-    The record of somebody who does not take part is withheld: payoff and utility 0, generalization intensity 1.
+    The record of a data subject who does not take part is withheld: utility 0, generalization intensity 1. It may
+    still be attacked if it was released before.
 
     Parameters
     ----------
     setting : Setting
+    strategies : ndarray of int64, shape (n_cells,)
     release : tuple of ndarray of float64, shape (n_cells,)
         Utility and generalization intensity; see `release_of`.
     participants : ndarray of int64, shape (n_cells,)
+        Records shared in each cell.
     outcome : RoundOutcome
     adversary_payoff : float
         Of all adversaries together, in currency units.
     """
-    n = setting.n_subjects
+    n, exposed = setting.n_subjects, setting.exposed(participants)
+    # Two rows per cell, of records shared now and records shared before only; one row for all others.
+    weights = np.concatenate([participants, exposed - participants, [n - int(exposed.sum())]])
+    attacked, breaches = outcome.records_attacked, outcome.breaches
+    frequency = np.divide(attacked, exposed, out=np.zeros_like(attacked), where=exposed > 0)
+    success = np.divide(breaches, attacked, out=np.zeros_like(breaches), where=attacked > 0)
+    lost = setting.loss * frequency * success
+
+    def rows(now: Any, before: Any, never: float) -> NDArray[Any]:
+        return np.concatenate([now, np.broadcast_to(before, now.shape), [never]])
+
     utility, intensity = release
-    absent = n - int(participants.sum())
-    # Floats are multiplied by floats in half the time.
-    records = participants.astype(np.float64)
-    gained = dot(records, setting.benefit * utility) - dot(outcome.breaches, setting.loss)
-    breaches, attacked = float(outcome.breaches.sum()), float(outcome.records_attacked.sum())
-    return {
-        PUBLISHER_PAYOFF.column: float(gained) / n,
-        ADVERSARY_PAYOFF.column: adversary_payoff / n,
-        UTILITY.column: dot(records, utility) / n,
-        GENERALIZATION_INTENSITY.column: (dot(records, intensity) + absent) / n,
-        SHARE_ATTACKED.column: attacked / n,
-        RISK.column: breaches / n,
-        RISK_IF_ATTACKED.column: breaches / attacked if attacked > 0 else np.nan,
-        SHARE_UNCHANGED.column: dot(participants, intensity == 0) / n,
-        SHARE_SUPPRESSED.column: (dot(participants, intensity == 1) + absent) / n,
-    }
-
-
-def measures_of_equilibrium(
-    equilibrium: Equilibrium, outcome: RoundOutcome, participants: NDArray[np.int64], absent: int
-) -> dict[str, float]:
-    """Average the outcomes of a round over all records by the function that games without rounds use.
-
-    Parameters
-    ----------
-    equilibrium : Equilibrium
-        Outcome of the round for the records of each cell.
-    outcome : RoundOutcome
-    participants : ndarray of int64, shape (n_cells,)
-        Records shared in each cell.
-    absent : int
-        Data subjects who do not take part; their records are withheld.
-
-    Returns
-    -------
-    dict of str to float
-        By column of `MEASURES`; NaN for a measure that `averages` does not compute.
-    """
-    last = len(participants) - 1
-    rows = replace(equilibrium, frequency=outcome.attacked).expand(np.append(np.arange(last + 1), last))
-    withheld = {"strategies": WITHHELD, "generalization_intensity": 1.0}
-    for name, array in arrays_of(rows).items():
-        array[-1] = withheld.get(name, 0)
-    found = averages(rows, np.append(participants, absent))
-    return {column: found.get(column, np.nan) for column in columns_of(MEASURES)}
+    shared = Equilibrium(
+        strategies=rows(strategies, WITHHELD, WITHHELD).astype(np.int64),
+        publisher_payoff=rows(setting.benefit * utility - lost, -lost, 0.0),
+        # Purchases are of no single record.
+        adversary_payoff=np.full(len(weights), adversary_payoff / n),
+        attacked=rows(attacked > 0, attacked > 0, 0).astype(np.bool_),
+        success_probability=rows(success, success, 0.0),
+        utility=rows(utility, 0.0, 0.0),
+        generalization_intensity=rows(intensity, 1.0, 1.0),
+        solver="rounds",
+        evaluated=np.zeros(len(weights), dtype=np.int64),
+        exact=False,
+        frequency=rows(frequency, frequency, 0.0),
+    )
+    return averages(shared, weights)
 
 
 def risk_quantiles(risk: Floats, participants: NDArray[np.int64]) -> dict[str, float]:

@@ -1,32 +1,42 @@
-"""A measure as one object, from which tables, reports, figures, stress tests and reference pages take its words."""
+"""Measures: columns of result tables with their label, format, definition and computation."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Weights = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A number that says what a policy, an adversary or a round leads to.
+    """A number that summarizes an outcome.
 
     Parameters
     ----------
     column : str
-        Of tables.
+        Column of result tables.
     label : str
-        What it is called; begins with a capital.
+        Begins with a capital.
     format : str
-        How its values are written, as of `str.format`.
+        Format of values, as of `str.format`.
     definition : str
-        What it means, without a full stop at the end.
+        Without a full stop at the end.
+    compute : callable, optional
+        Of an outcome per row and the number of records of each row, the measure over all records. Measures of other
+        tables than outcomes have none.
     """
 
     column: str
     label: str
     format: str
     definition: str
+    compute: Callable[[Any, Weights], float] | None = field(default=None, compare=False, repr=False)
 
     @property
     def in_text(self) -> str:
@@ -44,16 +54,16 @@ def columns_of(measures: Iterable[Measure]) -> list[str]:
 
 
 def measures_among(measures: Iterable[Measure], columns: Iterable[object]) -> dict[str, Measure]:
-    """Return the measures that a table has, by column, in the order of the measures."""
+    """Return the measures that a table contains, by column, in the order of the measures."""
     present = set(columns)
     return {measure.column: measure for measure in measures if measure.column in present}
 
 
 def measures_worded(words: Mapping[str, Mapping[str, str]]) -> dict[str, Measure]:
-    """Return the measures that some words say, by column."""
+    """Return the measures of a table of labels, formats and definitions, by column."""
     return {column: Measure(column, **told) for column, told in words.items()}
 
 
 def in_words(measures: Iterable[Measure], words: Mapping[str, Mapping[str, str]]) -> tuple[Measure, ...]:
-    """Return measures with other words where there are some, by column."""
+    """Return measures with other labels or definitions where given, by column."""
     return tuple(replace(measure, **words.get(measure.column, {})) for measure in measures)

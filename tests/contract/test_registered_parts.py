@@ -70,14 +70,12 @@ ENTRY_POINTS = {
 }
 # A measure that is added to `reidsim.games.measures` and nowhere else.
 ADDED = """
-from reidsim.games import measures
 from reidsim.core.measures import Measure
+from reidsim.games import measures
 
-computed = measures.averages
-measures.MEASURES += (Measure("highest_risk", "Highest risk", "{:.4f}", "the highest risk of a record"),)
-measures.averages = lambda equilibrium, weights: {
-    **computed(equilibrium, weights), "highest_risk": equilibrium.risk.max()
-}
+measures.MEASURES += (
+    Measure("highest_risk", "Highest risk", "{:.4f}", "the highest risk", lambda outcome, n: outcome.risk.max()),
+)
 """
 # Commands that succeed whatever is registered, then those that a part may refuse.
 SURE = """\
