@@ -156,8 +156,8 @@ def test_an_adversary_of_ones_own_errs_if_it_tells_what_attacks_are_worth(tmp_pa
 @pytest.mark.parametrize(
     ("scenario", "changes", "problem"),
     [
-        ("xia2015", LOGIT, "figures.sequential: figures of the sequential attack are of an adversary who does not err"),
-        ("prasser2017", LOGIT, "publisher.policies: under prosecutor risk .* who does not err; found 'local-recoding'"),
+        ("xia2015", LOGIT, "figures.sequential: figures are of one sequential attack without errors"),
+        ("prasser2017", LOGIT, "publisher.policies: policy .* needs group sizes .* adversary.rationality"),
     ],
 )
 def test_what_is_told_of_adversaries_without_errors_alone_is_refused(scenario, changes, problem):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 from reidsim.adversaries.response import Adversary
@@ -37,7 +37,7 @@ class Register(NamedTuple):
 EVERYBODY = Register()
 
 
-class Planner(ABC):
+class Planner:
     """A rule by which an adversary decides about attacks; scenarios name it in the key ``planner``.
 
     Attributes
@@ -48,14 +48,16 @@ class Planner(ABC):
         Capabilities that other entries of a scenario may need.
     keys : tuple of str
         Keys of the adversary's section that only this planner reads.
+    adversary : callable
+        Makes the adversary of a gain and a cost, for planners without further parameters.
     """
 
     label: ClassVar[str]
     provides: ClassVar[frozenset[str]]
     keys: ClassVar[tuple[str, ...]] = ()
+    adversary: ClassVar[Callable[[Amount, Amount], Adversary]]
 
     @classmethod
-    @abstractmethod
     def make(cls, section: Any, gain: Amount, cost: Amount, register: Register = EVERYBODY) -> Adversary:
         """Return the adversary without errors of judgement.
 
@@ -67,6 +69,7 @@ class Planner(ABC):
             Currency units per record.
         register : Register
         """
+        return cls.adversary(gain, cost)
 
 
 planners: Registry[type[Planner]] = Registry("planner", "reidsim.adversaries", "reidsim.adversaries.planners")

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.planners.base import (
     AMOUNTS_BY_RECORD,
-    EVERYBODY,
     EXPECTED_PAYOFF,
     GAINS,
     INFERENCES,
     SINGLE_ATTEMPT,
-    Amount,
     Planner,
-    Register,
     planners,
 )
 
@@ -25,8 +20,4 @@ class OneShot(Planner):
 
     label = "the one-shot adversary"
     provides = frozenset({EXPECTED_PAYOFF, SINGLE_ATTEMPT, INFERENCES, GAINS, AMOUNTS_BY_RECORD})
-
-    @classmethod
-    def make(cls, section: Any, gain: Amount, cost: Amount, register: Register = EVERYBODY) -> OneShotAdversary:
-        """Return the one-shot adversary."""
-        return OneShotAdversary(gain, cost)
+    adversary = OneShotAdversary

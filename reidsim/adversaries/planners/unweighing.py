@@ -24,11 +24,7 @@ class Always(Planner):
 
     label = "the adversary who attacks every record"
     provides = frozenset({INFERENCES, GAINS, AMOUNTS_BY_RECORD})
-
-    @classmethod
-    def make(cls, section: Any, gain: Amount, cost: Amount, register: Register = EVERYBODY) -> Adversary:
-        """Return the adversary who always attacks."""
-        return AlwaysAttacks(gain, cost)
+    adversary = AlwaysAttacks
 
 
 @planners.register("never")
@@ -37,11 +33,7 @@ class Never(Planner):
 
     label = "the adversary who attacks no record"
     provides = frozenset({INFERENCES, AMOUNTS_BY_RECORD})
-
-    @classmethod
-    def make(cls, section: Any, gain: Amount, cost: Amount, register: Register = EVERYBODY) -> Adversary:
-        """Return the adversary who never attacks."""
-        return NeverAttacks(gain, cost)
+    adversary = NeverAttacks
 
 
 @planners.register("random")

@@ -98,7 +98,7 @@ def _check_policies(scenario: Any) -> None:
     lacks = dict(_lacks(scenario))
     for name in scenario.publisher.policies:
         policy = policy_named(name)
-        for need in policy.needs & lacks.keys():
+        for need in sorted(policy.needs & lacks.keys()):
             where, provider = lacks[need]
             found = name if where == WHERE else None
             require_provided([need], (), needed_by=f"policy {name!r}", provider=provider, where=where, found=found)
@@ -179,23 +179,6 @@ def _attribute_faults(scenario: Any) -> Iterator[InputError]:
         yield InputError(
             "the sampling weight is no quasi-identifier", where=where, found=release.weight, expected="another column"
         )
-    columns = {attribute.column or name for name, attribute in attributes.items() if not attribute.draw}
-    for key in ("person", "household"):
-        for column in key_columns(getattr(release, key)):
-            if column in columns:
-                expected = "a column that is no attribute, as it is never shared"
-                yield InputError(
-                    f"the key of {key}s is a quasi-identifier", where=f"release.{key}", found=column, expected=expected
-                )
-    for key, column in () if scenario.releases is None else scenario.releases.columns.items():
-        if column in columns:
-            expected = "a column that is no attribute"
-            yield InputError(
-                "a quasi-identifier says when a record is released",
-                where=f"releases.{key}",
-                found=column,
-                expected=expected,
-            )
 
 
 def _section_faults(scenario: Any) -> Iterator[InputError]:
@@ -258,21 +241,44 @@ def _direction_faults(scenario: Any) -> Iterator[InputError]:
 
 
 def _release_faults(scenario: Any) -> Iterator[InputError]:
-    agents = scenario.agents
-    if scenario.releases is None or agents is None:
+    agents, releases = scenario.agents, scenario.releases
+    if releases is None:
         return
-    for key, given in (
-        ("rounds", agents.rounds > 1),
-        ("participation", agents.participation is not None),
-        ("remembers", not agents.remembers),
-    ):
-        if given:
-            expected = "it without section releases"
-            yield InputError("the waves of the releases say it", where=f"agents.{key}", expected=expected)
+    if agents is not None:
+        for key, given in (
+            ("rounds", agents.rounds > 1),
+            ("participation", agents.participation is not None),
+            ("remembers", not agents.remembers),
+        ):
+            if given:
+                expected = "it without section releases"
+                yield InputError("the waves of the releases say it", where=f"agents.{key}", expected=expected)
+    columns = _columns(scenario)
+    for key, column in releases.columns.items():
+        if column in columns:
+            yield InputError(
+                "a quasi-identifier says when a record is released",
+                where=f"releases.{key}",
+                found=column,
+                expected="a column that is no attribute",
+            )
+
+
+def _columns(scenario: Any) -> set[str]:
+    """Return the columns of the records that hold quasi-identifiers."""
+    return {attribute.column or name for name, attribute in scenario.attributes.items() if not attribute.draw}
 
 
 def _person_faults(scenario: Any) -> Iterator[InputError]:
     release = scenario.release
+    columns = _columns(scenario)
+    for key in ("person", "household"):
+        for column in key_columns(getattr(release, key)):
+            if column in columns:
+                expected = "a column that is no attribute, as it is never shared"
+                yield InputError(
+                    f"the key of {key}s is a quasi-identifier", where=f"release.{key}", found=column, expected=expected
+                )
     if release.household is not None and scenario.in_rounds:
         expected = "it without sections agents and releases"
         yield InputError(

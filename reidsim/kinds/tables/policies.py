@@ -174,19 +174,8 @@ class RecordLevel(SolvedPolicy):
     description = "each record in its best generalization; records that pay nothing are suppressed"
     walk = "always"
     by_class = True
+    improves = True
     rows = Rows(table=8)
-
-    def takes_best(self, publisher: Any) -> bool:
-        """Return True: each record's best does not depend on amounts."""
-        return True
-
-    def separates_records(self, publisher: Any) -> bool:
-        """Return True."""
-        return True
-
-    def improves_each(self, publisher: Any) -> bool:
-        """Return True."""
-        return True
 
     def improvement(self, study: TablesStudy, constraint: Constraint) -> dict[str, Any]:
         """Return the constraint; records may be withheld."""
@@ -227,11 +216,8 @@ class FullDomain(SolvedPolicy):
     description = "all records in the one generalization that pays most; records that pay nothing are suppressed"
     walk = "search"
     of_whole_table = True
+    of_node = True
     rows = Rows(record=6)
-
-    def picks_node(self, publisher: Any) -> bool:
-        """Return True."""
-        return True
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
         """Return the best node, without the records that pay nothing there."""
@@ -374,11 +360,8 @@ class LatticeSearch(SolvedPolicy):
     label, description = "Lattice search", "each record by the greedy search of the lattice (Wan et al. 2015)"
     has_lowest_level = False
     meets_attribute_limits = False
+    separate = True
     rows = Rows(record=3)
-
-    def separates_records(self, publisher: Any) -> bool:
-        """Return True: the printed search does not look at other records."""
-        return True
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
         """Return the strategies that the greedy search ends at."""
@@ -408,19 +391,8 @@ class OptInPolicy(SolvedPolicy):
     label, description = "Opt-in game", "each record unchanged if that pays, else withheld"
     has_lowest_level = False
     few_nodes = True
+    improves = True
     rows = Rows(record=7, table=10)
-
-    def takes_best(self, publisher: Any) -> bool:
-        """Return True: both strategies are compared."""
-        return True
-
-    def separates_records(self, publisher: Any) -> bool:
-        """Return True."""
-        return True
-
-    def improves_each(self, publisher: Any) -> bool:
-        """Return True."""
-        return True
 
     def improvement(self, study: TablesStudy, constraint: Constraint) -> dict[str, Any]:
         """Return the two strategies."""

@@ -49,6 +49,12 @@ class TablesPolicy(Policy):
         Position among the rows of cross-play.
     of_unit : bool
         Whether the policy optimizes for the publisher's unit, the record or the table.
+    of_node : bool
+        Whether the policy optimizes one generalization of the table, whatever the publisher's unit.
+    improves : bool
+        Whether the policy optimizes each record, whatever the publisher's unit.
+    separate : bool
+        Whether the policy never looks at other records.
     of_whole_table : bool
         Whether the policy chooses one generalization, or a few, for the table.
     in_rounds : bool
@@ -69,6 +75,9 @@ class TablesPolicy(Policy):
     replies: ClassVar[Reply] = "to-past"
     rows: ClassVar[Rows] = Rows(_LAST, _LAST)
     of_unit: ClassVar[bool] = False
+    of_node: ClassVar[bool] = False
+    improves: ClassVar[bool] = False
+    separate: ClassVar[bool] = False
     of_whole_table: ClassVar[bool] = False
     in_rounds: ClassVar[bool] = False
     has_lowest_level: ClassVar[bool] = True
@@ -93,26 +102,26 @@ class TablesPolicy(Policy):
 
     def picks_node(self, publisher: Any) -> bool:
         """Return whether the policy searches the lattice for one generalization of the table."""
-        return self.of_unit and publisher.unit == "table"
+        return self.of_node or (self.of_unit and publisher.unit == "table")
 
     def walks(self, unit: Unit) -> Walk:
         """Return how much of the lattice the policy walks."""
         return "never" if self.of_unit and unit == "record" else self.walk
+
+    def improves_each(self, publisher: Any) -> bool:
+        """Return whether records improve in turn where their success probabilities depend on each other."""
+        return self.improves or self.picks_each(publisher)
+
+    def separates_records(self, publisher: Any) -> bool:
+        """Return whether the policy chooses for each record without regard to the others' choices."""
+        return self.separate or self.improves_each(publisher)
 
     def takes_best(self, publisher: Any) -> bool:
         """Return whether the policy finds the best of plans that are the same for all payoff parameters."""
         if self.picks_each(publisher):
             return bool(publisher.solver != "lattice-search")
         exact: bool = publisher.search == "exact" and publisher.suppression_limit == 1.0
-        return self.picks_node(publisher) and exact
-
-    def separates_records(self, publisher: Any) -> bool:
-        """Return whether the policy chooses for each record without regard to the others' choices."""
-        return self.picks_each(publisher)
-
-    def improves_each(self, publisher: Any) -> bool:
-        """Return whether records improve in turn where their success probabilities depend on each other."""
-        return self.picks_each(publisher)
+        return self.improves or (self.picks_node(publisher) and exact)
 
     def improvement(self, study: Any, constraint: Constraint) -> dict[str, Any]:
         """Return the arguments of `best_release` by which records improve."""
