@@ -59,11 +59,11 @@ def measures_among(measures: Iterable[Measure], columns: Iterable[object]) -> di
     return {measure.column: measure for measure in measures if measure.column in present}
 
 
-def measures_worded(words: Mapping[str, Mapping[str, str]]) -> dict[str, Measure]:
+def measures_worded(words: Mapping[str, Mapping[str, Any]]) -> dict[str, Measure]:
     """Return the measures of a table of labels, formats and definitions, by column."""
     return {column: Measure(column, **told) for column, told in words.items()}
 
 
-def in_words(measures: Iterable[Measure], words: Mapping[str, Mapping[str, str]]) -> tuple[Measure, ...]:
+def in_words(measures: Iterable[Measure], words: Mapping[str, Mapping[str, Any]]) -> tuple[Measure, ...]:
     """Return measures with other labels or definitions where given, by column."""
     return tuple(replace(measure, **words.get(measure.column, {})) for measure in measures)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 from reidsim.adversaries.response import Adversary
@@ -48,14 +47,14 @@ class Planner:
         Capabilities that other entries of a scenario may need.
     keys : tuple of str
         Keys of the adversary's section that only this planner reads.
-    adversary : callable
-        Makes the adversary of a gain and a cost, for planners without further parameters.
+    adversary : type
+        Class of the adversary, for planners without parameters besides gain and cost.
     """
 
     label: ClassVar[str]
     provides: ClassVar[frozenset[str]]
     keys: ClassVar[tuple[str, ...]] = ()
-    adversary: ClassVar[Callable[[Amount, Amount], Adversary]]
+    adversary: ClassVar[type[Any]]
 
     @classmethod
     def make(cls, section: Any, gain: Amount, cost: Amount, register: Register = EVERYBODY) -> Adversary:
@@ -69,7 +68,8 @@ class Planner:
             Currency units per record.
         register : Register
         """
-        return cls.adversary(gain, cost)
+        made: Adversary = cls.adversary(gain, cost)
+        return made
 
 
 planners: Registry[type[Planner]] = Registry("planner", "reidsim.adversaries", "reidsim.adversaries.planners")
