@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Weights = NDArray[np.int64]
+WORDS = ("column", "label", "format", "definition")
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,11 @@ class Measure:
     format: str
     definition: str
     compute: Callable[[Any, Weights], float] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def words(self) -> dict[str, str]:
+        """Everything but the computation, as plain data."""
+        return {name: getattr(self, name) for name in WORDS}
 
     @property
     def in_text(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +11,13 @@ from reidsim.core.measures import Measure, Weights, measures_worded
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.validation import read_toml
 
-_Mean = Callable[[Equilibrium], np.ndarray]
+
+def _mean(attribute: str, outcome: Equilibrium, weights: Weights) -> float:
+    return float(np.average(getattr(outcome, attribute), weights=weights))
 
 
-def _mean(column: str, label: str, form: str, definition: str, of: _Mean) -> Measure:
-    """Return a measure that averages an array of an outcome over records."""
-    return Measure(column, label, form, definition, lambda outcome, n: float(np.average(of(outcome), weights=n)))
+def _share(intensity: float, outcome: Equilibrium, weights: Weights) -> float:
+    return float(np.average(outcome.generalization_intensity == intensity, weights=weights))
 
 
 def _risk_if_attacked(outcome: Equilibrium, weights: Weights) -> float:
@@ -24,47 +25,47 @@ def _risk_if_attacked(outcome: Equilibrium, weights: Weights) -> float:
     return float(np.average(outcome.success_probability, weights=attacks)) if attacks.sum() > 0 else np.nan
 
 
-PUBLISHER_PAYOFF = _mean(
+PUBLISHER_PAYOFF = Measure(
     "publisher_payoff",
     "Publisher's payoff",
     "{:,.2f}",
     "per record: benefit of the release, less the expected loss where the adversary attacks",
-    lambda outcome: outcome.publisher_payoff,
+    partial(_mean, "publisher_payoff"),
 )
-ADVERSARY_PAYOFF = _mean(
+ADVERSARY_PAYOFF = Measure(
     "adversary_payoff",
     "Adversary's payoff",
     "{:,.2f}",
     "per record: expected gain less cost where the adversary attacks, 0 elsewhere",
-    lambda outcome: outcome.adversary_payoff,
+    partial(_mean, "adversary_payoff"),
 )
-UTILITY = _mean(
+UTILITY = Measure(
     "utility",
     "Utility",
     "{:.4f}",
     "share of the full benefit that the release keeps; 1 is unchanged",
-    lambda outcome: outcome.utility,
+    partial(_mean, "utility"),
 )
-GENERALIZATION_INTENSITY = _mean(
+GENERALIZATION_INTENSITY = Measure(
     "generalization_intensity",
     "Generalization intensity",
     "{:.4f}",
     "levels applied, as a fraction of the maximum; 0 is unchanged, 1 fully suppressed",
-    lambda outcome: outcome.generalization_intensity,
+    partial(_mean, "generalization_intensity"),
 )
-SHARE_ATTACKED = _mean(
+SHARE_ATTACKED = Measure(
     "share_attacked",
     "Records attacked",
     "{:.2%}",
     "share of records that the adversary attacks",
-    lambda outcome: outcome.attack_probability,
+    partial(_mean, "attack_probability"),
 )
-RISK = _mean(
+RISK = Measure(
     "risk",
     "Re-identification risk",
     "{:.4f}",
     "mean over all records of the probability that the record is attacked and its person re-identified",
-    lambda outcome: outcome.risk,
+    partial(_mean, "risk"),
 )
 RISK_IF_ATTACKED = Measure(
     "risk_if_attacked",
@@ -73,19 +74,19 @@ RISK_IF_ATTACKED = Measure(
     "mean over attacked records of the probability of re-identification; none without attack",
     _risk_if_attacked,
 )
-SHARE_UNCHANGED = _mean(
+SHARE_UNCHANGED = Measure(
     "share_unchanged",
     "Records shared unchanged",
     "{:.2%}",
     "share of records with generalization intensity 0",
-    lambda outcome: outcome.generalization_intensity == 0,
+    partial(_share, 0.0),
 )
-SHARE_SUPPRESSED = _mean(
+SHARE_SUPPRESSED = Measure(
     "share_suppressed",
     "Records suppressed",
     "{:.2%}",
     "share of records with generalization intensity 1, or withheld",
-    lambda outcome: outcome.generalization_intensity == 1,
+    partial(_share, 1.0),
 )
 # In the order in which tables print them (Wan et al. 2015, Table 7, and utility).
 MEASURES = (
