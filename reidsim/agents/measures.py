@@ -1,4 +1,4 @@
-"""What is collected of a round: averages over all records, and who takes part."""
+"""Measures of a round: averages over records, participation, quantiles of risk."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from reidsim.validation import read_toml
 
 Floats = NDArray[np.float64]
 
-# Of a round, besides those of every game, in the order of columns.
+# Measures of rounds only, in the order of columns.
 _OWN = measures_worded(read_toml(Path(__file__).with_suffix(".toml")))
 PARTICIPATION, BREACHES, DISTINCT = _OWN["participation"], _OWN["breaches"], _OWN["distinct_reidentified"]
-# Quantiles of the risk of records shared, by column.
+# Levels of the quantiles of risk over released records, by column.
 RISK_QUANTILES = {"risk_median": 0.5, "risk_90": 0.9, "risk_99": 0.99}
-# What tables of runs may hold, whatever the kind of scenario; those from participation on, with agents.
+# Measures of run tables of every kind; from participation on only with agents.
 RUN_MEASURES = (*MEASURES, *REIDENTIFIED, PARTICIPATION, BREACHES, DISTINCT, _OWN["risk_90"], _OWN["risk_99"])
 # Measures of a round, in the order of columns.
 ROUND_MEASURES = (*MEASURES, *_OWN.values(), *REIDENTIFIED)
@@ -42,7 +42,7 @@ ROUND_MEASURES = (*MEASURES, *_OWN.values(), *REIDENTIFIED)
 
 def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats]:
     """Return utility and generalization intensity of the strategy of each cell, two arrays of shape (n_cells,)."""
-    # Of rows that are of cells, by what the space of these has ready.
+    # With one row per subject, the tables of the cells' space are reused.
     space, known = setting.space if setting.known is None else setting.known.alone.space, setting.known
     cells = np.arange(len(strategies)) if known is None else known.cells
     if isinstance(space, GeneralizationLattice) and space.size <= len(strategies):
@@ -56,7 +56,7 @@ def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats
 
 
 def _utility_in_lattice(lattice: GeneralizationLattice, strategies: Strategies, cells: Rows) -> Floats:
-    """Return the utility of cells generalized to a node each, 0 of one withheld; see the lattice's `utility`."""
+    """Return the utility of cells, each generalized to a node; 0 if withheld. See the lattice's `utility`."""
     loss = np.zeros(len(strategies))
     for levels, losses in zip(lattice.level_columns, lattice.record_losses, strict=True):
         _add_losses(levels, losses, strategies, cells, loss)
@@ -126,12 +126,12 @@ def record_measures(
 
 
 def risk_quantiles(risk: Floats, participants: NDArray[np.int64]) -> dict[str, float]:
-    """Return quantiles of the probability of re-identification over the records shared; missing if none is."""
+    """Return quantiles of the re-identification probability over released records; NaN without records."""
     return dict(zip(RISK_QUANTILES, weighted_quantiles(risk, participants, RISK_QUANTILES.values()), strict=True))
 
 
 def weighted_quantiles(values: Floats, weights: NDArray[np.int64], levels: Iterable[float]) -> list[float]:
-    """Return at each level the lowest value that at least such a share of the weight does not exceed; NaN of none."""
+    """Return weighted lower quantiles at some levels; NaN if all weights are 0."""
     total = int(weights.sum())
     if not total:
         return [np.nan for _ in levels]
@@ -141,7 +141,7 @@ def weighted_quantiles(values: Floats, weights: NDArray[np.int64], levels: Itera
 
 @numba.njit(cache=True)
 def _weighted_quantiles(values: Floats, weights: NDArray[np.int64], reached: Floats) -> Floats:
-    """Return the lowest values that so much weight does not exceed: by selection, as most need not be sorted."""
+    """Return the lowest values up to which the given weights accumulate, by selection in place of sorting."""
     lowest, of_lowest, n = np.inf, 0, 0
     for place in range(len(values)):
         if weights[place] > 0:
@@ -165,7 +165,7 @@ def _weighted_quantiles(values: Floats, weights: NDArray[np.int64], reached: Flo
 
 @numba.njit(cache=True)
 def _selected(values: Floats, weights: NDArray[np.int64], reached: float) -> float:
-    """Return one of the quantiles; what is not needed any more is overwritten."""
+    """Return one quantile by quickselect; the arrays are overwritten."""
     below, n = 0, len(values)
     while True:
         first, middle, last = values[0], values[n // 2], values[n - 1]
@@ -182,7 +182,6 @@ def _selected(values: Floats, weights: NDArray[np.int64], reached: float) -> flo
         kept = 0
         for place in range(n):
             value, weight = values[place], weights[place]
-            # Each is overwritten unless it is kept.
             values[kept], weights[kept] = value, weight
             kept += value < pivot if is_lower else value > pivot
         if not kept:
@@ -193,7 +192,7 @@ def _selected(values: Floats, weights: NDArray[np.int64], reached: float) -> flo
 def outcomes_of_records(
     setting: Setting, utility: Floats, outcome: RoundOutcome, adversary: Floats
 ) -> dict[str, Floats]:
-    """Return the outcomes of single records whose distribution is kept, by column, shape (n_cells,) each."""
+    """Return per-cell outcomes whose distribution is kept, by column, shape (n_cells,) each."""
     return {
         PUBLISHER_PAYOFF.column: setting.benefit * utility - setting.loss * outcome.risk,
         ADVERSARY_PAYOFF.column: adversary,
@@ -202,9 +201,9 @@ def outcomes_of_records(
 
 
 def equilibrium_of(setting: Setting, choice: Choice, outcome: RoundOutcome, adversary_payoff: Floats) -> Equilibrium:
-    """Return what a round leads to for each cell's records that are shared, arrays of shape (n_cells,).
+    """Return the outcome of a round for the released records of each cell, arrays of shape (n_cells,).
 
-    `success_probability` is that of an attack by whoever is there, whether or not it is made.
+    `success_probability` is that of an attack by the adversaries who are present, whether or not it is made.
 
     Parameters
     ----------

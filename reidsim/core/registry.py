@@ -109,7 +109,7 @@ def installed(group: str) -> dict[str, EntryPoint]:
 
 @lru_cache(maxsize=8)
 def _installed(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
-    # Figures look up a kind for each label; the key tells when `sys.path` leads to other packages.
+    # Figures look up a kind for each label; another `sys.path` may lead to other packages.
     return {entry.name: entry for entry in sorted(entry_points(group=group), key=lambda entry: entry.name)}
 
 

@@ -19,7 +19,7 @@ from reidsim.games.record_game import Choice
 from reidsim.scenarios.amounts import Count
 from reidsim.scenarios.read_keys import ReadIf
 
-# The policy of which a scenario may ask for several, each with a k of its own in its name.
+# A scenario may compare this policy for several k; each has a name with its k.
 K_ANONYMITY = "k-anonymity"
 ANONYMITY_PATTERN = rf"{K_ANONYMITY}-[1-9]\d*"
 
@@ -38,7 +38,7 @@ _K_SCHEMA: dict[str, Any] = {"type": "integer", "minimum": 1}
 # One k, or several.
 AnonymityK = Annotated[
     Count | tuple[Count, ...],
-    # Of a union the error would say of which part.
+    # The error of a union would name the part of the union.
     PlainValidator(_checked_k),
     WithJsonSchema({"anyOf": [_K_SCHEMA, {"type": "array", "items": _K_SCHEMA, "minItems": 1}]}),
     Field(description="of policy `k-anonymity`; a list makes several, such as `k-anonymity-5`"),
@@ -47,14 +47,14 @@ AnonymityK = Annotated[
 
 @dataclass(frozen=True)
 class Look:
-    """How figures draw a policy whose look is always the same.
+    """Colour and marker of a policy in all figures.
 
     Parameters
     ----------
     colour : str
         As ``#rrggbb``.
     marker : str
-        As matplotlib names it.
+        Name in matplotlib.
     """
 
     colour: str
@@ -196,7 +196,7 @@ def require_by_agents(policy: Policy, among: Iterable[Policy], where: str, sourc
     Raises
     ------
     InputError
-        If it cannot; names those that can.
+        If it cannot; lists the policies that can.
     """
     if not policy.by_agents:
         playable = [each.name for each in among if each.by_agents]
@@ -215,7 +215,7 @@ WITH_K_ANONYMITY = ReadIf(_has_k, f"with policy {K_ANONYMITY}")
 
 
 def with_policy(*names: str) -> ReadIf:
-    """Return the condition that the section of a key compares one of some policies."""
+    """Return the condition that a section compares at least one of these policies."""
     return ReadIf(
         lambda section, scenario: any(name in section.policies for name in names),
         f"with policy {' or '.join(names)}",
@@ -223,18 +223,18 @@ def with_policy(*names: str) -> ReadIf:
 
 
 def with_each_k(names: Sequence[str], k: int | Sequence[int]) -> tuple[str, ...]:
-    """Put a policy for each k in the place of ``k-anonymity``, if there are several."""
+    """Replace ``k-anonymity`` by one policy per k, if there are several."""
     each = [K_ANONYMITY] if isinstance(k, int) else [f"{K_ANONYMITY}-{one}" for one in k]
     return tuple(named for name in names for named in (each if name == K_ANONYMITY else [name]))
 
 
 def k_of(policy: Policy, k: int | Sequence[int], where: str) -> int:
-    """Return the k of a policy of k-anonymity: that of its name, or the one that a scenario gives at a key.
+    """Return the k of a k-anonymity policy: from its name, or the scenario's at the key `where`.
 
     Raises
     ------
     InputError
-        If the scenario gives several.
+        If the scenario gives several k.
     """
     if policy.k is not None:
         return policy.k

@@ -23,13 +23,13 @@ for _name, _object in {
     "dynamic": "reidsim.kinds.dynamic.kind:DYNAMIC",
     "participation": "reidsim.kinds.participation.kind:PARTICIPATION",
 }.items():
-    # A kind is imported when a scenario of it is read, as those of installed packages are.
+    # A kind is imported when the first scenario of this kind is read.
     kinds.register(_name)(EntryPoint(_name, _object, kinds.group))
 DEFAULT_KIND = "tables"
 
 
 def kind_names() -> tuple[str, ...]:
-    """Return the names of all kinds, those of the package first."""
+    """Return the names of all kinds, the package's first."""
     return kinds.names
 
 
@@ -39,7 +39,7 @@ def kind_named(name: object) -> Kind:
     Raises
     ------
     InputError
-        If there is none; names the key ``game``.
+        If no kind has this name; names the key ``game``.
     """
     if not isinstance(name, str) or name not in kinds.names:
         raise kinds.unknown(name, where="game")
@@ -51,12 +51,12 @@ def kind_named(name: object) -> Kind:
 
 
 def made_kind(part: object, name: str) -> Kind:
-    """Return a kind of somebody's own: an object as it is, or what its class makes.
+    """Return the kind of a user: an instance, or an instance of a class.
 
     Raises
     ------
     InputError
-        If it is none; names the key ``game``.
+        If the object is no kind; names the key ``game``.
     """
     with told_in_a_line("cannot be made", name, "game"):
         own = part() if isinstance(part, type) and issubclass(part, Kind) else part
@@ -67,31 +67,31 @@ def made_kind(part: object, name: str) -> Kind:
 
 
 def is_of_package(name: str) -> bool:
-    """Tell whether a kind comes with the package."""
+    """Return whether a kind belongs to the package."""
     return name in kinds
 
 
 def kind_of(scenario: ScenarioHead) -> Kind:
-    """Return the kind of a scenario that has been read."""
+    """Return the kind of a scenario."""
     return MADE.get(type(scenario)) or kind_named(getattr(scenario, "game", None))
 
 
 def kind_of_content(content: Mapping[str, Any]) -> Kind:
-    """Return the kind of a scenario as run.
+    """Return the kind of a scenario given as plain data.
 
     Raises
     ------
     InputError
-        If there is no such kind.
+        If the kind is unknown.
     """
     game = content.get("game", DEFAULT_KIND)
     return MADE.get(str(game)) or kind_named(game)
 
 
 def kinds_at_hand() -> Iterator[Kind]:
-    """Yield the kinds of all packages, each imported in its turn, then those of users' modules that were read.
+    """Yield all kinds, importing one after another, then kinds of users' modules that have been read.
 
-    Installed kinds that cannot be used are left out: no scenario of another kind needs them.
+    Installed kinds that fail to import are skipped: scenarios of other kinds do not need them.
     """
     for name in kind_names():
         with suppress(InputError):
@@ -100,5 +100,5 @@ def kinds_at_hand() -> Iterator[Kind]:
 
 
 def schemas() -> dict[str, type[ScenarioHead]]:
-    """Return what scenario files of every kind may say, by the name of the kind."""
+    """Return the schema of each kind, by name."""
     return {name: kind_named(name).schema for name in kind_names()}

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from reidsim.kinds.tables.study import TablesStudy
 
 Report = Callable[[], object]
-# Nodes that the search with a budget evaluates where a scenario does not say how many.
+# Default number of nodes that policy `anytime` evaluates.
 FEW_NODES = 100
 
 
