@@ -26,18 +26,18 @@ class PartName:
     Parameters
     ----------
     registry : Registry
-    pattern : str
+    further : str
         Further names that the registry accepts, as a regular expression for the JSON schema.
     """
 
     registry: Registry[Any]
-    pattern: str = ""
+    further: str = ""
 
     def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self._checked, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        patterns = "|".join(filter(None, (_OBJECT.pattern, self.pattern)))
+        patterns = "|".join(filter(None, (_OBJECT.pattern, self.further)))
         return {"anyOf": [{"enum": list(self.registry)}, {"type": "string", "pattern": f"^(?:{patterns})$"}]}
 
     def _checked(self, name: str) -> str:
