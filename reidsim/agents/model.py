@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
 from math import fsum
 from typing import Any
 
@@ -21,7 +20,6 @@ from reidsim.agents.measures import (
     PARTICIPATION,
     ROUND_MEASURES,
     equilibrium_of,
-    measures_of_equilibrium,
     outcomes_of_records,
     record_measures,
     release_of,
@@ -41,11 +39,10 @@ from reidsim.agents.profile import Setting
 from reidsim.agents.publisher import Publisher
 from reidsim.agents.streams import agent_stream
 from reidsim.agents.subjects import DataSubject, SubjectColumns
+from reidsim.core.measures import columns_of
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.measures import MEASURES
 from reidsim.games.reidentified import Reidentified, reidentified
-from reidsim.measures import columns_of
 from reidsim.portable_math import dot
 
 Floats = NDArray[np.float64]
@@ -359,10 +356,9 @@ class ReidentificationModel(mesa.Model):
         self.by_record.append(outcomes_of_records(setting, release[0], self.outcome, self._payoff_of_records()))
         self.shared.append(self.exposed)
         joined, left = self._moved
-        counted = record_measures(setting, release, self.participants, self.outcome, payoff)
+        strategies, participants = self.publisher.strategies, self.participants
         self.measures = {
-            **self._other_measures(counted),
-            **counted,
+            **record_measures(setting, strategies, release, participants, self.outcome, payoff),
             PARTICIPATION.column: float(self.participants.sum()) / n,
             "joined": joined / n,
             "left": left / n,
@@ -376,14 +372,6 @@ class ReidentificationModel(mesa.Model):
             **risk_quantiles(self.outcome.risk, self.exposed),
             **found.measures(),
         }
-
-    def _other_measures(self, counted: Iterable[str]) -> dict[str, float]:
-        """Return the measures of a game if a round does not count all of them itself, such as one added to games."""
-        if set(counted) >= _OF_GAMES:
-            return {}
-        assert self.outcome is not None  # noqa: S101 # resolved before
-        absent = self.setting.n_subjects - int(self.participants.sum())
-        return measures_of_equilibrium(self.equilibrium(), self.outcome, self.participants, absent)
 
     def _reidentified(self, utility: Floats) -> Reidentified:
         """Return how many people are re-identified in the round, given who is there if that is drawn."""
@@ -413,6 +401,5 @@ def _adversary_measure(name: str, adversary: Adversary) -> object:
     return adversary.measures[name]
 
 
-_OF_GAMES = set(columns_of(MEASURES))
 _REPORTERS = {column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)}
 _ADVERSARY_REPORTERS = {column: functools.partial(_adversary_measure, column) for column in ADVERSARY_MEASURES}

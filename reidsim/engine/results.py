@@ -14,7 +14,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, fields
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -22,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from reidsim.core.measures import WORDS, Measure
 from reidsim.errors import InputError, reading, writing
 from reidsim.file_sizes import require_no_device
-from reidsim.measures import Measure
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import is_of_package, kind_of, kind_of_content
 from reidsim.scenarios.schema import ScenarioHead
@@ -205,7 +204,7 @@ def make_manifest(
         "timings_seconds": {key: round(value, 3) for key, value in timings.items()},
         **({"parts": parts} if parts else {}),
         # A reader need not have, or trust, the code of a user's kind.
-        **({} if is_of_package(kind.name) else {"measures": [asdict(measure) for measure in kind.measures]}),
+        **({} if is_of_package(kind.name) else {"measures": [measure.words for measure in kind.measures]}),
         **facts,
     }
 
@@ -221,10 +220,9 @@ def measures_told(manifest: Mapping[str, Any]) -> tuple[Measure, ...]:
     told = manifest.get("measures")
     if told is None:
         return kind_of_content(manifest["content"]).measures_of(manifest["content"])
-    names = [field.name for field in fields(Measure)]
-    if not isinstance(told, list) or not all(isinstance(each, dict) and sorted(each) == sorted(names) for each in told):
+    if not isinstance(told, list) or not all(isinstance(each, dict) and sorted(each) == sorted(WORDS) for each in told):
         raise InputError("not the manifest of a run", where="measures", expected="what reidsim run writes")
-    return tuple(Measure(**{name: str(each[name]) for name in names}) for each in told)
+    return tuple(Measure(**dict[str, Any]({name: str(each[name]) for name in WORDS})) for each in told)
 
 
 class Result(ABC):

@@ -21,13 +21,13 @@ from reidsim.agents.measures import (
     weighted_quantiles,
 )
 from reidsim.agents.profile import AdversaryProfile, Holdings, Setting
+from reidsim.core.measures import columns_of
 from reidsim.engine.distributions import distributions_of_rounds, quantiles_of_people
 from reidsim.engine.run_result import run_table
 from reidsim.errors import listed
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
-from reidsim.measures import columns_of
 from reidsim.scenarios.people import PERSON
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.study import AnalysisTables, Played, PolicyOutcome, Progress, Study, equilibria_of

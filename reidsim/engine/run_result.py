@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.core.measures import Measure
 from reidsim.engine.results import Result, measures_told
-from reidsim.measures import Measure
 from reidsim.scenarios.study import AnalysisTables
 from reidsim.wording import counted
 

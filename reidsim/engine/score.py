@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.release_file import release_file_facts, sha256_of
 from reidsim.engine.results import Result, begun, make_manifest
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import averages
 from reidsim.games.reidentified import measures_table, reidentified_in
-from reidsim.measures import Measure, measures_among
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.load import LoadedScenario

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.core.measures import Measure
 from reidsim.figures import style
-from reidsim.measures import Measure
 from reidsim.palette import GREY
 
 

@@ -11,10 +11,10 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from reidsim.core.measures import Measure, measures_among
 from reidsim.figures import style
 from reidsim.figures.style import label_axes, legend_below, looks, new_figure, ordered_policies, policy_name
 from reidsim.games.measures import ADVERSARY_PAYOFF, MEASURES, PUBLISHER_PAYOFF
-from reidsim.measures import Measure, measures_among
 from reidsim.palette import BLUE, GREY, VERMILION
 from reidsim.scenarios.faces import Shown
 from reidsim.scenarios.people import once_each

@@ -9,10 +9,10 @@ import pandas as pd
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
+from reidsim.core.measures import Measure
 from reidsim.figures import style
 from reidsim.figures.spacing import draw_cells
 from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.measures import Measure
 from reidsim.palette import GREY
 
 # The index drawn as a bar, and the one that is marked on it.

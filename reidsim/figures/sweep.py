@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.core.measures import columns_of
 from reidsim.figures import style
 from reidsim.figures.maps import ALL_RECORDS, parameter_maps
 from reidsim.figures.spacing import scale_axis
 from reidsim.figures.style import LOSS_AND_GAIN, key_words, number_text, policy_name
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
-from reidsim.measures import columns_of
 from reidsim.scenarios.asked import gain_goes_with_loss
 from reidsim.scenarios.design_schema import SweepSection
 from reidsim.scenarios.faces import ShownSweep

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.information import declared_information
 from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.core.measures import columns_of
 from reidsim.errors import InputError, not_among, require_among, require_distinct
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import Defender, Game, outcome_of, paid_in, record_game_of
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.games.record_game import Choice, RecordGame
-from reidsim.measures import columns_of
 from reidsim.releases.focused import space_of_all
 
 CROSS_PLAY_MEASURES = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF, UTILITY, SHARE_ATTACKED, RISK, REGRET)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.attributes.run import AttributesResult
 from reidsim.engine.batch.result import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
@@ -28,7 +29,6 @@ from reidsim.figures.sweep import sweep_figures
 from reidsim.figures.switch import switch_lines
 from reidsim.file_names import plain_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
-from reidsim.measures import Measure, measures_among
 from reidsim.reports.over_rounds import guarantees_told
 from reidsim.reports.study_tables import SHOWN
 from reidsim.scenarios.registry import kind_of_content

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.core.measures import measures_among
 from reidsim.figures.style import policy_name
-from reidsim.measures import measures_among
 from reidsim.reports.writer import render
 from reidsim.scenarios.registry import kind_of_content
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from rich.table import Table
 from rich.text import Text
 
+from reidsim.core.measures import Measure
 from reidsim.engine.attributes.run import AttributesResult
 from reidsim.engine.switch.run import SwitchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
-from reidsim.measures import Measure
 from reidsim.reports.terminal_table import titled_table
 from reidsim.reports.writer import render
 from reidsim.scenarios.people import counted_units

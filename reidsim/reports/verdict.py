@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.results import Result
 from reidsim.engine.run_result import RunResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.measures import Measure, measures_among
 from reidsim.reports.over_rounds import distinct_people, guarantees_told
 from reidsim.reports.writer import said
 from reidsim.scenarios.people import counted_units

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.core.measures import Measure
 from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute
-from reidsim.measures import Measure
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan

@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 
 from reidsim.agents.measures import RUN_MEASURES
+from reidsim.core.measures import Measure, columns_of
 from reidsim.errors import InputError
 from reidsim.games.measures import MEASURES
-from reidsim.measures import Measure, columns_of
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.faces import Faces, ManyPoints, RecordSharing
 from reidsim.scenarios.people import counted_units
@@ -113,9 +113,9 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
 
     def policy(self, name: str) -> Policy:
         """Return a policy by its name; any that the kind does not have is somebody's own."""
-        from reidsim.scenarios.given import policy_among
+        from reidsim.scenarios.given import OwnPolicy, policy_among
 
-        return policy_among(self.policies, Policy, name, f"{self.decider}.policies")
+        return policy_among(self.policies, OwnPolicy, name, f"{self.decider}.policies")
 
     def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
         """Return the measures in the words of a scenario with this content."""

@@ -16,7 +16,7 @@ from reidsim.agents.adversary import Adversary
 from reidsim.agents.measures import (
     ROUND_MEASURES,
     _utility_in_lattice,
-    measures_of_equilibrium,
+    release_of,
     risk_quantiles,
     weighted_quantiles,
 )
@@ -26,9 +26,8 @@ from reidsim.agents.profile import Enforcement, Learning, ParticipationRule
 from reidsim.agents.publisher import Publisher
 from reidsim.agents.streams import agent_stream
 from reidsim.agents.subjects import DataSubject
+from reidsim.core.measures import columns_of
 from reidsim.errors import InputError
-from reidsim.games.measures import MEASURES
-from reidsim.measures import columns_of
 
 
 def two_types(town, profile_of_small, fine=0.0):
@@ -82,9 +81,17 @@ def test_measures_of_games_average_rounds_as_rounds_are_counted(town, setting_of
     there = model.participants
     absent = setting.n_subjects - there.sum()
     assert 0 < absent < setting.n_subjects
-    found = measures_of_equilibrium(model.equilibrium(), model.outcome, there, absent)
-    assert found == pytest.approx({column: model.measures[column] for column in columns_of(MEASURES)})
-    assert found["share_attacked"] > 0
+    found, n, outcome = model.measures, setting.n_subjects, model.outcome
+    utility, intensity = release_of(setting, model.publisher.strategies)
+    lost = (setting.loss * outcome.breaches).sum()
+    assert found["publisher_payoff"] == pytest.approx(((there * setting.benefit * utility).sum() - lost) / n)
+    assert found["utility"] == pytest.approx((there * utility).sum() / n)
+    assert found["generalization_intensity"] == pytest.approx(((there * intensity).sum() + absent) / n)
+    assert found["share_unchanged"] == pytest.approx(there[intensity == 0].sum() / n)
+    assert found["share_suppressed"] == pytest.approx((there[intensity == 1].sum() + absent) / n)
+    assert found["share_attacked"] == pytest.approx(outcome.records_attacked.sum() / n)
+    assert found["risk"] == pytest.approx(outcome.breaches.sum() / n)
+    assert found["risk_if_attacked"] == pytest.approx(outcome.breaches.sum() / outcome.records_attacked.sum())
 
 
 def test_agents_are_mesa_agents_and_subjects_are_made_when_asked_for(setting_of_small):

@@ -20,8 +20,9 @@ from reidsim.kinds.masking.opponents import opponents_of_subjects
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.illustration import illustrate
+from reidsim.scenarios.adversary_schema import opponent_names
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.opponents import ADVERSARIES, OpponentOptions
+from reidsim.scenarios.opponents import OpponentOptions
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
 MEASURES = ("publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk")
@@ -80,7 +81,7 @@ def test_one_shot_on_the_lattice_is_wan2015(adult, wan2015, wan2015_equilibria):
 
 @pytest.mark.deep
 def test_every_model_but_attacks_in_stages_plays_on_the_lattice(adult):
-    assert list(adult.matrix("risk").columns) == [name for name in ADVERSARIES if name != "multistage"]
+    assert list(adult.matrix("risk").columns) == [name for name in opponent_names() if name != "multistage"]
     assert adult.warnings == (
         "adversary 'multistage' cannot play: nothing says what it infers, and from what; expected adversary.stages, or "
         "the option --stages",
@@ -125,7 +126,7 @@ def test_attacks_in_stages_on_masked_records_are_wan2021(masking):
 
 
 def test_every_model_with_what_it_needs_plays_on_masked_records(masking):
-    assert list(masking.matrix("risk").columns) == [name for name in ADVERSARIES if name != "partial-knowledge"]
+    assert list(masking.matrix("risk").columns) == [name for name in opponent_names() if name != "partial-knowledge"]
     assert masking.warnings == (
         "adversary 'partial-knowledge' cannot play: the scenario names no knowledge recipe; expected "
         "adversary.knowledge, or the option --knowledge",

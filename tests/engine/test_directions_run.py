@@ -321,9 +321,9 @@ def test_sampling_weights_of_people_with_several_rows_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "where", "message"),
     [
-        ({"agents": {"rounds": 2}}, "agents", "takes each record on its own"),
-        ({"publisher.solver": "lattice-search", "publisher.policies": ["basic"]}, "publisher.solver", "each record on"),
-        ({"publisher.policies": ["local-recoding"]}, "publisher.policies", "own: local-recoding, and who looks"),
+        ({"agents": {"rounds": 2}}, "agents", "needs success probabilities"),
+        ({"publisher.solver": "lattice-search", "publisher.policies": ["basic"]}, "publisher.solver", "needs success"),
+        ({"publisher.policies": ["local-recoding"]}, "publisher.policies", "'local-recoding' needs success"),
         (
             {"figures.strategies": {"age": "30", "sex": "F", "village": "Dale"}},
             "figures.strategies", 'expected adversary.direction = "record"',

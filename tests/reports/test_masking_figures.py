@@ -7,7 +7,7 @@ from layout import misplaced
 
 from reidsim.kinds.masking.figures.runs import masking_lines, search_path_figure, usefulness_and_fairness
 from reidsim.kinds.masking.figures.subjects import effectiveness, masks_by_attribute, strategy_map
-from reidsim.kinds.masking.policies import POLICIES
+from reidsim.kinds.masking.policy import POLICIES
 
 RUNS = pd.DataFrame(
     {

@@ -22,9 +22,9 @@ from markdown_it import MarkdownIt
 import reidsim
 from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.cli import main
+from reidsim.core.measures import measures_among
 from reidsim.engine.results import make_manifest, scenario_hash
 from reidsim.errors import InputError
-from reidsim.measures import measures_among
 from reidsim.overrides import parse_override
 from reidsim.reports.illustration import illustrate
 from reidsim.reports.page.assumptions import assumptions

@@ -10,10 +10,11 @@ from reference_pages.key_pages import head
 from reference_pages.keys import item
 from reidsim.agents.measures import ROUND_MEASURES
 from reidsim.bundled import bundled_titles
+from reidsim.core.measures import Measure
 from reidsim.figures.style import sentence
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.measures import RISK_QUANTILE, SUCCESS_PROBABILITY
-from reidsim.measures import Measure
+from reidsim.kinds.tables.policy import SAFE_HARBOR
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.registry import kind_named, kind_names
 
@@ -89,9 +90,9 @@ def _policies(kind: Kind) -> Iterator[str]:
     for policy in kind.policies.values():
         facts = {
             "rule": policy.is_rule,
-            "needs `safe_harbor`": policy.needs_safe_harbor,
+            "needs `safe_harbor`": SAFE_HARBOR in policy.needs,
             "not with `[agents]`": in_rounds and not policy.by_agents,
             "not compared with the others": policy.in_another_game,
         }
         told = "; ".join(words for words, holds in facts.items() if holds) or "none"
-        yield item(f"`{policy.name}`", policy.label, told, policy.words)
+        yield item(f"`{policy.name}`", policy.label, told, policy.description)

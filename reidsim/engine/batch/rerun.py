@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.core.measures import Measure
 from reidsim.engine.batch.data_files import DataFiles, changed_files
 from reidsim.engine.batch.design import at_point, content_of_run, design_of, has_numbered_replications
 from reidsim.engine.batch.folder import read_manifest, read_runs, scenario_of
@@ -20,7 +21,6 @@ from reidsim.engine.batch.tasks import COMPLETE, RunOutcome, RunTask, code_versi
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError, listed
-from reidsim.measures import Measure
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.study import Progress
 

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import pandas as pd
 
+from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.statistics import measured, statistics_table
 from reidsim.engine.batch.tasks import COMPLETE
@@ -20,7 +21,6 @@ from reidsim.games.cross_play import matrix_of
 from reidsim.games.double_oracle import Sum
 from reidsim.games.measures import REGRET
 from reidsim.linkage.number_checks import check_share
-from reidsim.measures import Measure, measures_among
 from reidsim.scenarios.opponents import OpponentOptions
 from reidsim.wording import counted
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from reidsim.core.measures import columns_of
 from reidsim.engine.batch import Design
 from reidsim.engine.batch.design import check_points, sweep_points
 from reidsim.engine.distributions import LEVELS
@@ -22,7 +23,6 @@ from reidsim.engine.stress.sensitivity import design_points, robustness_points, 
 from reidsim.engine.stress.whoever_comes import says_who_comes
 from reidsim.errors import InputError, listed, locating, require_among
 from reidsim.games.measures import RISK_QUANTILE
-from reidsim.measures import columns_of
 from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.core.measures import Measure, columns_of
 from reidsim.engine.batch import Design, Executor
 from reidsim.engine.batch.design import at_point, scenarios_at
 from reidsim.engine.batch.runner import point_tables
@@ -26,7 +27,6 @@ from reidsim.errors import InputError, listed, require_among
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE, averages
 from reidsim.games.reidentified import reidentified_in
-from reidsim.measures import Measure, columns_of
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of

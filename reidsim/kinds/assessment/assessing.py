@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.assessment import Assessment, assess
 from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.core.measures import columns_of
 from reidsim.errors import locating
 from reidsim.kinds.assessment.growth import grown_cohorts, growth_warnings
 from reidsim.kinds.assessment.measures import JOURNALIST_HIGH, JOURNALIST_LOW, RISKS, RISKS_OF_PERSONS
@@ -28,7 +29,6 @@ from reidsim.kinds.assessment.risk_tables import (
     threshold_risks,
 )
 from reidsim.kinds.assessment.study import RiskStudy
-from reidsim.measures import columns_of
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import AnalysisTables, Played, Progress
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from reidsim.core.measures import in_words, measures_worded
 from reidsim.games.measures import HOUSEHOLD_RISK
-from reidsim.measures import in_words, measures_worded
 from reidsim.validation import read_toml
 
 _WORDS = read_toml(Path(__file__).with_suffix(".toml"))

@@ -15,7 +15,7 @@ from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.kinds.masking.measures import MEASURES
 from reidsim.kinds.masking.opponents import opponents_of_subjects
 from reidsim.kinds.masking.outcomes import MaskingResults
-from reidsim.kinds.masking.policies import OF_SUBJECTS, POLICIES, policy_named
+from reidsim.kinds.masking.policy import POLICIES, cross_play_policies, policy_named
 from reidsim.kinds.masking.rounds import setting_of
 from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.masking.sharing import SubjectsSharing
@@ -30,7 +30,7 @@ from reidsim.scenarios.asked import Stored, adversaries, beliefs, gain_and_cost,
 from reidsim.scenarios.faces import Control, Slider
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import LEFT_OUT, OpponentOptions, Opponents, ideas_of_several, types_of_setting
-from reidsim.scenarios.policy import k_of, with_each_k
+from reidsim.scenarios.policy import K_ANONYMITY, k_of, with_each_k
 from reidsim.wording import Code, Inline, Sentence, codes, counted, number_text
 
 # Sections that affect games alone: the people and tables do not depend on them.
@@ -132,8 +132,8 @@ class MaskingKind(SubjectsSharing, MaskingResults):
     def cross_play_policies(self, study: MaskingStudy) -> tuple[str, ...]:
         """Return the policies in the order of rows, and the ones of the scenario."""
         section, n = study.scenario.subjects, study.games(0)[0].n_records
-        names = with_each_k(OF_SUBJECTS, section.k)
-        anonymous = [name for name in names if policy_named(name).way == "k-anonymity"]
+        names = with_each_k(cross_play_policies(), section.k)
+        anonymous = [name for name in names if name.startswith(K_ANONYMITY)]
         if section.always_shared:
             impossible = anonymous
         else:
@@ -143,9 +143,8 @@ class MaskingKind(SubjectsSharing, MaskingResults):
     def takes_best(self, scenario: MaskingScenario, policy: str) -> bool:
         """Return whether a policy finds the best strategy at any amounts."""
         rule = policy_named(policy)
-        if rule.way == "search":
-            return rule.search == "scenario" and scenario.subjects.solver in ("best-first", "backward-induction")
-        return rule.way in ("opt-in", "same")
+        exact = scenario.subjects.solver in ("best-first", "backward-induction")
+        return rule.takes_best or (rule.search == "scenario" and exact)
 
     def row_of_record(self, study: MaskingStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return every subject's own row."""

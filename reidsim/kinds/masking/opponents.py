@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from reidsim.adversaries.planners.base import planners
 from reidsim.adversaries.response import Adversary
-from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.errors import InputError
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import RecordGame
@@ -68,10 +68,13 @@ def opponents_of_subjects(study: MaskingStudy, options: OpponentOptions, draw: i
         truth, belief = (replace(_focused(game), adversary=make(game.attack.gain, game.attack.cost)) for game in linked)
         return truth, belief
 
-    def sequential() -> Games:
-        coverage = presence_of(linked[0].world, linked[0].attack.identify.resource)
-        plan = section.model_copy(update={"planner": "fmdp", "parameters": {}, **PERFECT})
-        return simple(partial(planner, plan, loaded=study.loaded, coverage=coverage))
+    def planned(name: str) -> Callable[[], Games]:
+        def games() -> Games:
+            coverage = presence_of(linked[0].world, linked[0].attack.identify.resource)
+            plan = {"planner": name, "parameters": {}, "rate": options.attack_rate, **PERFECT}
+            return simple(partial(planner, section.model_copy(update=plan), loaded=study.loaded, coverage=coverage))
+
+        return games
 
     def informed() -> Games:
         if section.knowledge is not None and knowledge is None:
@@ -89,16 +92,10 @@ def opponents_of_subjects(study: MaskingStudy, options: OpponentOptions, draw: i
             raise InputError(NO_STAGES, expected="adversary.stages in place of adversary.knowledge")
         return once
 
-    makers: dict[str, Callable[[], Games]] = {
-        # Compiled solvers take nothing for granted, so they would mask what nobody looks at in every way.
-        "one-shot": lambda: (_focused(linked[0]), _focused(linked[1])),
-        "fmdp": sequential,
-        "partial-knowledge": informed,
-        "multistage": in_stages,
-        "always": lambda: simple(AlwaysAttacks),
-        "never": lambda: simple(NeverAttacks),
-        "random": lambda: simple(partial(RandomAttacks, rate=options.attack_rate)),
-    }
+    makers: dict[str, Callable[[], Games]] = {name: planned(name) for name in planners}
+    # Compiled solvers take nothing for granted, so they would mask what nobody looks at in every way.
+    makers["one-shot"] = lambda: (_focused(linked[0]), _focused(linked[1]))
+    makers |= {"partial-knowledge": informed, "multistage": in_stages}
     if own != "partial-knowledge" or knowledge is None:
         makers[own] = lambda: both
     return played_by(own, makers, options.asks_for)

@@ -18,7 +18,7 @@ from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.games.masking.searches import greedy_path
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.masking.measures import PRIVACY_FAIRNESS, USEFULNESS, USEFULNESS_FAIRNESS
-from reidsim.kinds.masking.policies import policy_named
+from reidsim.kinds.masking.policy import policy_named
 from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of, record_table

@@ -16,7 +16,7 @@ from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Settin
 from reidsim.errors import InputError, locating
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import Linker
-from reidsim.kinds.masking.policies import policy_named
+from reidsim.kinds.masking.policy import policy_named
 from reidsim.kinds.masking.study import MaskingStudy, presence_of
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import (

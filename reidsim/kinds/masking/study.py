@@ -21,7 +21,7 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.games.masking.several_adversaries import against_whoever_comes
 from reidsim.kinds.masking.knowledge import KnowledgeOfSubjects
-from reidsim.kinds.masking.policies import MaskingPolicy, policy_named
+from reidsim.kinds.masking.policy import MaskingPolicy, policy_named
 from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
 from reidsim.kinds.masking.table_sources import linked_in_stages, masking_tables, named_loci
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables

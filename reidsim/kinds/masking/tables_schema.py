@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, nearest, refuse_first, require_distinct
-from reidsim.kinds.masking.policies import PolicyName, policy_named
+from reidsim.kinds.masking.policy import PolicyName, policy_named
 from reidsim.scenarios.amounts import Count, Delimiter, PopulationSeed, Share, Text
-from reidsim.scenarios.policy import WITH_K_ANONYMITY, AnonymityK, with_each_k, with_policy
+from reidsim.scenarios.policy import K_ANONYMITY, WITH_K_ANONYMITY, AnonymityK, with_each_k, with_policy
 from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
 from reidsim.scenarios.schema import RECORD_COLUMNS
@@ -196,10 +196,7 @@ class SubjectsSection(Section):
     solver: Annotated[
         Literal["best-first", "backward-induction", "greedy", "anytime"],
         ReadIf(
-            lambda section, scenario: any(
-                policy_named(name).way == "search" and policy_named(name).search == "scenario"
-                for name in section.policies
-            ),
+            lambda section, scenario: any(policy_named(name).search == "scenario" for name in section.policies),
             "with a policy that is a masking game",
         ),
     ] = Field(default="best-first", description="of the policies that are games")
@@ -233,7 +230,7 @@ class SubjectsSection(Section):
                 raise InputError("not an attribute that can be shared", where=f"generalize.{name}", hint=hint)
         always = self.always_shared
         first, merged = list(self.attributes[: len(always)]), [name for name in always if name in self.generalize]
-        anonymous = any(policy_named(name).way == "k-anonymity" for name in self.policies)
+        anonymous = any(name.startswith(K_ANONYMITY) for name in self.policies)
         refuse_first(
             (first != list(always),
              "attributes that are always shared do not come first in the list of attributes",

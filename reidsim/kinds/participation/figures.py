@@ -11,9 +11,9 @@ from matplotlib.scale import SymmetricalLogScale
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentFormatter
 from pandas.api.types import is_numeric_dtype
 
+from reidsim.core.measures import Measure, measures_among
 from reidsim.figures import style
 from reidsim.kinds.participation.analysis import ParticipationAnalysis
-from reidsim.measures import Measure, measures_among
 from reidsim.palette import BLACK, BLUE, GREY, ORANGE
 from reidsim.scenarios.faces import Shown, ShownSweep
 

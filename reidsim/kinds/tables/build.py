@@ -14,7 +14,6 @@ from reidsim.errors import InputError, locating
 from reidsim.games.directions.harm import require_held
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.risk import require_part_of
-from reidsim.kinds.tables.looked_up import searches_each
 from reidsim.kinds.tables.own_adversary import OwnAdversary
 from reidsim.kinds.tables.people import ReleasedPeople, sampled_people
 from reidsim.kinds.tables.release import ReleasedRecords, coded_records, read_release
@@ -98,7 +97,7 @@ def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
             study = replace(study, drawn=lists_of_records(loaded, study))
         if scenario.looks_up:
             study = study.by_subject()
-            if any(searches_each(study, name) for name in scenario.publisher.policies):
+            if any(study.policy(name).improves_each(scenario.publisher) for name in scenario.publisher.policies):
                 require_held(study.n_subjects, lattice.size)
         return OwnAdversary.of(study)
 

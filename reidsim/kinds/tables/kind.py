@@ -18,7 +18,7 @@ from reidsim.kinds.tables.faces import TablesFaces
 from reidsim.kinds.tables.many_points import TablesPoints
 from reidsim.kinds.tables.measures import MEASURES, MEASURES_OF_PEOPLE
 from reidsim.kinds.tables.outcomes import play, play_one_by_one
-from reidsim.kinds.tables.policies import OF_RECORDS, OF_TABLES, POLICIES, policy_named
+from reidsim.kinds.tables.policy import POLICIES, SAFE_HARBOR, policies_of_unit, policy_named
 from reidsim.kinds.tables.released_rows import read_released
 from reidsim.kinds.tables.results import TablesResults
 from reidsim.kinds.tables.rounds import planned_of, require_playable, setting_of
@@ -150,8 +150,8 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
 
     def cross_play_policies(self, study: TablesStudy) -> tuple[str, ...]:
         """Return the policies of the publisher's unit in the order of rows, and those of the scenario."""
-        usual = OF_RECORDS if study.scenario.publisher.unit == "record" else OF_TABLES
-        names = [name for name in usual if study.safe_harbor is not None or not POLICIES[name].needs_safe_harbor]
+        usual = policies_of_unit(study.scenario.publisher.unit)
+        names = [name for name in usual if study.safe_harbor is not None or SAFE_HARBOR not in POLICIES[name].needs]
         section = study.scenario.publisher
         # Policies of several releases have nothing to reply to in one.
         own = [name for name in section.policies if policy_named(name).replies == "to-past"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,19 +16,12 @@ if TYPE_CHECKING:
     from reidsim.kinds.tables.study import TablesStudy
 
 
-def searches_each(study: TablesStudy, policy: str) -> bool:
-    """Tell whether a policy looks at every form of every record."""
-    way = study.policy(policy).way
-    return way in ("record-level", "opt-in") or (way == "unit" and study.scenario.publisher.unit == "record")
-
-
 def choose_looked_up(
     study: TablesStudy,
     policy: str,
     game: RecordGame,
     linker: DirectedLinker,
     constraint: Constraint,
-    alone: Callable[[RecordGame], Choice],
 ) -> Choice:
     """Pick the generalization of each record where how one is shared changes what is found of others.
 
@@ -47,21 +39,13 @@ def choose_looked_up(
         Of the game.
     constraint : Constraint
         Of the policy, if it picks the best generalization of each record.
-    alone : callable
-        Picks the generalizations in a game that is played for each record on its own.
     """
-    chosen, way = study.policy(policy), study.policy(policy).way
-    if way == "lattice-search":
-        return alone(by_record(game))
-    if way == "unit" and study.scenario.publisher.unit == "record":
-        return best_release(game, linker, alone(by_record(game)), constraint)
-    if way == "record-level":
-        return best_release(game, linker, alone(by_record(game)), constraint, may_withhold=True)
-    if way == "opt-in":
-        as_it_is = np.arange(study.lattice.size) == study.lattice.most_specific
-        return best_release(game, linker, alone(by_record(game)), may_withhold=True, forms=as_it_is)
-    choice = alone(game)
-    if not chosen.forbids_attacks:
+    chosen, publisher = study.policy(policy), study.scenario.publisher
+    separate = chosen.separates_records(publisher)
+    choice = chosen.pick(study, by_record(game) if separate else game, lambda: None)
+    if chosen.improves_each(publisher):
+        return best_release(game, linker, choice, **chosen.improvement(study, constraint))
+    if separate or not chosen.forbids_attacks:
         return choice
     strategies = without_attacked(game, choice.strategies)
     withheld = study.weights[strategies == WITHHELD].sum()

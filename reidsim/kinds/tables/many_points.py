@@ -13,9 +13,9 @@ from reidsim.games.attempts import Attempts
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.parameter_grid import Options, ParameterPoints, best_options, fixed_options, undominated_options
 from reidsim.games.record_game import WITHHELD, Choice
-from reidsim.kinds.tables.policies import POLICIES, policy_named
+from reidsim.kinds.tables.policy import policy_named
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.kinds.tables.solving import constraint_of, rule_of
+from reidsim.kinds.tables.solving import constraint_of
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.faces import ManyPoints
@@ -40,16 +40,7 @@ class TablesPoints(ManyPoints):
 
     def takes_best(self, scenario: TablesScenario, policy: str) -> bool:
         """Tell whether a policy takes the best of plans that are the same whatever sharing brings and costs."""
-        if scenario.looks_up:
-            return False
-        publisher, way = scenario.publisher, policy_named(policy).way
-        if way == "unit" and publisher.unit == "record":
-            return publisher.solver != "lattice-search"
-        if way in ("record-level", "opt-in"):
-            return True
-        if way in ("unit", "node"):
-            return publisher.search == "exact" and publisher.suppression_limit == 1.0
-        return way == "splits" and publisher.suppression_limit == 1.0
+        return not scenario.looks_up and policy_named(policy).takes_best(scenario.publisher)
 
     def largest_group(self, study: TablesStudy) -> int | None:
         """Return the most people among whom a record may hide from a one-shot adversary; None against any other."""
@@ -148,9 +139,9 @@ class OneShotPoints:
 
     def plan(self, policy: str, believed: EconomicsSection) -> OneShotPlan:
         """Pick the best of the strategies kept; see `AmountPoints`."""
-        if POLICIES[policy].is_rule:
+        if (rule := policy_named(policy)).is_rule:
             if policy not in self._fixed:
-                self._fixed[policy] = self.play(rule_of(self.study, policy))
+                self._fixed[policy] = self.play(rule.form(self.study))
             return self._fixed[policy]
         constraint = constraint_of(self.study, policy)
         restricted = constraint.minimum is not None

@@ -125,14 +125,13 @@ def check_sensitive(scenario: TablesScenario) -> None:
         return
     if not columns:
         raise InputError("no column is sensitive", where=keys[0], expected="a column at publisher.sensitive")
-    record_unit = publisher.unit == "record" and publisher.has_way("unit")
     for where, given, expected in (
         ("agents", scenario.agents is not None, f"it without {keys[0]}, which is of one release"),
         ("releases", scenario.releases is not None, f"it without {keys[0]}, which is of one release"),
         ("release.person", release.person is not None, f"one record per person, or no {keys[0]}"),
         (
             "adversary.direction",
-            scenario.looks_up and (record_unit or publisher.has_way("record-level", "opt-in")),
+            scenario.looks_up and publisher.some_policy(lambda policy: policy.improves_each(publisher)),
             '"record", or publisher.unit = "table", as the rows that fit a person depend on all records',
         ),
         ("beliefs.risk", bool(gains) and scenario.beliefs.risk not in (None, "prosecutor"), '"prosecutor"'),

@@ -166,7 +166,7 @@ def _policies(run: StoredRun, extras: Extras) -> dict[str, Any]:
         ],
         "people": 0 if signed is None else signed.counted.people.people,
         "columns": None if signed is None else columns_of_release(signed, samples=extras.samples),
-        "meanings": {name: run.policies[name].words for name in means.index if name in run.policies},
+        "meanings": {name: run.policies[name].description for name in means.index if name in run.policies},
         "paired": _paired(run.runs, order) if n_points == 1 else None,
         "apart": means.loc[~means.index.isin(order.index), "publisher_payoff"].to_dict(),
         "some_risk_is_0": bool((means["risk"] == 0).any()),

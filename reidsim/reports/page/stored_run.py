@@ -10,11 +10,11 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.results import measures_told, require_no_links, require_sound
 from reidsim.engine.run_result import RunResult
 from reidsim.errors import InputError, locating, reading
 from reidsim.file_sizes import require_parquet_fits
-from reidsim.measures import Measure, measures_among
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy

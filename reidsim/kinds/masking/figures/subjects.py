@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from reidsim.figures import style
-from reidsim.kinds.masking.policies import POLICIES
+from reidsim.kinds.masking.policy import POLICIES
 from reidsim.palette import BLACK, GREY, VERMILION
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.schema import RECORD_COLUMNS

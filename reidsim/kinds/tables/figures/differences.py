@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.core.measures import columns_of
 from reidsim.figures import style
 from reidsim.figures.style import ordered_policies
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
-from reidsim.measures import columns_of
 from reidsim.palette import GREY
 from reidsim.releases.strategy_space import Floats
 

@@ -11,7 +11,7 @@ from matplotlib.ticker import PercentFormatter
 
 from reidsim.figures import style
 from reidsim.games.measures import SHARE_ATTACKED
-from reidsim.kinds.tables.policies import policy_named
+from reidsim.kinds.tables.policy import policy_named
 from reidsim.palette import BLACK, GREY
 
 _METHODS = {

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from reidsim.core.measures import columns_of
 from reidsim.figures import style
 from reidsim.figures.spacing import scale_axis
 from reidsim.figures.sweep import Swept, lines_or_maps, named_lines, short_name, swept_of
@@ -29,8 +30,7 @@ from reidsim.kinds.tables.figures.sequential import (
 )
 from reidsim.kinds.tables.figures.strategies import strategy_payoffs
 from reidsim.kinds.tables.measures import ATTACK_THRESHOLD, PUBLISHER_PAYOFF_DIFFERENCE, SHARE_OPTIMAL
-from reidsim.kinds.tables.policies import policy_named
-from reidsim.measures import columns_of
+from reidsim.kinds.tables.policy import policy_named
 from reidsim.palette import BLACK, VERMILION
 from reidsim.scenarios.faces import Shown, ShownSweep
 from reidsim.scenarios.people import once_each
