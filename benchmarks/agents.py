@@ -5,12 +5,12 @@ Run by hand: ``python benchmarks/agents.py``.
 - One round of the model against the bare solver of the same game: the scenario's own records, then a sample of a
   million people of the population as records. Compilation and the roll-up of group sizes, which both share, are not
   counted.
-  What a breach is to each subject is drawn for the first policy of a draw, before this is measured.
+  The draws of breaches by subject are made for the first policy, before the measurement.
 - Memory of a round beyond the records and the solver's own, in bytes per data subject.
 - The round against a plain mesa model in which every data subject is an agent that decides in Python: whether to take
   part (all subjects), and in which release to choose its record given all group sizes (a sample, extrapolated).
-- A round in which the strategies that may win have to be found first, and each of several rounds of people who come and
-  go, with adversaries who remember what was released before, against the same. The bare solver works out all of them.
+- A first round, which has to find the undominated strategies, and each of several rounds with changing participants
+  and adversaries with memory, against the bare solver, which evaluates all strategies.
 - Deciding whether to take part against copying as many bytes as it reads and writes, which nothing can be faster than.
 """
 
@@ -42,13 +42,13 @@ from reidsim.populations.population import Population
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.load import load_scenario
 
-# Played where rounds differ in who takes part and in what was released before.
+# For rounds that differ in participants and in earlier releases.
 ROUNDS = 4
 RULE = ParticipationRule(reward=5.0, harm=4000.0, expected_risk=0.0003)
 
 
 def best_time(work: Callable[[], object], repeats: int) -> float:
-    """Return the shortest of several processor times, in seconds; other programs do not count."""
+    """Return the shortest of repeated processor times, in seconds."""
     times = []
     for _ in range(repeats):
         gc.collect()
@@ -180,7 +180,7 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
     print(f"  {max(full - own, 0) / n:.0f} (to reach: at most 200); the solver's own {own / n:.0f}")
     model = ReidentificationModel(deciding, "basic").run()
     # Before there are a million agents of the plain model, which collecting garbage would drag through the caches.
-    vectorised = best_time(lambda: model.subjects.apply(model._subjects_learn), max(repeats, 9))
+    vectorised = best_time(lambda: model._subjects_learn(model.columns), max(repeats, 9))
     least = copying_time(moved_bytes(model), max(repeats, 9))
     begun = time.process_time()
     plain = _PlainModel(n)
@@ -198,7 +198,7 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
         f"one call takes {vectorised / least:.1f} times"
     )
     print(f"  that floor, which is {decided / least:.0f} times as fast as plain mesa")  # fmt: skip
-    figure(f"{name}: whether to take part", vectorised, "plain mesa", decided, 100.0)
+    figure(f"{name}: participation decision", vectorised, "plain mesa", decided, 100.0)
     few = _PlainModel(sample)
     cells = setting.cell_of_subject[:sample]
     linker = study.own_linker(study.scenario.adversary.risk)
@@ -207,11 +207,11 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
         for s in range(setting.space.size)
     ]
     chosen = best_time(lambda: few.agents.do("choose"), 1) * n / sample
-    figure(f"{name}: which release to choose, whole round", ours, "plain mesa", chosen, 100.0)
+    figure(f"{name}: choice of a release, whole round", ours, "plain mesa", chosen, 100.0)
     remembering = replace(setting_of(study, AgentsSection(rounds=ROUNDS)), participation=RULE)
     play(remembering)
     each = best_time(lambda: play(remembering), repeats) / ROUNDS
-    figure(f"{name}: each round of people who come and go", each, "plain mesa", chosen, 100.0)
+    figure(f"{name}: round with joining and leaving people", each, "plain mesa", chosen, 100.0)
     print(f"  which release to choose: plain mesa {chosen:.1f} s (extrapolated), a whole round {ours:.3f} s: "
           f"{chosen / ours:.0f} times (to reach: 100)")  # fmt: skip
     print(f"  rounds of people who come and go and adversaries who remember, {each:.3f} s: {chosen / each:.0f} times")
@@ -232,7 +232,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--sample", type=int, default=2_000, help="subjects who choose a form in plain mesa")
     chosen = parser.parse_args()
-    # Garbage is collected before each timing; what is imported is not looked through for it each time.
+    # Garbage is collected before each timing, without the imported modules.
     gc.freeze()
     for solver in ("backward-induction", "branch-and-bound"):
         study = build_study(load_scenario("wan2015", {"publisher.solver": solver}))

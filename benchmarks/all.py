@@ -1,7 +1,7 @@
 """Every benchmark at the small settings of README.md, one process each, and the page docs/performance.md.
 
 Run by hand, on an idle machine: ``python benchmarks/all.py``. Seconds of a whole benchmark are of the processor, its
-children included; those of a figure and of growth are what the benchmark measures.
+children included; seconds of figures and of growth are measured by the benchmark.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from reidsim.scenarios.load import load_scenario
 
 FOLDER = Path(__file__).resolve().parent
 PICTURE = "figures/performance-growth.png"
-# What grows, and to which sizes; some let a sample of the population of `wan2015` grow.
+# Quantities that grow, with their sizes; some use a growing sample of the population of `wan2015`.
 GROWTH = {
     "first_minute.growth_in_rows": (2_000, 20_000, 200_000),
     "wan2015.growth_in_records": (1_000, 10_000, 100_000, 1_000_000),
@@ -81,7 +81,7 @@ def growth(works: Sequence[str], divisor: int) -> list[tuple[str, int, float]]:
 
 
 def alone(work: Any, *given: Any) -> Any:
-    """Return what a function returns in a process of its own."""
+    """Return the result of a function run in its own process."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as pool:
         return pool.submit(work, *given).result()
@@ -113,10 +113,10 @@ def draw(grown: dict[str, tuple[list[int], list[float]]], path: Path) -> None:
         linear = seconds[-1] * np.array(sizes) / sizes[-1]
         axes.loglog(sizes, linear, color="0.6", linestyle="--", linewidth=1)
         axes.loglog(sizes, seconds, color="#0072B2", marker="o", markersize=4)
-        does, what = work.replace("`", "").split(" over ")
+        does, quantity = work.replace("`", "").split(" over ")
         axes.set_title(does, fontsize=9, loc="left")
-        axes.set_xlabel(what, fontsize=9)
-        # The first label stands on the side away from the line.
+        axes.set_xlabel(quantity, fontsize=9)
+        # The first label is on the side away from the line.
         below = seconds[0] < seconds[-1]
         for place, side, shift in ((0, "left", -15 if below else 7), (-1, "right", 7)):
             axes.annotate(
@@ -137,9 +137,9 @@ def _seconds(seconds: float) -> str:
 
 
 def place() -> str:
-    """Say on what machine, when, and at what commit."""
-    told = Path("/proc/cpuinfo")
-    models = re.findall(r"^model name\s*: (.+)$", told.read_text(), re.MULTILINE) if told.is_file() else []
+    """Return the machine, the date and the commit."""
+    cpu = Path("/proc/cpuinfo")
+    models = re.findall(r"^model name\s*: (.+)$", cpu.read_text(), re.MULTILINE) if cpu.is_file() else []
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607
         cwd=FOLDER, capture_output=True, text=True, check=True,
@@ -163,7 +163,7 @@ def page(
         "same work in another way. The ratio is the reference's time over ours; where it is *at most* a bound, ours",
         "over the reference's. Settings are small and compiled code is ready; a load above the number of cores makes",
         "times longer and ratios less exact. Rows in bold are whole benchmarks, with their peak memory;",
-        "`benchmarks/README.md` lists what each shows, and its settings. This page is the output of",
+        "`benchmarks/README.md` lists the content and the settings of each. This page is the output of",
         "`python benchmarks/all.py`.",
         "",
         f"Measured on {place()}.",
@@ -181,13 +181,13 @@ def page(
             )
     if lacking:
         names = ", ".join(f"`{name}.py`" for name in lacking)
-        lines += ["", f"Left out for lack of what they need on that machine: {names}."]
+        lines += ["", f"Not run, because requirements are missing on that machine: {names}."]
     lines += [
         "",
         "## Growth",
         "",
         "Seconds by size. Along the dashed lines twice the size takes twice the time. Times below a second are mostly",
-        "fixed costs, so they say little about growth.",
+        "fixed costs and do not show growth.",
         "",
         f"![Seconds over size on log axes]({PICTURE})",
         "",
@@ -220,7 +220,7 @@ def main() -> None:
         try:
             ran[name] = alone(measured, name, found[name])
         except SystemExit as stop:
-            # Of a benchmark that lacks what it needs, and has said so.
+            # A benchmark with missing requirements has printed them.
             if stop.code != 2:
                 raise
     lacking = [name for name in chosen if name not in ran]

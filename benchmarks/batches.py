@@ -1,4 +1,4 @@
-"""What a batch costs: against a bare loop, on two processes, on dask, resumed, with a million rows, and many tiny runs.
+"""Cost of a batch: against a bare loop, on two processes, on dask, resumed, with a million rows, and many tiny runs.
 
 Run by hand on a computer with two free cores: ``python benchmarks/batches.py``. Ratios are of times measured in the
 same run; each figure is of one run. Needs `distributed`, but for ``--skip-dask``.
@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from figures import figure, grown
-from instant_runs import batch_of, seconds_of_check
+from instant_runs import batch_of
 from needs import require_file, require_package
 
 from reidsim.engine.batch.design import Design, at_point
@@ -91,9 +91,6 @@ def medium_runs(n: int, *, on_dask: bool) -> None:
 
 def many_tiny_runs(n: int, executors: list[str]) -> None:
     """Run a tenth of n runs and then n that take no time, each batch in a process of its own, and take the slope."""
-    ours, whole = seconds_of_check(TOWN, n)
-    print(f"check of {n:,} points: {ours:.2f} s; each checked whole {whole:.1f} s")
-    figure(f"check of {n:,} points of one price", ours, "each checked whole", whole)
     context = multiprocessing.get_context("spawn")
     for executor in executors:
         found = []
@@ -109,7 +106,7 @@ def many_tiny_runs(n: int, executors: list[str]) -> None:
         )
         print(f"with their tables: {few['written']:.0f}, {many['written']:.0f} MiB, {tables:.1f} KiB each")
         print(f"resumed when complete: {many['resumed']:.1f} s")
-        figure(f"all but the run itself, of each of {n:,} runs, {executor}", each, "a limit of 2 ms", 0.002, 1.0)
+        figure(f"overhead per run, {n:,} runs, {executor}", each, "a limit of 2 ms", 0.002, 1.0)
 
 
 def growth_in_runs(sizes: Sequence[int]) -> None:

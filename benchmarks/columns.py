@@ -51,7 +51,7 @@ def file_of(records: int) -> pd.DataFrame:
 
 
 def plain_payoffs(study: TablesStudy, game: RecordGame, strategy: int) -> np.ndarray:
-    """Return what a strategy pays under each policy, (n_policies, n_records); minus infinity where it is attacked."""
+    """Return the payoff of a strategy under each policy, (n_policies, n_records); minus infinity where attacked."""
     lattice = study.lattice
     pairs = zip(lattice.hierarchies, lattice.levels(strategy), strict=True)
     columns = [each.groups[level][lattice.codes[:, at]] for at, (each, level) in enumerate(pairs)]

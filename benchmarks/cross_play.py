@@ -1,4 +1,4 @@
-"""What cross-play costs as a batch, against a bare loop over the same runs, and what equilibria cost.
+"""Cost of cross-play as a batch, against a bare loop over the same runs, and of equilibria.
 
 Run by hand: ``python benchmarks/cross_play.py``. Ratios are of times measured in the same run; the batch is whole: its
 journal, tables, statistics and worst cases on disk. Batch and loop take turns, so that other work slows both.
@@ -68,8 +68,8 @@ def mixtures(n_games: int) -> None:
         equilibrium(first, second, for_rows="worst")
         seconds["linear program"] += solved - begun
         seconds["best and worst equilibrium"] += time.perf_counter() - solved
-    told = ", ".join(f"{name} {1000 * each / n_games:.0f} ms" for name, each in seconds.items())
-    print(f"20 plans against 7 adversaries: {told}")
+    times = ", ".join(f"{name} {1000 * each / n_games:.0f} ms" for name, each in seconds.items())
+    print(f"20 plans against 7 adversaries: {times}")
 
 
 def best_replies() -> None:

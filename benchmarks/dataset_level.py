@@ -5,12 +5,12 @@ Run by hand: ``python benchmarks/dataset_level.py``; ``--growth`` adds rows to 1
 On the example data of ARX (30,162 rows, 9 quasi-identifiers, 12,960 nodes; ``arx-example``). The plain reference,
 written here from the paper, groups the generalized rows of a node with pandas and adds up payouts; it is checked
 against the package on the nodes it computes, timed on a sample of nodes and extrapolated. Ours is timed whole, from
-distinct cells on: reading files is left out on both sides, compilation too (it is cached on disk). CPU seconds, one
+distinct cells on: neither side includes reading files or compilation (cached on disk). CPU seconds, one
 thread.
 
 The search is also timed against a walk of the lattice that closes branches by their benefit alone, as the package did
 when it was measured beside ARX 3.9.2 on one machine: `AHEAD_OF_ARX` is how many times less that walk took, corrected by
-what the walk took before and after the compiled payoffs that it shares were changed. The product of both ratios is how
+the time of the walk before and after a change of the compiled payoffs that it shares. The product of both ratios is how
 far the search is ahead at least: the classes of the walk had become faster to merge before that.
 """
 
@@ -48,7 +48,7 @@ AHEAD_OF_ARX = {False: {300.0: 17, 600.0: 10.9, 1000.0: 14.2, 2000.0: 11.4}, Tru
 
 
 def cpu_time(work: Callable[[], object], repeats: int) -> float:
-    """Shortest of several timings, in CPU seconds."""
+    """Return the shortest of repeated timings, in CPU seconds."""
     times = []
     for _ in range(repeats):
         start = time.process_time()
@@ -99,7 +99,7 @@ def figures(study: TablesStudy, amounts: Sequence[float] = AMOUNTS, repeats: int
     for no_attack in (False, True):
         name, slowest = "no-attack" if no_attack else "basic", 0.0
         for amount in amounts:
-            game = study.node_game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
+            game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
             assert search(walked(game)).nodes.tolist() == search(game).nodes.tolist()
             ours = walk = np.inf
             for _ in range(repeats):
@@ -112,10 +112,10 @@ def figures(study: TablesStudy, amounts: Sequence[float] = AMOUNTS, repeats: int
                 rows.append(figure(work, ours, "ARX, at least", ahead * walk, 25.0))
         if len(amounts) > 1:
             values = np.linspace(0, 2000, 50)
-            game = study.node_game("prosecutor", Prices.of_points(BENEFIT, values, values, COST), no_attack=no_attack)
+            game = study.node_game("prosecutor", Prices(BENEFIT, values, values, COST), no_attack=no_attack)
             seconds = cpu_time(lambda game=game: search(fresh(game)), repeats)
             rows.append(figure(f"{name}, 50 points", seconds, "the slowest of one", slowest, 1.2, at_most=True))
-        game = study.node_game("prosecutor", Prices.of_points(BENEFIT, 1000, 1000, COST), no_attack=no_attack)
+        game = study.node_game("prosecutor", Prices(BENEFIT, 1000, 1000, COST), no_attack=no_attack)
         one = cpu_time(lambda game=game: search(fresh(game)), repeats)
         for number in (2, 5):
             seconds = cpu_time(lambda game=game, number=number: search(against_types(study, game, number)), repeats)
@@ -124,7 +124,7 @@ def figures(study: TablesStudy, amounts: Sequence[float] = AMOUNTS, repeats: int
 
 
 def plain_node(study: TablesStudy, node: int, amount: float, no_attack: bool) -> float:
-    """Work out the payout of one node with a groupby over the generalized rows."""
+    """Compute the payout of one node with a groupby over the generalized rows."""
     cells = study.cell_of_record
     table = study.lattice.released(np.full(len(cells), node), cells)
     size = table.groupby(list(table.columns), observed=True)[table.columns[0]].transform("size").to_numpy()
@@ -145,11 +145,12 @@ def full_domain(study: TablesStudy, amounts: Sequence[float], repeats: int, samp
     for no_attack in (False, True):
         slowest = 0.0
         for amount in amounts:
-            game = study.node_game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
+            game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
             solution = search(game)
             pruned = cpu_time(lambda game=game: search(fresh(game)), repeats)
             whole = cpu_time(lambda game=game: search(fresh(game), prune=False), repeats)
             slowest = max(slowest, pruned)
+            relative = solution.payout[0] / solution.best_case[0]
             outcomes = every_node(game)
             start = time.process_time()
             payouts = [plain_node(study, node, amount, no_attack) for node in nodes]
@@ -157,11 +158,11 @@ def full_domain(study: TablesStudy, amounts: Sequence[float], repeats: int, samp
             assert np.allclose(payouts, outcomes.payout[nodes], rtol=1e-9, atol=1e-6)
             print(
                 f"{'no-attack' if no_attack else 'basic':<10}{amount:>6.0f}"
-                f"{study.lattice.describe(int(solution.nodes[0])):>20}{solution.payout[0] / solution.best_case[0]:>10.6f}{pruned:>10.3f}"
+                f"{study.lattice.describe(int(solution.nodes[0])):>20}{relative:>10.6f}{pruned:>10.3f}"
                 f"{solution.evaluated:>8,}{whole:>9.3f}{plain:>10,.0f}"
             )
         values = np.linspace(0, 2000, 50)
-        game = study.node_game("prosecutor", Prices.of_points(BENEFIT, values, values, COST), no_attack=no_attack)
+        game = study.node_game("prosecutor", Prices(BENEFIT, values, values, COST), no_attack=no_attack)
         curve = cpu_time(lambda game=game: search(fresh(game)), repeats)
         print(f"{'':<10}50 points from 0 to 2,000 in {curve:.3f} s: {curve / slowest:.1f} times the slowest one above")
     print(f"* {sample} nodes timed, extrapolated to {study.lattice.size:,}; peak memory so far {peak_mib():,.0f} MiB")
@@ -171,7 +172,7 @@ def by_record(study: TablesStudy, amounts: Sequence[float], repeats: int) -> Non
     """Time record-level generalization of all records."""
     for no_attack in (False, True):
         for amount in amounts:
-            game = study.node_game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
+            game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
             payout = float(record_level(game).payoff[0] @ game.released) / float(game.best_case[0])
             seconds = cpu_time(lambda game=game: record_level(fresh(game)), repeats)
             print(
@@ -184,7 +185,7 @@ def by_region(study: TablesStudy, amounts: Sequence[float]) -> None:
     """Time the best multi-dimensional recoding beside the payouts that it lies between."""
     for no_attack in (False, True):
         for amount in amounts:
-            game = study.node_game("prosecutor", Prices.of_points(BENEFIT, amount, amount, COST), no_attack=no_attack)
+            game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
             best_case = float(game.best_case[0])
             one_node = search(game).payout[0] / best_case
             start = time.process_time()
@@ -209,7 +210,7 @@ def synthetic(rows: int, attributes: int, seed: int = 1) -> FullDomainGame:
     )
     first, cell = distinct_rows(list(codes.T), len(codes))
     lattice = GeneralizationLattice(hierarchies, codes[first])
-    return FullDomainGame(lattice, np.bincount(cell), Prices.of_points(BENEFIT, 1000, 1000, COST))
+    return FullDomainGame(lattice, np.bincount(cell), Prices(BENEFIT, 1000, 1000, COST))
 
 
 def growth_in_rows(sizes: Sequence[int]) -> None:

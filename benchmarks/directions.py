@@ -1,8 +1,8 @@
-"""What it costs that nobody can be looked up in the shared rows, and how fast that is found.
+"""Cost and speed of protection against adversaries who look people up in the released rows.
 
 Run by hand: ``python benchmarks/directions.py``; all 32,561 records of wan2015 take some minutes.
 
-Policies are planned in direction "record" and in the direction asked for, and both are told in the latter. The counts
+Policies are planned in direction "record" and in the requested direction; both are evaluated in the latter. The counts
 of rows that fit each person are compared with a plain loop over a sample of persons, whose time is extrapolated.
 Compilation is not counted.
 """
@@ -30,7 +30,7 @@ from reidsim.scenarios.load import load_scenario
 
 
 def study_of(scenario: str, records: int, direction: str) -> TablesStudy:
-    """Return the study of a scenario, on so many records of the Adult data set unless 0."""
+    """Return the study of a scenario, on a number of records of the Adult data set (0: its own records)."""
     changes: dict[str, object] = {"adversary.direction": direction, "figures.strategies": None}
     if not records:
         return build_study(load_scenario(scenario, changes))
@@ -101,10 +101,8 @@ def main() -> None:
     if plain_counts(linker, choice.strategies, persons) != fitting[persons].tolist():
         raise SystemExit("the plain count finds others")
     plain = (time.process_time() - begun) / len(persons) * study.n_records
-    figure("rows that fit everybody", ours, "plain loop", plain)
-    print(
-        f"rows that fit everybody: {ours:.3f} s, a plain loop {plain:.0f} s (extrapolated): {plain / ours:,.0f} times"
-    )
+    figure("rows that match every person", ours, "plain loop", plain)
+    print(f"rows that match every person: {ours:.3f} s, plain loop {plain:.0f} s (extrapolated): {plain / ours:,.0f}x")
 
 
 if __name__ == "__main__":

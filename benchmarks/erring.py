@@ -1,4 +1,4 @@
-"""What an adversary who errs costs the searches: branch and bound against enumeration, and searches that are compiled.
+"""Cost of erring adversaries: branch and bound against enumeration, and compiled searches.
 
 Run by hand: ``python benchmarks/erring.py``.
 
@@ -23,7 +23,7 @@ from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.search import search
-from reidsim.games.masking.best_first import best_first
+from reidsim.games.masking.searches import best_first
 from reidsim.games.record_game import Constraint
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.build import build_study
@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 
 
 def best_time(work: Callable[[], Result], repeats: int) -> tuple[float, Result]:
-    """Shortest of several timings in seconds of the processor, and the result."""
+    """Return the shortest of repeated timings in CPU seconds, and the result."""
     times = []
     for _ in range(repeats):
         begun = time.process_time()

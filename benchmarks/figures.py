@@ -1,4 +1,4 @@
-"""Figures of a benchmark: what pieces of work took beside their reference, and how work grows, for `all.py`."""
+"""Figures of a benchmark for `all.py`: times beside their references, and growth."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ GROWTH: list[tuple[str, int, float]] = []
 def figure(
     work: str, seconds: float, against: str, reference_seconds: float, to_reach: float = 0.0, *, at_most: bool = False
 ) -> dict[str, object]:
-    """Keep and return what one piece of work took.
+    """Keep and return the time of a piece of work.
 
     Returns
     -------
     dict
-        `work`, `seconds` of ours, `against` what, `reference_seconds`, the `ratio` of the reference to ours (of ours to
-        the reference if that is to be `at_most` so much), the ratio `to_reach` (0 for none), and `mib`, the peak memory
+        `work`, our `seconds`, the reference (`against`), `reference_seconds`, the `ratio` of the reference
+        to ours (its inverse with `at_most`), the ratio `to_reach` (0 for none), and `mib`, the peak memory
         of the process so far.
     """
     row: dict[str, object] = {
@@ -35,5 +35,5 @@ def figure(
 
 
 def grown(work: str, size: int, seconds: float) -> None:
-    """Keep what work of one size took."""
+    """Keep the time of work at a given size."""
     GROWTH.append((work, size, seconds))

@@ -1,4 +1,4 @@
-"""The first command of the README, and those for a file of one's own, as whole processes beside importing numpy.
+"""The first command of the README, and commands for a user's file, as whole processes beside importing numpy.
 
 Run with ``python benchmarks/first_minute.py``. Seconds until the table, until the verdict and until the end are those
 of a fresh process each, without and with compiled code; the ratio is to the seconds that importing numpy and pandas
@@ -23,9 +23,9 @@ from figures import grown
 IMPORTS = [sys.executable, "-c", "import numpy, pandas"]
 # With unbuffered output, so that a line is there when it is printed.
 RUN = [sys.executable, "-u", "-m", "reidsim", "run", "wan2015", "-o"]
-# What the first line of the table, and the end of the verdict, hold.
+# Text of the first line of the table and of the end of the verdict.
 MARKS = {"table": "Publisher's payoff", "verdict": "payoff parameters.", "end": "Results in"}
-# What is done with a file of one's own; first a run that compiles, which does not count.
+# Commands for a user's file, after a run for compilation that does not count.
 OWN_FILE = [
     ["new", "stays.csv"],
     ["run", "stays/stays.toml", "-o", "first"],
@@ -49,17 +49,17 @@ def seconds_of_imports(environment: dict[str, str], repeats: int) -> float:
 
 def seconds_of_run(folder: Path, environment: dict[str, str]) -> dict[str, float]:
     """Return the seconds after which each mark was printed."""
-    start, told = time.perf_counter(), {}
+    start, reached = time.perf_counter(), {}
     command = [*RUN, str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8", env=environment) as process:  # noqa: S603
         assert process.stdout is not None
         for line in process.stdout:
             for mark, words in MARKS.items():
                 if words in line:
-                    told[mark] = time.perf_counter() - start
-    if process.returncode or set(told) != set(MARKS):
-        raise SystemExit(f"the run ended with code {process.returncode} after {sorted(told)}")
-    return told
+                    reached[mark] = time.perf_counter() - start
+    if process.returncode or set(reached) != set(MARKS):
+        raise SystemExit(f"the run ended with code {process.returncode} after {sorted(reached)}")
+    return reached
 
 
 def growth_in_rows(sizes: Sequence[int]) -> None:
@@ -79,8 +79,8 @@ def growth_in_rows(sizes: Sequence[int]) -> None:
 def main() -> None:
     """Print the seconds of a first run, of later ones, and of the imports."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=3, help="Runs of which the quickest counts.")
-    parser.add_argument("--rows", type=int, default=20_000, help="Rows of the file of one's own.")
+    parser.add_argument("--repeats", type=int, default=3, help="Number of runs; the quickest counts.")
+    parser.add_argument("--rows", type=int, default=20_000, help="Rows of the user's file.")
     options = parser.parse_args()
     repeats = options.repeats
     with TemporaryDirectory() as place:
@@ -90,8 +90,8 @@ def main() -> None:
         cold = seconds_of_run(Path(place) / "cold", environment)
         warm = [seconds_of_run(Path(place) / f"warm-{number}", environment) for number in range(repeats)]
         for state, seconds in (("cold", cold), ("warm", {mark: min(each[mark] for each in warm) for mark in MARKS})):
-            told = ", ".join(f"{mark} after {value:.2f} s ({value / imports:.1f})" for mark, value in seconds.items())
-            print(f"run wan2015, {state}: {told}")
+            times = ", ".join(f"{mark} after {value:.2f} s ({value / imports:.1f})" for mark, value in seconds.items())
+            print(f"run wan2015, {state}: {times}")
         own_files.write_hospital(Path(place) / "stays.csv", own_files.hospital(options.rows, options.rows * 3 // 5))
         for command in OWN_FILE:
             seconds = seconds_of([sys.executable, "-m", "reidsim", *command], environment, Path(place))

@@ -4,7 +4,7 @@ Run by hand: ``python benchmarks/fmdp.py``.
 
 5,000 records of North Carolina whose group size in a registry of n records is unknown, penalised once (setting b of
 Xia et al. 2015). Backward induction plans for all of them; the linear programs are slow, so they plan for a sample
-and their times are extrapolated, which the output says. Values are compared on the sample. Compilation is not
+and their times are extrapolated (marked in the output). Values are compared on the sample. Compilation is not
 counted.
 """
 
@@ -29,7 +29,7 @@ ATTACK = SequentialAttack(
 
 
 def program_seconds(solver: str, n: int, sample: np.ndarray, records: int) -> tuple[np.ndarray, float]:
-    """Return V(x_0) of a sample of shares, and the seconds that a program of each of so many records would take.
+    """Return V(x_0) of a sample of shares, and the extrapolated seconds of a program for each record.
 
     As in the paper, each record is planned for on its own. The Two-Level program solves the clusters of linked groups
     once for all records, so only the rest of its time grows with their number.

@@ -1,4 +1,4 @@
-"""Runs that take no time but leave what a run leaves: what a batch costs beyond them, shared by `batches.py`."""
+"""Runs that take no time but leave the tables of a run, to measure the overhead of a batch in `batches.py`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from memory import peak_mib
 
 from reidsim.engine.batch.batch_run import ScenarioJob, run_job
-from reidsim.engine.batch.design import Design, at_point, check_points, design_of
+from reidsim.engine.batch.design import Design, at_point
 from reidsim.engine.batch.executors.choice import executor_named
 from reidsim.engine.batch.one_run import ScenarioWork
 from reidsim.engine.batch.runner import tasks_of
@@ -21,7 +21,7 @@ from reidsim.scenarios.load import LoadedScenario, load_scenario
 
 @dataclass(frozen=True)
 class Instant:
-    """Leaves tables like those of one run, without solving anything."""
+    """Leaves the tables of a run without solving anything."""
 
     tables: Tables
 
@@ -44,7 +44,7 @@ class InstantJob(ScenarioJob):
     """Does such runs."""
 
     def work(self, loaded: LoadedScenario[Any], design: Design) -> Any:
-        """Return what does the runs, having done one that is real."""
+        """Return the runner, after one real run."""
         task = tasks_of(loaded, Design(design.points[:1]), at_point(loaded, {}).content)[0]
         return Instant(ScenarioWork(loaded)(task)[0])
 
@@ -80,16 +80,3 @@ def batch_of(scenario: Path, n: int, executor: str) -> dict[str, float]:
         run_job(InstantJob(), loaded, folder=Path(folder, "out"), resume=True)
         found["resumed"] = time.perf_counter() - begun
     return found
-
-
-def seconds_of_check(scenario: Path, n: int) -> tuple[float, float]:
-    """Return how long the check of n points takes, and how long it would if each was checked whole."""
-    loaded = swept(scenario, n)
-    design = design_of(loaded)
-    begun = time.perf_counter()
-    check_points(loaded, design)
-    ours, sample = time.perf_counter() - begun, min(n, 500)
-    begun = time.perf_counter()
-    for point in range(sample):
-        at_point(loaded, design.values(point)).refuse_code()
-    return ours, (time.perf_counter() - begun) / sample * n

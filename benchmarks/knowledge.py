@@ -2,10 +2,10 @@
 
 Run by hand: ``python benchmarks/knowledge.py``.
 
-The plain reference is the method as published: for each person and trial, draw what is known and compare the person to
-every record (one numpy comparison per known attribute). It is timed on a sample of persons and extrapolated, which the
-output says, and its error is measured against the exact expectation. Compilation is not counted. Memory is the largest
-that the process has held so far, so smaller problems come first.
+The plain reference is the published method: for each person and trial, draw the background knowledge and compare the
+person to every record (one numpy comparison per known attribute). It is timed on a sample of persons and extrapolated
+(marked in the output), and its error is measured against the exact expectation. Compilation is not counted. Memory is
+the peak of the process so far, so smaller problems come first.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from reidsim.validation import read_toml, validated
 FIXED = FixedUniqueness(0.66)
 
 
-def groups(names: tuple[str, ...], told: tuple[str, ...], probability: float, n: int) -> Knowledge:
-    """Return a source that tells some attributes, each on its own."""
-    profile = SourceProfile(tuple(AttributeGroup((name,), probability) for name in told))
+def groups(names: tuple[str, ...], known: tuple[str, ...], probability: float, n: int) -> Knowledge:
+    """Return a source that reveals some attributes independently."""
+    profile = SourceProfile(tuple(AttributeGroup((name,), probability) for name in known))
     return Knowledge(names, (Source("groups", (profile,), np.zeros(n, dtype=np.intp)),))
 
 
@@ -69,7 +69,7 @@ def plain(codes: Codes, knowledge: Knowledge, persons: np.ndarray, trials: int) 
 
 
 def compare(codes: Codes, knowledge: Knowledge, sample: int, trials: int) -> None:
-    """Time both on the same records and say how far the plain one is off."""
+    """Time both on the same records and print the error of the plain one."""
     n = len(codes)
     persons = np.random.default_rng(1).choice(n, sample, replace=False)
     found, ours = timed(codes, knowledge, repeats=5)
@@ -113,9 +113,9 @@ def main() -> None:
     twitter = load_knowledge("twitter", domain, codes[:1000])
     print("to reach: 500 times faster at n = 1,000, at equal or better accuracy")
     compare(codes[:1000], twitter, arguments.sample, arguments.trials)
-    told = tuple(name for group in twitter.sources[0].profiles[0].groups for name in group.attributes)
+    known = tuple(name for group in twitter.sources[0].profiles[0].groups for name in group.attributes)
     n = min(40_000, len(codes))
-    for some in (told, names):
+    for some in (known, names):
         found, seconds = timed(codes[:n], groups(names, some, 0.3, n), repeats=3)
         print(f"n = {n:,}, {len(some)} groups, {len(found.sets):,} knowledge sets: exact {seconds:.2f} s")
     print(f"  peak memory {peak_mib():,.0f} MiB")

@@ -5,7 +5,7 @@ Run by hand: ``python benchmarks/masking.py``. The bundled scenario is played (1
 
 The plain reference, written here from the paper and checked against the package on the subjects it solves, is backward
 induction with pruning for one subject: a Python loop over strategies that carries out both stages of the attack for
-each, with numpy over the genealogy, the candidates and the registry. What it infers from a set of loci is kept for the
+each, with numpy over the genealogy, the candidates and the registry. Its inferences from a set of loci are kept for the
 strategies that share the same loci. It is timed on a sample, ours whole. The inference of surnames is timed alone, too:
 many sets of loci of every subject, beside the plain one. Several adversaries are played beside branch and bound, which
 finds the same strategies; the first inference of surnames is part of both. Times are of the processor, of one thread;
@@ -34,13 +34,10 @@ from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.masking.anytime import anytime
-from reidsim.games.masking.backward_induction import masking_backward_induction
-from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.fixed_policies import MASKING_POLICIES, solve_policy
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.greedy import greedy
 from reidsim.games.masking.same_strategy import same_strategy
+from reidsim.games.masking.searches import anytime, best_first, greedy, masking_backward_induction
 from reidsim.games.masking.several_adversaries import best_against_several
 from reidsim.games.record_game import Constraint
 from reidsim.kinds.masking.study import build_masking_study
@@ -57,7 +54,7 @@ Result = TypeVar("Result")
 
 
 def timed(work: Callable[[], Result]) -> tuple[float, Result]:
-    """Processor seconds of one call, and its result."""
+    """Return the processor seconds of a call, and its result."""
     start = time.process_time()
     result = work()
     return time.process_time() - start, result
@@ -200,7 +197,7 @@ def compilation() -> None:
     small = made_up_game(10, 100, 100, 4)
     solvers = (best_first, greedy, masking_backward_induction, same_strategy)
     seconds = [timed(lambda solver=solver: solver(small))[0] for solver in solvers]
-    print(f"first calls of the solvers (compiling, or reading what was compiled before): {sum(seconds):.1f} s")
+    print(f"first calls of the solvers (compiling, or reading the compilation cache): {sum(seconds):.1f} s")
 
 
 def solvers(game: MaskingGame, sample: int) -> None:

@@ -1,6 +1,6 @@
 """Memory of a benchmark.
 
-What the largest inputs took, measured by hand under ``ulimit -v 12582912`` (12 GiB of addresses), in resident memory:
+Memory of the largest inputs, measured by hand under ``ulimit -v 12582912`` (12 GiB of addresses), in resident memory:
 
 - a million distinct records with six attributes of ten levels each, a million generalizations: `check` 0.78 GB (0.61 GB
   with ``publisher.unit = "table"``), the first four minutes of a run 1.4 GB of the 1.9 GB said

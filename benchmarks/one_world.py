@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     options = parser.parse_args()
     study = MASKING.build(load_scenario("one-world", {"agents.rounds": options.rounds}))
-    # Compiles what both share.
+    # Compiles the functions that both share.
     ReidentificationModel(replace(MASKING.settings(study)("masking", 0, 0), rounds=1), "masking").run().release()
     for policy in ("masking", "no-attack-masking"):
         seconds, solver = played(MASKING.settings(study)(policy, 0, 0), policy)

@@ -3,7 +3,7 @@
 Run by hand: ``python benchmarks/populations.py``.
 
 Genealogies: the published one (60,000 people in each of ten generations) by simuPOP and by the default engine, with the
-same rules; then the default engine alone on ever more people. Both are checked for what must hold in any pedigree.
+same rules; then the default engine alone on ever more people. Both are checked for the invariants of pedigrees.
 Counts: those of a large population by the draws of `random_counts.py`, and by numpy's, which depend on its version.
 The national population: individuals and counts by cell against a plain loop (`populations_national.py`, run first, so
 that the memory it reports is its own). Compilation is not counted (it is cached on disk). Needs simuPOP, but for
@@ -35,7 +35,7 @@ GENERATIONS = 10
 
 
 def timed(work: Callable[[], Made], repeats: int = 1) -> tuple[Made, float]:
-    """Return what the work made and the shortest of several timings, in seconds."""
+    """Return the result and the shortest of repeated timings, in seconds."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -45,19 +45,19 @@ def timed(work: Callable[[], Made], repeats: int = 1) -> tuple[Made, float]:
 
 
 def vectorised(people: int, seed: int = 1) -> Genealogy:
-    """Make a genealogy of so many people in each generation, from the recipe on."""
-    return make_genealogy("ystr-genealogy", engine="vectorised", people=people, seed=seed, cache=False)
+    """Make a genealogy with a number of people per generation, from a recipe."""
+    return make_genealogy("ystr-genealogy", engine="vectorised", people=people, seed=seed)
 
 
 def simupop(people: int, seed: int = 1) -> Genealogy:
     """Make the same kind of genealogy with simuPOP."""
-    return make_genealogy("ystr-genealogy", engine="simupop", people=people, seed=seed, cache=False)
+    return make_genealogy("ystr-genealogy", engine="simupop", people=people, seed=seed)
 
 
 def counts(repeats: int = 5) -> None:
     """Compare draws of whole populations with numpy's."""
     rng = np.random.default_rng(1)
-    # Areas and shares of ages by sex about as those of North Carolina; a list has 63 percent of the people.
+    # Areas and shares of ages by sex as in North Carolina; a list has 63 percent of the people.
     areas, shares = rng.integers(100, 12_000, 806), rng.dirichlet(np.full(242, 0.7))
     people = rng.multinomial(areas, shares).ravel()
     size, chances = int(0.63 * people.sum()), rng.random(len(people))

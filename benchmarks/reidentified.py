@@ -4,8 +4,8 @@ Run by hand: ``python benchmarks/reidentified.py``.
 
 The plain reference convolves one attempt after the other, whose time grows with the square of their number; it is timed
 on a sample, on which both must agree to 1e-12, and extrapolated. Ours is timed whole, for attempts of a million
-different probabilities, of one over group sizes, rare ones and nearly certain ones. It leaves out less than 1e-12 of
-the probability (`reidsim.linkage.poisson_binomial` says why).
+different probabilities, of one over group sizes, rare ones and nearly certain ones. It neglects less than 1e-12 of
+the probability (see `reidsim.linkage.poisson_binomial`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def term_by_term(chance: Floats) -> Floats:
 
 
 def attempts(number: int) -> dict[str, Floats]:
-    """Return probabilities of success of several kinds, shape (number,) each."""
+    """Return probabilities of success, shape (number,), by kind."""
     rng = np.random.default_rng(1)
     drawn = rng.random(number)
     return {

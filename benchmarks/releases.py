@@ -1,9 +1,9 @@
-"""How fast what ten releases of one cohort tell together is intersected, against a plain loop over people.
+"""Speed of the intersection of ten releases of a cohort, against a plain loop over people.
 
 Run by hand: ``python benchmarks/releases.py``; a hundred thousand records take seconds.
 
-Records of invented people enter and leave in waves, and are released in forms drawn at random. What is timed is all
-that memory adds to a round: telling records apart by what is out, and linking each by all of it. Group sizes of a
+Records of synthetic people enter and leave in waves, with random generalizations. The times cover the work that
+memory adds to a round: grouping records by their earlier releases, and linking each by all of them. Group sizes of a
 sample of records are counted person by person, whose time is extrapolated. Compilation is not counted.
 """
 
@@ -43,7 +43,7 @@ def hierarchies() -> tuple[Hierarchy, ...]:
 
 
 class World:
-    """Invented people, of whom the first are released."""
+    """Synthetic people; the first ones are released."""
 
     def __init__(self, records: int, people: int, waves: int, *, prosecutor: bool, seed: int) -> None:
         rng = np.random.default_rng(seed)
@@ -60,7 +60,7 @@ class World:
         self.prosecutor = prosecutor
 
     def profiles(self, counts: Integers | None) -> tuple[AdversaryProfile, ...]:
-        """Return the adversary who counts everybody, or so many released people of each cell."""
+        """Return the adversary who counts all people, or the released people of each cell."""
         domain = Domain(tuple(hierarchy.attribute for hierarchy in self.lattice.hierarchies))
         if counts is None:
             population = Population.from_records(domain, self.people)
@@ -74,7 +74,7 @@ class World:
         return (AdversaryProfile("adversary", equip, 1.0, 100.0, 1.0),)
 
     def setting(self) -> Setting:
-        """Return the world of all waves; what a publisher would pick is not asked."""
+        """Return the world of all waves, without a publisher's choice."""
 
         def solve(policy: str, game: RecordGame) -> Choice:
             raise AssertionError(policy)
@@ -122,11 +122,11 @@ def plain_sizes(world: World, records: list[int]) -> list[float]:
     for record in records:
         was_in = np.flatnonzero(world.schedule[:, record])
         released = [world.lattice.levels(int(world.forms[wave, record])) for wave in was_in]
-        everybody = range(len(world.people))
+        candidates = range(len(world.people))
         if world.prosecutor:
-            everybody = np.flatnonzero(world.schedule[was_in].all(axis=0)).tolist()
+            candidates = np.flatnonzero(world.schedule[was_in].all(axis=0)).tolist()
         own, count = world.people[record].tolist(), 0
-        for person in everybody:
+        for person in candidates:
             values = world.people[person].tolist()
             count += all(
                 group[level][value] == group[level][mine]

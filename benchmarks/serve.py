@@ -2,7 +2,7 @@
 
 Run with ``python benchmarks/serve.py``. A browser that is open already, Chromium without a window, asks for the page
 once the server has said its address; then the slider of the loss moves by a step at a time. A change is over when other
-numbers stand there and none is greyed; the next one waits until the figures are drawn, too.
+numbers are shown and none is greyed; the next one waits for the figures, too.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def main() -> None:
     with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         page = browser(profile)
         start = time.perf_counter()
-        # What the server says of its own end is not of interest.
+        # Messages of the server at its end are ignored.
         server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # noqa: S603
         try:
             assert server.stdout is not None

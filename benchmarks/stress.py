@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pandas as pd
 
-from reidsim.engine.stress.outcomes import AmountEvaluator, economics_at
+from reidsim.engine.stress.outcomes import Evaluator, economics_at
 from reidsim.games.robust import robust_choices
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
@@ -42,7 +42,7 @@ def main() -> None:
     single = time.perf_counter() - begun
     print(f"solving four policies of a study that is built: {single:.2f} s")
 
-    evaluator = AmountEvaluator(loaded, OneShotPoints(study), policies, 0.95)
+    evaluator = Evaluator(loaded, policies, 0.95, amounts=OneShotPoints(study))
     begun = time.perf_counter()
     own = evaluator.at(pd.DataFrame({"economics.cost": [4.0]}), "informed")
     first = time.perf_counter() - begun

@@ -1,8 +1,8 @@
 """Single runs in several threads against the same in one, which gives the same bytes.
 
-Run by hand, on an idle machine: ``python benchmarks/threads.py``. Seconds are of the wall, so the ratio is what a user
-gains; other programs that keep the cores busy change it. The busiest thread's seconds of the processor do not depend on
-them, and tell what the ratio would be on idle cores, were nothing else shared.
+Run by hand, on an idle machine: ``python benchmarks/threads.py``. Seconds are wall-clock time: the ratio is a user's
+gain; other programs that keep the cores busy change it. The busiest thread's seconds of the processor do not depend on
+them, and give the ratio on idle cores without other shared resources.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from figures import figure
 
 from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.games.masking import game as masking_game
-from reidsim.games.masking.best_first import best_first
-from reidsim.games.masking.greedy import greedy
+from reidsim.games.masking.searches import best_first, greedy
 from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of
@@ -58,7 +57,7 @@ class BusySeconds:
         self.busiest += max(by_thread.values(), default=0.0)
 
     def critical(self, work: Callable[[], Any]) -> tuple[float, float, Any]:
-        """Do some work; return seconds of the wall, those of its longest threads and what it came to."""
+        """Do some work; return wall-clock seconds, seconds of its longest threads, and the result."""
         begun, own = time.perf_counter(), time.thread_time()
         done = work()
         wall, own = time.perf_counter() - begun, time.thread_time() - own
@@ -66,7 +65,7 @@ class BusySeconds:
 
 
 def masked(study: MaskingStudy, name: str, threads: int) -> tuple[float, float, bytes]:
-    """Solve a masking game anew; return seconds of the wall, those of the longest thread, and the strategies."""
+    """Solve a masking game; return wall-clock seconds, seconds of the longest thread, and the strategies."""
     numba.config.NUMBA_NUM_THREADS = threads
     busy = BusySeconds(masking_game)
     forget_inferences()

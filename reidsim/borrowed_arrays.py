@@ -2,7 +2,7 @@
 
 numba counts references to every array that a function takes from a tuple, in atomic operations. In a function that
 takes microseconds they are most of the work, and nobody needs them if it neither makes arrays nor returns any: its
-caller holds what it reads.
+caller holds the arrays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 def borrowing(**options: Any) -> Callable[[_Function], _Function]:
     """Return the decorator of a function that neither makes nor returns arrays, nor assigns to slices.
 
-    What it calls is compiled in the same way, unless it is `owning`. Options are those of `numba.njit`.
+    Its callees are compiled in the same way, unless they are `owning`. Options go to `numba.njit`.
     """
     return cast("Callable[[_Function], _Function]", _njit(cache=True, _nrt=False, **options))
 

@@ -1,7 +1,7 @@
-"""Where the scenarios and populations that come with reidsim are.
+"""Paths of the scenarios and populations that come with reidsim.
 
-The two folders stand at the top of the repository, where people read and copy them; an ordinary install carries
-them inside the package, an editable install uses the repository's own.
+The two folders are at the top of the repository, where people read and copy them; an ordinary install has them inside
+the package, an editable install uses the repository.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import shlex
 from pathlib import Path
 
 from reidsim.errors import InputError, listed, nearest
+from reidsim.file_names import TYPED_ENDINGS
 from reidsim.validation import read_toml
 
 # Before the path of a file that comes with reidsim.
 BUNDLED = "bundled:"
 
-# Folders of what is bundled, and what their files are. A name in several is that of the first.
+# Bundled folders, and the kind of their files. A name in several folders refers to the first.
 BUNDLED_FOLDERS = {
     "scenarios": "scenarios",
     "populations": "populations",
@@ -24,10 +25,7 @@ BUNDLED_FOLDERS = {
 }
 
 # Endings of files that hold records, not a scenario.
-_TABLES = (
-    ".csv", ".tsv", ".tab", ".data", ".gz", ".bz2", ".parquet", ".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt",
-    ".xlsx", ".xlsm",
-)  # fmt: skip
+_TABLES = (".csv", ".tsv", ".tab", ".data", ".gz", ".bz2", ".parquet", *TYPED_ENDINGS)
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -55,7 +53,7 @@ def bundled_names(folder: str) -> list[str]:
 
 
 def bundled_titles() -> dict[str, dict[str, str]]:
-    """Return what is bundled: by kind of file, the titles by name."""
+    """Return the titles of bundled files by name, by kind of file."""
     titles: dict[str, dict[str, str]] = {heading: {} for heading in (*BUNDLED_FOLDERS.values(), "social media")}
     for folder, kind in BUNDLED_FOLDERS.items():
         for name in bundled_names(folder):
@@ -71,7 +69,7 @@ def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | No
     Raises
     ------
     InputError
-        If there is no such file, or no bundled file of that name; or a scenario is asked for and it is a table.
+        If there is no such file, or no bundled file of that name; or a table is given for a scenario.
     """
     text = str(name_or_path)
     is_table = kind == "scenario" and text.endswith(_TABLES)
@@ -93,6 +91,5 @@ def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | No
     if looks_like_path:
         raise InputError("no such file", source=path, expected=expected)
     names = bundled_names(folder)
-    raise InputError(
-        f"no bundled {kind} of this name", found=text, expected=f"{listed(names)}, or a file", hint=nearest(text, names)
-    )
+    expected, hint = f"{listed(names)}, or a file", nearest(text, names)
+    raise InputError(f"no bundled {kind} of this name", found=text, expected=expected, hint=hint)

@@ -241,3 +241,24 @@ def listed(names: Iterable[object], limit: int = 8) -> str:
     items = [str(name) for name in names]
     shown = ", ".join(items[:limit])
     return shown if len(items) <= limit else f"{shown}, ... ({len(items)} in all)"
+
+
+# Condition, problem, key, value found and value expected.
+Case = tuple[object, str, str | None, object, str | None]
+
+
+def refuse_first(*cases: Case) -> None:
+    """Raise the error of the first case whose condition holds.
+
+    Parameters
+    ----------
+    cases : tuple
+        Condition, problem, key, value found and value expected; the last three may be None.
+
+    Raises
+    ------
+    InputError
+    """
+    for holds, problem, where, found, expected in cases:
+        if holds:
+            raise InputError(problem, where=where, found=found, expected=expected)

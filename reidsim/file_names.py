@@ -1,10 +1,14 @@
-"""Names of files that are made from names which a user gave: always of a file in the folder that is meant."""
+"""Endings of file names, and safe file names from names that a user gave."""
 
 from __future__ import annotations
 
 from collections.abc import Container
 
 from reidsim.errors import InputError
+
+# Endings of tables with types, by program.
+STATA, SPSS, SAS, EXCEL = (".dta",), (".sav", ".zsav", ".por"), (".sas7bdat", ".xpt"), (".xlsx", ".xlsm")
+TYPED_ENDINGS = (*STATA, *SPSS, *SAS, *EXCEL)
 
 _MOST_SIGNS = 40
 

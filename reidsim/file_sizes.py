@@ -1,73 +1,99 @@
-"""Files that have no end, or promise more than memory holds: told before it is taken, whatever they expand to."""
+"""The guard of files before they are read: no devices, and no content beyond free memory, compressed or not."""
 
 from __future__ import annotations
 
+import contextlib
 import stat
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
 from reidsim.errors import InputError
 from reidsim.memory import free_memory, require_memory
 
-# Copies of a text that reading it as a table takes at most: bytes, text, what is parsed of it twice, columns.
-TEXT_COPIES = 6
-# Of the parts of a workbook, which are XML: its cells as text are smaller than that.
-_WORKBOOK_COPIES = 4
+# Peak memory of reading a file as a table, as a multiple of its uncompressed content: text as bytes, text, parsed rows
+# and columns; Parquet as stored, as text and trimmed; the XML parts of workbooks are larger than their cells.
+_TEXT_COPIES, _PARQUET_COPIES, _WORKBOOK_COPIES = 6, 4, 4
+# Bytes of a cell of a Parquet file that is read as text, besides its content.
+_CELL_BYTES = 24
 _CHUNK = 16 * 2**20
 
 
 def require_no_device(path: Path) -> None:
-    """Check that a path leads to no pipe, device or socket, which may have no end, or wait for one who writes.
-
-    One that leads nowhere passes: reading it says what is wrong.
+    """Refuse a pipe, device or socket, which may have no end; paths that lead nowhere pass.
 
     Raises
     ------
     InputError
-        If it does.
+        If the path leads to one.
     """
-    try:
+    mode = stat.S_IFREG
+    with contextlib.suppress(OSError, ValueError):
         mode = path.stat().st_mode
-    except (OSError, ValueError):
-        return
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise InputError("is a pipe, device or socket", source=path, expected="a file")
 
 
 def read_within_memory(file: IO[bytes], path: Path) -> bytes:
-    """Return all that a file holds, decompressed if it is opened so.
+    """Return the content of an open file, decompressed if it was opened so.
 
     Raises
     ------
     InputError
-        Once there is more than can be read as a table in the memory that is free.
+        As soon as the content is more than can be read as a table in free memory.
     """
+    # Measured before reading, as chunks that were read are no longer free.
     free, size = free_memory(), 0
     chunks: list[bytes] = []
     while chunk := file.read(_CHUNK):
         chunks.append(chunk)
         size += len(chunk)
-        # What has been read is no longer free.
-        if free is not None and size * TEXT_COPIES > free:
-            chunks.clear()
-            require_memory(size * TEXT_COPIES, "too large for memory, as far as it was read", source=path)
-            raise InputError("too large for the memory that is free", source=path)
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        require_memory(size * _TEXT_COPIES, "too large for memory, as far as it was read", source=path, free=free)
+    return b"".join(chunks)
 
 
 def require_workbook_fits(path: Path) -> None:
-    """Check that the parts of a workbook, which is a zip archive, can be read in the memory that is free.
+    """Refuse a workbook, a zip archive, whose parts declare more content than free memory can hold.
 
     Raises
     ------
     InputError
-        If what they promise to expand to is more.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            # More is never read of a part than it promises.
-            promised = sum(part.file_size for part in archive.infolist())
-    except (OSError, zipfile.BadZipFile, ValueError):
-        return
-    require_memory(promised * _WORKBOOK_COPIES, "too large for memory", source=path)
+    declared = 0
+    # Damaged archives pass: reading them reports the damage.
+    with contextlib.suppress(OSError, zipfile.BadZipFile, ValueError), zipfile.ZipFile(path) as archive:
+        declared = sum(part.file_size for part in archive.infolist())
+    require_memory(declared * _WORKBOOK_COPIES, "too large for memory", source=path)
+
+
+def require_parquet_fits(path: Path, columns: Iterable[str] | None = None) -> None:
+    """Refuse a Parquet file that is a device or declares more content than free memory can hold.
+
+    Parameters
+    ----------
+    path : Path
+    columns : iterable of str, optional
+        Columns to be read; all if not given.
+
+    Raises
+    ------
+    InputError
+    """
+    # Imported here, as every command reads TOML files behind this guard and few read Parquet.
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    require_no_device(path)
+    wanted = None if columns is None else set(columns)
+    needed = 0
+    # Damaged files pass: reading them reports the damage.
+    with contextlib.suppress(OSError, pa.ArrowException, ValueError):
+        # Absolute: pyarrow takes a relative path such as hdfs:/people.parquet for the address of a server.
+        about = parquet.read_metadata(path.absolute())
+        for group in map(about.row_group, range(about.num_row_groups)):
+            for column in map(group.column, range(group.num_columns)):
+                if wanted is None or column.path_in_schema.split(".")[0] in wanted:
+                    stored = max(column.total_uncompressed_size, column.total_compressed_size, 0)
+                    needed += stored * _PARQUET_COPIES + max(group.num_rows, column.num_values, 0) * _CELL_BYTES
+    require_memory(needed, "too large for memory", source=path)

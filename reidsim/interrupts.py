@@ -1,6 +1,6 @@
-"""Interrupts: Ctrl-C and SIGTERM end the program alike, with one message and the exit code of the signal.
+"""Interrupts: Ctrl-C and SIGTERM end the program with one message and the exit code of the signal.
 
-Those that libraries swallowed are remembered as they come, and asked for where nothing would be lost.
+Libraries may catch an interrupt, so it is recorded as it arrives, and checked where no work would be lost.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import threading
 from collections.abc import Callable
 from types import FrameType
 
-# The signals that interrupt, and how Python handles each unless told otherwise. A terminal sends the first; `kill`, job
-# schedulers and containers that are stopped send the second. It also reaches a program that was started with the first
-# ignored, as shells start what a script runs in the background.
+# The signals of interrupts, and Python's default handler of each. A terminal sends the first; `kill`, job
+# schedulers and stopped containers send the second, which also reaches programs that a script starts in the background,
+# where the first is ignored.
 STOPPING: dict[signal.Signals, Callable[[int, FrameType | None], object] | signal.Handlers] = {
     signal.SIGINT: signal.default_int_handler,
     signal.SIGTERM: signal.SIG_DFL,
@@ -24,19 +24,19 @@ _handled: set[signal.Signals] = set()
 
 
 def remember() -> None:
-    """Note interrupts as they come, until `forget`: libraries being imported may take one for a missing part."""
+    """Record interrupts until `forget`: a library may mistake one during its import for a missing dependency."""
     forget()
     if threading.current_thread() is not threading.main_thread():
         return
     for number, default in STOPPING.items():
-        # What the starter has ignored, or handles in its own way, stays so.
+        # Signals that the parent process ignores or handles are not changed.
         if signal.getsignal(number) == default:
             signal.signal(number, _interrupted)
             _handled.add(number)
 
 
 def forget() -> None:
-    """Forget what came and handle signals as before: work that is done later in this process is not the program's."""
+    """Discard recorded interrupts and restore the handlers, for later work of the process outside the program."""
     while _handled:
         number = _handled.pop()
         signal.signal(number, STOPPING[number])
@@ -45,23 +45,23 @@ def forget() -> None:
 
 
 def came() -> bool:
-    """Tell whether there was an interrupt."""
+    """Return whether there was an interrupt."""
     return bool(_interrupts)
 
 
 def stop_if_interrupted() -> None:
-    """Raise KeyboardInterrupt if there was an interrupt that something swallowed."""
+    """Raise KeyboardInterrupt if there was an interrupt that a library caught."""
     if _interrupts:
         raise KeyboardInterrupt
 
 
 def tell_kept(what: str) -> None:
-    """Note what an interrupt leaves behind, to be told when the program ends because of it."""
+    """Record the results that remain after an interrupt, for `message`."""
     _kept[:] = [what]
 
 
 def message() -> str:
-    """Return what to tell when the program ends because of an interrupt."""
+    """Return the message of a program that an interrupt ends."""
     return f"interrupted; {_kept[0] if _kept else 'nothing was written'}"
 
 
@@ -71,12 +71,12 @@ def exit_code() -> int:
 
 
 def caused(error: BaseException | None) -> bool:
-    """Tell whether an error is what became of an interrupt: compiled code, for one, makes a SystemError of it."""
+    """Return whether an interrupt caused an error: compiled code, for example, raises SystemError."""
     return carries(error, KeyboardInterrupt)
 
 
 def carries(error: BaseException | None, kind: type[BaseException]) -> bool:
-    """Tell whether an error, or one of those that led to it, is of a kind."""
+    """Return whether an error, or an error that caused it, is of a class."""
     while error is not None and not isinstance(error, kind):
         error = error.__cause__ or error.__context__
     return error is not None

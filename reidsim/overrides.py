@@ -1,4 +1,4 @@
-"""Values given on the command line or from Python instead of those in a file."""
+"""Values from the command line or Python that replace values of a file, by key path."""
 
 from __future__ import annotations
 
@@ -58,10 +58,8 @@ def override(content: dict[str, Any], changes: Mapping[str, object]) -> None:
             else:
                 table = table.setdefault(section, {})
             if not isinstance(table, dict | list):
-                where = ".".join(sections[:depth])
-                raise InputError(
-                    "is a value, not a section", source="--set", where=where, found=table, expected="a section"
-                )
+                where, problem = ".".join(sections[:depth]), "is a value, not a section"
+                raise InputError(problem, source="--set", where=where, found=table, expected="a section")
         place = _entry(table, last, ".".join(sections)) if isinstance(table, list) else last
         table[place] = deepcopy(value)
 
@@ -76,12 +74,12 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 
 
 def value_at(content: Any, key: str) -> Any:
-    """Return what plain data hold at a key path; the entries of a list have the keys 0, 1, ...
+    """Return the value of plain data at a key path; the entries of a list have the keys 0, 1, ...
 
     Raises
     ------
     KeyError
-        If they hold nothing there.
+        If there is no such key.
     """
     for part in key.split("."):
         entries = dict(enumerate(content)) if isinstance(content, list) else content
@@ -92,7 +90,7 @@ def value_at(content: Any, key: str) -> Any:
 
 
 def value_if_any(content: Any, key: str, nothing: Any = None) -> Any:
-    """Return what plain data hold at a key path; `nothing`, if they hold nothing there."""
+    """Return the value of plain data at a key path; `nothing`, if there is no such key."""
     try:
         return value_at(content, key)
     except KeyError:
@@ -107,14 +105,14 @@ def validated_after(
     *,
     seed_given: bool = False,
 ) -> Model:
-    """Validate plain data in which `changes` were made; an error that one of them caused names it, not the file.
+    """Validate plain data after `changes`; an error that a change caused names the change, not the file.
 
-    `seed_given` tells that ``seed`` came by its own option.
+    `seed_given` is true if ``seed`` has its own option.
 
     Raises
     ------
     InputError
-        Names what was given or the file, the key path, the value found and the values allowed.
+        Names the change or the file, the key path, the value found and the values allowed.
     """
     try:
         return validated(model, content, source)
@@ -135,7 +133,7 @@ def _entry(entries: list[Any], key: str, where: str) -> int:
 
 
 def _is_text(text: str) -> bool:
-    """Tell whether a text can be written in UTF-8; what a terminal passes on need not be."""
+    """Return whether a text can be written in UTF-8; arguments from a terminal may hold other bytes."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -144,6 +142,6 @@ def _is_text(text: str) -> bool:
 
 
 def _overlap(key: str, where: str) -> bool:
-    """Tell whether a key path and the place of an error are the same, or one holds the other."""
+    """Return whether a key path and the place of an error are equal, or one contains the other."""
     place = where.partition(":")[0].replace("[", ".[")
     return bool(place) and (f"{place}.".startswith(f"{key}.") or f"{key}.".startswith(f"{place}."))

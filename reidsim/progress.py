@@ -1,4 +1,4 @@
-"""A progress bar that appears only where somebody watches and only when there is something to wait for."""
+"""A progress bar that appears on terminals and in notebooks once work has taken a while."""
 
 from __future__ import annotations
 
@@ -10,16 +10,7 @@ from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 _PATIENCE_SECONDS = 0.6
@@ -31,50 +22,47 @@ class _Rate(ProgressColumn):
     """Steps per second, or seconds per step."""
 
     def render(self, task: Task) -> Text:
-        """Return what is shown beside the bar of a task."""
+        """Return the text beside the bar of a task."""
         if not task.speed:
             return Text("")
         return Text(f"{task.speed:.1f}/s" if task.speed >= 1 else f"{1 / task.speed:.1f} s each")
 
 
 class _Steps(MofNCompleteColumn):
-    """Steps done of those there are; nothing for work that is not done in steps."""
+    """Completed and total steps; nothing for work that is not done in steps."""
 
     def render(self, task: Task) -> Text:
-        """Return what is shown beside the bar of a task."""
+        """Return the text beside the bar of a task."""
         return Text("") if task.total is None else super().render(task)
 
 
 class DelayedProgress:
-    """Shows progress on a terminal or in a notebook once work has taken a while; silent anywhere else.
+    """A progress bar per task, shown after a delay; silent where the console is no terminal and no notebook.
 
-    Work that is done in one step fills no bar, which moves to and fro instead. The line of what is done leaves with the
-    next task, those of what is part of a step with the next step.
+    A single-step task shows a bar that moves to and fro, and its line disappears with the next task. The lines of
+    tasks begun within a step disappear with the next step.
 
     Parameters
     ----------
     console : Console
     task : str, optional
-        What is done first.
+        The first task.
     """
 
     def __init__(self, console: Console, task: str | None = None) -> None:
-        self._watched = console.is_jupyter or console.is_terminal
-        self._console = console
+        self._is_watched = console.is_jupyter or console.is_terminal
+        columns = (TextColumn("{task.description}"), BarColumn(), _Steps(), _Rate(), TimeRemainingColumn())
+        self._bar = Progress(*columns, console=console, transient=True)
         self._since = time.monotonic()
-        self._bar: Progress | None = None
-        # Steps done and all steps of each task that is under way, and its line if there is one.
-        self._steps: dict[str, tuple[int, int]] = {} if task is None else {task: (0, 1)}
-        self._lines: dict[str, TaskID] = {}
-        # The bar appears when its time has come, whatever the program is at.
-        self._timer = threading.Timer(_PATIENCE_SECONDS, self._show)
+        # Shows the bar during work that reports nothing for a while.
+        self._timer = threading.Timer(_PATIENCE_SECONDS, self._bar.start)
         self._timer.daemon = True
-        self._lock = threading.RLock()
-        self._over = False
+        if task is not None:
+            self(task, 0, 1)
 
     def __enter__(self) -> DelayedProgress:
         """Start the clock."""
-        if self._watched:
+        if self._is_watched:
             self._timer.start()
         return self
 
@@ -83,61 +71,31 @@ class DelayedProgress:
     ) -> None:
         """Remove the bar."""
         self._timer.cancel()
-        with self._lock:
-            self._over = True
-            if self._bar is not None:
-                self._bar.stop()
+        if self._is_watched:
+            self._timer.join()
+            self._bar.stop()
 
     def __call__(self, task: str, done: int, total: int) -> None:
-        """Note that `done` of `total` steps of a task are done."""
-        if not self._watched:
+        """Report that `done` of `total` steps of a task are done."""
+        if not self._is_watched:
             return
-        with self._lock:
-            begun = list(self._steps)
-            if task not in self._steps:
-                over = [other for other, (ended, steps) in self._steps.items() if steps <= 1 or ended >= steps]
-            elif done > self._steps[task][0]:
-                over = begun[begun.index(task) + 1 :]
-            else:
-                over = []
-            for other in over:
-                self._leave(other)
-            self._steps[task] = (done, total)
-            if time.monotonic() - self._since >= _PATIENCE_SECONDS:
-                self._show()
-
-    def _leave(self, task: str) -> None:
-        del self._steps[task]
-        if self._bar is not None and task in self._lines:
-            self._bar.remove_task(self._lines.pop(task))
-
-    def _show(self) -> None:
-        with self._lock:
-            if self._over or not self._steps:
-                return
-            if self._bar is None:
-                self._bar = Progress(
-                    TextColumn("{task.description}"),
-                    BarColumn(),
-                    _Steps(),
-                    _Rate(),
-                    TimeRemainingColumn(),
-                    console=self._console,
-                    transient=True,
-                )
-                self._bar.start()
-            for task, (done, total) in self._steps.items():
-                steps = None if total <= 1 else total
-                if task not in self._lines:
-                    self._lines[task] = self._bar.add_task(task, total=steps)
-                self._bar.update(self._lines[task], completed=done, total=steps)
+        tasks = self._bar.tasks
+        known = next((each for each in tasks if each.description == task), None)
+        if known is None:
+            over = [each for each in tasks if each.total is None or each.finished]
+        else:
+            over = tasks[tasks.index(known) + 1 :] if done > known.completed else []
+        for each in over:
+            self._bar.remove_task(each.id)
+        steps = None if total <= 1 else total
+        number = self._bar.add_task(task, total=steps) if known is None else known.id
+        self._bar.update(number, completed=done, total=steps)
+        if time.monotonic() - self._since >= _PATIENCE_SECONDS:
+            self._bar.start()
 
 
 def watched(play: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Show a bar in a notebook while a function works that reports its progress, unless it is told how to.
-
-    The function has an argument ``progress``, called with what is being done, how much is done, and how much there is.
-    """
+    """Show a progress bar in notebooks for a function with an argument ``progress``, unless the caller passes one."""
 
     @functools.wraps(play)
     def shown(*args: _P.args, **kwargs: _P.kwargs) -> _R:

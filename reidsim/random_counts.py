@@ -1,13 +1,13 @@
 """Random counts: binomial, multinomial and multivariate hypergeometric, by inversion of uniform numbers.
 
-What numpy draws by its own binomial depends on its version, which rounds differently inside. Here a count is decided
-by one number of `Generator.random` (53 bits of the stream, the same in every version) and by additions, multiplications
-and divisions of float64 in a fixed order, which IEEE 754 rounds alike everywhere. Compiled without ``fastmath``,
+Binomial draws of numpy depend on its version, as internal rounding differs. Here a count is determined by one number of
+`Generator.random` (53 bits of the stream, the same in every version) and by additions, multiplications and divisions of
+float64 in a fixed order, which IEEE 754 rounds equally everywhere. Compiled without ``fastmath``,
 nothing is reordered, nor contracted to fused multiply-adds.
 
 Neighbouring weights of each distribution differ by a ratio of products, so weights are computed from the mode, where
 they are 1, outwards until they are below 2^-60. Further out they only fall faster (the distributions are log-concave),
-so each tail that is left out has less than 2^-60 of the probability, which no uniform number of 53 bits can tell. Time
+so each omitted tail has less than 2^-60 of the probability, below the resolution of uniform numbers of 53 bits. Time
 grows with the standard deviation.
 """
 
@@ -54,19 +54,19 @@ def draw_binomial(rng: np.random.Generator, number: ArrayLike, probability: Arra
     )
     if not ((numbers >= 0) & (chances >= 0) & (chances <= 1)).all():
         raise ValueError("binomial of a negative number, or of a probability outside [0, 1]")
-    # Of one number each, broadcast arrays would come as they are, which numpy is to forbid to be written to.
+    # Copies, as broadcast arrays are to become read-only.
     drawn = _binomials(rng.random(numbers.size), numbers.flatten(), chances.flatten())
     return np.asarray(drawn.reshape(numbers.shape))
 
 
 def draw_multinomial(rng: np.random.Generator, number: ArrayLike, weights: Floats) -> Counts:
-    """Spread things over cells: rows of multinomial counts, cell after cell binomial given those before.
+    """Draw rows of multinomial counts, cell by cell as binomial counts given the cells before.
 
     Parameters
     ----------
     rng : numpy.random.Generator
     number : array_like of int, shape () or (n_rows,)
-        How many are spread.
+        Total of each row.
     weights : ndarray of float64, shape (n_cells,) or (n_rows, n_cells)
         Of the cells of all rows, or of each; they need not sum to 1.
 
@@ -187,7 +187,7 @@ def _binomials(uniforms: Floats, numbers: Counts, chances: Floats) -> Counts:
 def _multinomials(uniforms: Floats, numbers: Counts, weights: Floats) -> Counts:
     drawn = np.zeros(uniforms.shape, dtype=np.int64)
     n_cells = uniforms.shape[1]
-    # The weight of a cell and those after it, summed from the end: a share of it is at most 1, and 1 in the last.
+    # Weights summed from the end, so that the share of a cell in its rest is at most 1, and 1 in the last cell.
     rest = np.empty(n_cells)
     for row in range(len(uniforms)):
         own = weights[row if len(weights) > 1 else 0]

@@ -43,7 +43,7 @@ def random_stream(seed: int, name: str) -> np.random.Generator:
 
 
 def replication_stream(seed: int, name: str, replication: int) -> np.random.Generator:
-    """Return the generator of a named decision in one replication, independent of those of all others.
+    """Return the generator of a named decision in a replication, independent of all other generators.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def word_of(name: str) -> int:
 
 
 def replication_seed(seed: int, replication: int) -> int:
-    """Return the root seed of one replication; the first one keeps the seed of the run.
+    """Return the root seed of a replication; the first keeps the seed of the run.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def replication_seed(seed: int, replication: int) -> int:
 
 
 def nested_stream(seed: int, name: str, place: tuple[int, ...]) -> np.random.Generator:
-    """Return the generator of a decision that is made in many places, independent of those elsewhere.
+    """Return the generator of a decision at a place, independent of the generators at other places.
 
     Parameters
     ----------

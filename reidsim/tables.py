@@ -1,4 +1,4 @@
-"""Reading delimited text files as text, with errors that name the file and the row or column; writing their rows."""
+"""Reading tables from files and from memory as text, with errors that name the file and the row or column."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import io
 import itertools
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -21,18 +21,19 @@ from pyarrow import compute, parquet
 from pyarrow import csv as arrow_csv
 
 from reidsim.errors import InputError, listed, nearest, refuse_rows, require_distinct
-from reidsim.file_sizes import read_within_memory, require_no_device
-from reidsim.parquet_sizes import require_parquet_fits
+from reidsim.file_sizes import read_within_memory, require_no_device, require_parquet_fits
 from reidsim.typed_files import ENDINGS, read_typed_file
 
 DELIMITERS = (",", ";", "\t", "|")
 
-# Enough to hold a header and a row.
+# Bytes that hold a header and a row.
 _BEGINNING = 2**20
-# Each takes time of its own, whatever it holds.
+# Every column costs time, however few rows there are.
 _MOST_COLUMNS = 10_000
+# Ends of lines of delimited text; str.splitlines knows more.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _ZIP = b"PK\x03\x04"
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 
 
@@ -45,24 +46,24 @@ def read_table(
     trim: bool = True,
     encoding: str | None = None,
 ) -> pd.DataFrame:
-    """Read a delimited text file or one with types, every value as text (nothing is guessed, empty stays empty).
+    """Read a table with every value as text: no type is guessed, and an empty value stays empty.
 
     Parameters
     ----------
     path : Path
-        Text, which may be compressed (``.gz``, ``.bz2``); or Parquet (``.parquet``), or of the `reidsim.typed_files`,
-        whose nulls become empty and whose whole numbers have no decimals. The other parameters but `trim` do not apply
-        to these.
+        Delimited text, which may be compressed (``.gz``, ``.bz2``); Parquet (``.parquet``); or a file of
+        `reidsim.typed_files`. Missing values of the last two become empty and whole numbers have no decimals; the
+        other parameters but `trim` do not apply to them.
     delimiter : str
         One character.
     header : bool
         Whether the first row holds column names; else columns are numbered from 0.
     comment : str, optional
-        Character that starts lines to pass over at the top of the file.
+        First character of lines to skip at the top of the file.
     trim : bool
-        Leave out the spaces around values.
+        Remove spaces around values.
     encoding : str, optional
-        Of the text, where the user can say which; UTF-8 if not given. A byte order mark is no part of the text.
+        UTF-8 if not given. A byte order mark is removed.
 
     Returns
     -------
@@ -82,9 +83,9 @@ def read_table(
     above = itertools.takewhile(
         lambda line: not line.strip() or (comment is not None and line.startswith(comment)), _lines(text)
     )
-    skipped = sum(map(len, above))
+    start = sum(map(len, above))
     try:
-        first = next(csv.reader(_lines(text, skipped), delimiter=delimiter), [])
+        first = next(csv.reader(_lines(text, start), delimiter=delimiter), [])
     except csv.Error as error:
         hint = "a quotation mark is not closed"
         raise InputError(f"first row cannot be read: {error}", source=path, hint=hint) from None
@@ -95,13 +96,28 @@ def read_table(
         hint = "lines that end in delimiters have columns without a name"
         raise InputError("column named twice", source=path, found="", hint=hint)
     require_distinct("column named twice", names, source=path)
+    # The header was given as names, so it comes back as the first row.
+    table = _parsed(path, text[start:], names, delimiter, header).slice(int(header))
+    if table.num_rows == 0:
+        raise InputError("the file has no rows", source=path, expected="at least one")
+    columns = [_values(column, trim) for column in table.columns]
+    return pd.DataFrame(dict(zip(names if header else range(len(names)), columns, strict=True)))
+
+
+def _lines(text: str, start: int = 0) -> Iterator[str]:
+    """Yield lines with their ends."""
+    return (line[0] for line in _LINE.finditer(text, start) if line[0])
+
+
+def _parsed(path: Path, text: str, names: list[str], delimiter: str, header: bool) -> pa.Table:
+    """Return all rows of delimited text, the header included, as columns of text."""
     broken: list[arrow_csv.InvalidRow] = []
 
     def note(row: arrow_csv.InvalidRow) -> str:
         broken.append(row)
         return "error"
 
-    def parsed(rows: str) -> pa.Table:
+    def parse(rows: str) -> pa.Table:
         return arrow_csv.read_csv(
             io.BytesIO(rows.encode()),
             read_options=arrow_csv.ReadOptions(column_names=names, use_threads=False),
@@ -113,31 +129,31 @@ def read_table(
             ),
         )
 
+    unclosed = "a quotation mark is not closed"
     try:
-        table = parsed(text[skipped:])
+        table = parse(text)
         # A value that begins with a quotation mark and does not end takes in all that follows, a further row too.
-        # Parsing once more is left out where marks come in pairs.
         further = "\n" + delimiter.join("x" for _ in names)
-        is_open = text.count('"', skipped) % 2 == 1 and parsed(text[skipped:] + further).num_rows == table.num_rows
+        is_open = text.count('"') % 2 == 1 and parse(text + further).num_rows == table.num_rows
     except pa.ArrowInvalid as error:
-        raise _unreadable(path, str(error), broken, header) from None
+        if broken:
+            row, hint = broken[0], unclosed if broken[0].text.count('"') % 2 == 1 else None
+            raise InputError(
+                "row of another length",
+                source=path,
+                where=f"row {row.number - header}",
+                found=row.actual_columns,
+                expected=f"{row.expected_columns} columns",
+                hint=hint,
+            ) from None
+        if "straddling" in str(error):
+            # The row is longer than a block of the parser.
+            raise InputError("a row of more than a megabyte", source=path, hint=f"or {unclosed}") from None
+        raise InputError(f"rows cannot be distinguished: {error}", source=path) from None
     if is_open:
-        row = table.num_rows - header
-        raise InputError(
-            "a quotation mark is not closed", source=path, where=f"row {row}" if row else "first row",
-            expected="one at the end of the value too",
-        )  # fmt: skip
-    # The header was given as names, so it comes back as the first row.
-    table = table.slice(1) if header else table
-    if table.num_rows == 0:
-        raise InputError("the file has no rows", source=path, expected="at least one")
-    columns = [_values(column, trim) for column in table.columns]
-    return pd.DataFrame(dict(zip(names if header else range(len(names)), columns, strict=True)))
-
-
-def _lines(text: str, start: int = 0) -> Iterator[str]:
-    """Yield lines with their ends, which are those of delimited text alone and not all that Unicode has."""
-    return (line[0] for line in _LINE.finditer(text, start) if line[0])
+        where = f"row {table.num_rows - header}" if table.num_rows > header else "first row"
+        raise InputError(unclosed, source=path, where=where, expected="one at the end of the value too")
+    return table
 
 
 def _values(text: pa.ChunkedArray, trim: bool) -> pd.Series[str]:
@@ -147,19 +163,19 @@ def _values(text: pa.ChunkedArray, trim: bool) -> pd.Series[str]:
 
 @contextlib.contextmanager
 def reading_parquet(path: Path) -> Iterator[None]:
-    """Let what libraries refuse be an error of a Parquet file, or folder of them, that cannot be read."""
+    """Turn errors of libraries into the error of a Parquet file, or folder of them, that cannot be read."""
     try:
         yield
     except FileNotFoundError:
         raise InputError("no such file", source=path) from None
     except (OSError, pa.ArrowException, ValueError, TypeError, KeyError) as error:
-        # Of the last two is damage to what pandas writes about its columns.
+        # The last two are raised for damaged metadata of pandas.
         reason = str(error).partition("\n")[0]
         raise InputError(f"not a Parquet file that can be read: {reason}", source=path) from None
 
 
 def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
-    """Read a Parquet file, or some of its columns, as it is.
+    """Read a Parquet file, or some of its columns, with their types.
 
     Raises
     ------
@@ -186,68 +202,80 @@ def _as_text(column: pa.ChunkedArray, name: str, path: Path, trim: bool) -> pd.S
         with contextlib.suppress(pa.ArrowInvalid):
             column = column.cast(pa.int64())
     try:
-        text = compute.fill_null(column.cast(pa.string()), "")
-    except pa.ArrowNotImplementedError:
-        raise InputError(
-            "column that is not of single values", source=path, where=f"column {name!r}", found=str(column.type)
-        ) from None
+        return _values(compute.fill_null(column.cast(pa.string()), ""), trim)
     except pa.ArrowException as error:
-        reason = str(error).partition("\n")[0]
-        raise InputError(f"not text in UTF-8: {reason}", source=path, where=f"column {name!r}",
-                         found=str(column.type)) from None  # fmt: skip
-    return _values(text, trim)
-
-
-def _unreadable(path: Path, reason: str, broken: list[arrow_csv.InvalidRow], header: bool) -> InputError:
-    if not broken:
-        if "straddling" in reason:
-            # What is parsed at once ends within the row.
-            return InputError("a row of more than a megabyte", source=path, hint="or a quotation mark is not closed")
-        return InputError(f"rows cannot be distinguished: {reason}", source=path)
-    row = broken[0]
-    quoted = row.text.count('"') % 2 == 1
-    return InputError(
-        "row of another length",
-        source=path,
-        where=f"row {row.number - header}",
-        found=row.actual_columns,
-        expected=f"{row.expected_columns} columns",
-        hint="a quotation mark is not closed" if quoted else None,
-    )
+        is_nested = isinstance(error, pa.ArrowNotImplementedError)
+        reason = (
+            "column that is not of single values" if is_nested else f"not text in UTF-8: {error}".partition("\n")[0]
+        )
+        raise InputError(reason, source=path, where=f"column {name!r}", found=str(column.type)) from None
 
 
 def _text(path: Path, encoding: str | None) -> str:
     require_no_device(path)
-    name = "utf-8-sig" if encoding is None else _encoding(path, encoding)
     try:
-        opener: Callable[[Path, str], IO[Any]] = _OPENERS.get(path.suffix, open)
-        with opener(path, "rb") as file:
+        with _OPENERS.get(path.suffix, open)(path, "rb") as file:
             content = read_within_memory(file, path)
-        text = content.decode(name)
     except InputError:
         raise
     except FileNotFoundError:
         raise InputError("no such file", source=path) from None
     except IsADirectoryError:
         raise InputError("is a folder", source=path, expected="a file") from None
-    except UnicodeDecodeError as error:
-        if name != "utf-8-sig":
-            line, found = content.count(b"\n", 0, error.start) + 1, f"byte 0x{content[error.start]:02x}"
-            raise InputError(f"not a text file in {name}", source=path, where=f"line {line}", found=found) from None
-        raise _not_utf8(path, content, error, chosen=encoding is not None) from None
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", source=path) from None
     except ValueError:
         raise InputError("not a file name", source=path) from None
+    text = _decoded(content, path, encoding)
     if not text.strip():
         raise InputError("the file is empty", source=path)
-    if "\0" in text:
-        raise _not_text(path, content)
     return text
 
 
+def _decoded(content: bytes, path: Path, encoding: str | None) -> str:
+    """Return the text of a file; errors name the line, and a likely encoding where UTF-8 fails."""
+    codec = _codec(path, encoding)
+    is_utf8 = codec == "utf-8"
+    if is_utf8:
+        content = content.removeprefix(codecs.BOM_UTF8)
+    archive = "a zip archive, perhaps an Excel workbook: call it .xlsx, or export it as CSV"
+    hint = archive if content.startswith(_ZIP) else None
+    try:
+        text = content.decode(codec)
+    except UnicodeDecodeError as error:
+        line, found = content.count(b"\n", 0, error.start) + 1, f"byte 0x{content[error.start]:02x}"
+        if is_utf8 and hint is None:
+            hint = _encoding_hint(content, error.start, encoding is not None)
+        problem = f"not a text file in {'UTF-8' if is_utf8 else codec}"
+        raise InputError(problem, source=path, where=f"line {line}", found=found, hint=hint) from None
+    if "\0" in text:
+        raise InputError("not a text file", source=path, found="a zero byte", hint=hint)
+    return text
+
+
+def _encoding_hint(content: bytes, start: int, has_option: bool) -> str:
+    """Return advice for a file that is not UTF-8 from a byte on, with the option of an encoding where there is one."""
+    if content.startswith(_UTF16):
+        return "it is in UTF-16: save it as UTF-8" + (", or give the encoding utf-16" if has_option else "")
+    if not content[:start].isascii():
+        return "earlier lines are UTF-8: the file mixes encodings"
+    return "save it as UTF-8" + (", or give its encoding, such as latin-1" if has_option else "")
+
+
+def _codec(path: Path, encoding: str | None) -> str:
+    """Return the name of Python's codec of an encoding."""
+    try:
+        found = codecs.lookup(encoding or "utf-8")
+    except LookupError:
+        expected = "one such as utf-8, latin-1 or cp1252"
+        raise InputError("no such encoding", source=path, found=encoding, expected=expected) from None
+    if not found._is_text_encoding:
+        raise InputError("not an encoding of text", source=path, found=encoding)
+    return "utf-8" if found.name == "utf-8-sig" else found.name
+
+
 def refuse_encoding_of_types(path: Path, encoding: str | None, where: str = "--encoding") -> None:
-    """Check that no encoding is given for a file that has its own.
+    """Refuse an encoding for a file that has its own.
 
     Raises
     ------
@@ -258,52 +286,14 @@ def refuse_encoding_of_types(path: Path, encoding: str | None, where: str = "--e
         raise InputError("not a file in an encoding", source=where, found=encoding, expected="a CSV file")
 
 
-def _encoding(path: Path, name: str) -> str:
-    """Return the codec of an encoding; that of UTF-8 takes a byte order mark off."""
-    try:
-        found = codecs.lookup(name)
-    except LookupError:
-        expected = "one such as utf-8, latin-1 or cp1252"
-        raise InputError("no such encoding", source=path, found=name, expected=expected) from None
-    if not found._is_text_encoding:
-        raise InputError("not an encoding of text", source=path, found=name)
-    return "utf-8-sig" if found.name == "utf-8" else found.name
-
-
-def _not_utf8(path: Path, content: bytes, error: UnicodeDecodeError, *, chosen: bool) -> InputError:
-    """Tell a file that is no text, one in another encoding, and one in several encodings apart."""
-    problem = "not a text file in UTF-8"
-    save = "save it as UTF-8"
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        other = ", or give the encoding utf-16" if chosen else ""
-        return InputError(problem, source=path, hint=f"it is in UTF-16: {save}{other}")
-    if b"\0" in content:
-        return _not_text(path, content)
-    # Positions of the codec that takes a byte order mark off are counted after it.
-    start = error.start + (len(codecs.BOM_UTF8) if content.startswith(codecs.BOM_UTF8) else 0)
-    line = content.count(b"\n", 0, start) + 1
-    mixed = not content[:start].isascii()
-    save += ", or give its encoding, such as latin-1" if chosen else ""
-    hint = "earlier lines are UTF-8: the file mixes encodings" if mixed else save
-    return InputError(problem, source=path, where=f"line {line}", found=f"byte 0x{content[start]:02x}", hint=hint)
-
-
-def _not_text(path: Path, content: bytes) -> InputError:
-    """Tell an archive from any other file with zero bytes; its header has some."""
-    if content.startswith(_ZIP):
-        hint = "a zip archive, perhaps an Excel workbook: call it .xlsx, or export it as CSV"
-        return InputError("not a text file", source=path, hint=hint)
-    return InputError("not a text file", source=path, found="a zero byte")
-
-
 def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
     """Return the character of `DELIMITERS` that splits the first two lines of a file into the most columns.
 
     Parameters
     ----------
     path : Path
-        Text with a header, which may be compressed (``.gz``, ``.bz2``). The comma if it cannot be read: reading it
-        says what is wrong.
+        Text with a header, which may be compressed (``.gz``, ``.bz2``). The comma for files that cannot be read, as
+        reading them reports the reason.
     encoding : str, optional
         UTF-8 if not given.
 
@@ -332,28 +322,27 @@ def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
 
 
 def delimited_line(cells: Iterable[str], delimiter: str = ",") -> str:
-    """Return a row of a delimited text file, with its end; cells in quotes where they must be, else as they are."""
+    """Return a line of a delimited text file, with quotation marks around cells that need them."""
     special = re.compile(f'[{re.escape(delimiter)}"\r\n]')
     quoted = ['"' + cell.replace('"', '""') + '"' if special.search(cell) else cell for cell in cells]
-    # A line with nothing on it would be no row.
+    # An empty line is no row.
     return (delimiter.join(quoted) or '""') + "\n"
 
 
 def require_columns(table: pd.DataFrame | Iterable[str], columns: Iterable[str], source: str | Path) -> None:
-    """Check that a table, or one with columns of these names, has some columns.
+    """Check that a table, or one with columns of the given names, has some columns.
 
     Raises
     ------
     InputError
-        For the first one missing; names the file, the column and the nearest one there is.
+        For the first missing column; names the file, the column and the nearest name.
     """
     names = [str(name) for name in (table.columns if isinstance(table, pd.DataFrame) else table)]
     for column in columns:
         if column not in names:
-            raise InputError(
-                "column missing", source=source, where=f"column {column!r}",
-                expected=f"it among the columns, which are {listed(names, 20)}", hint=nearest(column, names),
-            )  # fmt: skip
+            expected = f"it among the columns, which are {listed(names, 20)}"
+            hint = nearest(column, names)
+            raise InputError("column missing", source=source, where=f"column {column!r}", expected=expected, hint=hint)
 
 
 def numbers(frame: pd.DataFrame, column: str, source: Path) -> pd.Series[float]:
@@ -362,7 +351,7 @@ def numbers(frame: pd.DataFrame, column: str, source: Path) -> pd.Series[float]:
     Raises
     ------
     InputError
-        For the first value that is not one; names the file, row and value.
+        For the first other value; names the file, row and value.
     """
     values = pd.to_numeric(frame[column], errors="coerce")
     wrong = ~(values >= 0) | (values == float("inf"))
@@ -371,7 +360,7 @@ def numbers(frame: pd.DataFrame, column: str, source: Path) -> pd.Series[float]:
 
 
 def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.DataFrame:
-    """Return a table in memory as `read_table` returns one of a file: every value as text, without spaces around it.
+    """Return a table in memory as text, as `read_table` returns a file.
 
     Whole numbers have no decimals, whatever their type; missing values are empty.
 
@@ -379,9 +368,9 @@ def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.Dat
     ----------
     frame : DataFrame
     source : str
-        What messages call it.
+        Name in messages.
     trim : bool
-        Leave out the spaces around values.
+        Remove spaces around values.
 
     Raises
     ------
@@ -405,7 +394,7 @@ def text_column(column: pd.Series[Any], *, trim: bool = True) -> pd.Series[str]:
     if trim:
         text = text.str.strip()
     if pd.api.types.is_float_dtype(column.dtype):
-        # Beyond 2**53 not every whole number is a float, and none has decimals to lose.
+        # From 2**53 on floats have no decimals.
         whole = ((column == column.round()) & (column.abs() < 2**53)).fillna(False).to_numpy(dtype=bool)
         text = text.mask(whole, column.where(whole, 0).astype("int64").astype("str"))
     return pd.Series(text.mask(missing, "").to_numpy(), dtype="str")

@@ -27,12 +27,12 @@ def in_one_thread() -> Iterator[None]:
 
 
 def available_threads() -> int:
-    """Return how many threads may share work: one for each core of the program, or as NUMBA_NUM_THREADS says."""
+    """Return the number of threads to share work: one per core of the program, or NUMBA_NUM_THREADS."""
     return 1 if _is_alone.get() else int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
 def done_in_threads(work: Callable[[Part], Done], parts: Sequence[Part], threads: int) -> Iterator[Done]:
-    """Do the parts of some work, each in one of several threads; yield what comes of them as they end."""
+    """Do the parts of some work in several threads; yield results as they complete."""
     if threads == 1 or len(parts) < 2:
         yield from map(work, parts)
         return
@@ -41,5 +41,5 @@ def done_in_threads(work: Callable[[Part], Done], parts: Sequence[Part], threads
         for future in as_completed([pool.submit(work, part) for part in parts]):
             yield future.result()
     finally:
-        # Whoever is interrupted waits for the parts that have begun, no others.
+        # An interrupted caller waits only for the parts that have begun.
         pool.shutdown(cancel_futures=True)

@@ -10,14 +10,14 @@ from typing import Any
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _WIDTH = 100
-# Longest table that stands in one line.
+# Longest inline table in characters.
 _SHORT = 70
 
 
 def toml_text(content: Mapping[str, Any]) -> str:
     """Write plain data (text, numbers, truth values, lists, tables) as a TOML file.
 
-    Values that are missing (None) have no form in TOML and are left out, as in a scenario file.
+    Missing values (None) are omitted, as TOML has no notation for them.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def _table(content: Mapping[str, Any], path: str) -> list[str]:
     """Return the lines of a table: its values, then its tables, each below its heading."""
     below = {key: value for key, value in content.items() if _needs_heading(value, path)}
     if below:
-        # Tables in a line would come before those with headings, and the order of attributes can matter.
+        # Inline tables would precede tables with headings, and the order of attributes can matter.
         below = {key: value for key, value in content.items() if _holds_tables(value)}
     lines = [
         f"{toml_key(key)} = {_value(value)}" for key, value in content.items() if key not in below and value is not None
@@ -77,7 +77,7 @@ def _table(content: Mapping[str, Any], path: str) -> list[str]:
 
 
 def _needs_heading(value: object, path: str) -> bool:
-    """Tell whether a value stands below a heading; inside a section, what fits a line stands in one."""
+    """Return whether a value needs a heading; within a section, short tables are inline."""
     if not _holds_tables(value):
         return False
     entries = value if isinstance(value, list | tuple) else [value]
@@ -85,7 +85,7 @@ def _needs_heading(value: object, path: str) -> bool:
 
 
 def _holds_tables(value: object) -> bool:
-    """Tell whether a value is a table, or a list of nothing but tables."""
+    """Return whether a value is a table, or a list of tables alone."""
     if isinstance(value, list | tuple):
         return len(value) > 0 and all(isinstance(entry, Mapping) for entry in value)
     return isinstance(value, Mapping)

@@ -1,4 +1,4 @@
-"""Tables of statistical programs and spreadsheets: their values with the labels that their dictionaries give them."""
+"""Reading tables of statistical programs and spreadsheets, with the labels of their dictionaries."""
 
 from __future__ import annotations
 
@@ -14,43 +14,41 @@ import pandas as pd
 from pandas.io.stata import StataReader
 
 from reidsim.errors import InputError
+from reidsim.file_names import EXCEL, SAS, SPSS, STATA, TYPED_ENDINGS
 from reidsim.file_sizes import require_workbook_fits
 from reidsim.memory import require_memory
 
-_SPSS = (".sav", ".zsav", ".por")
-_SAS = (".sas7bdat", ".xpt")
-_EXCEL = (".xlsx", ".xlsm")
-# Of a cell of a workbook in memory: its place in a row, in a table, and in a column of text.
+ENDINGS = TYPED_ENDINGS
+# Bytes of an empty cell of a workbook in memory: references in a row, in a table, and in a column of text.
 _CELL_BYTES = 32
-ENDINGS = (".dta", *_SPSS, *_SAS, *_EXCEL)
-# How a file of an ending is called, and the extra that brings what reads it.
+# Name of a file by ending, and the extra that reads it.
 _KINDS = {
-    ".dta": ("a Stata file", ""),
-    **dict.fromkeys(_SPSS, ("an SPSS file", "statistics")),
-    **dict.fromkeys(_SAS, ("a SAS file", "statistics")),
-    **dict.fromkeys(_EXCEL, ("an Excel workbook", "excel")),
+    **dict.fromkeys(STATA, ("a Stata file", "")),
+    **dict.fromkeys(SPSS, ("an SPSS file", "statistics")),
+    **dict.fromkeys(SAS, ("a SAS file", "statistics")),
+    **dict.fromkeys(EXCEL, ("an Excel workbook", "excel")),
 }
 
 
 def read_typed_file(path: Path) -> pd.DataFrame:
     """Read a Stata, SPSS, SAS or Excel file; of a workbook, the first sheet.
 
-    Codes that the file's dictionary has a label for become the label; where two codes of a column have the same, it is
-    followed by the code. Values that the dictionary calls missing are.
+    Codes with a label in the file's dictionary become the label; where two codes of a column have the same label, it is
+    followed by the code. Missing values of the dictionary are missing.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or what reads it is not installed.
+        If the file cannot be read, or the library that reads it is not installed.
     """
     frame: pd.DataFrame = _opened(path, _read)
     return frame
 
 
 def column_labels(path: Path) -> dict[str, str]:
-    """Return what a file calls its columns in full, by name; nothing of columns, or files, that have no such labels."""
+    """Return the labels of a file's columns by name; columns without a label are missing."""
     ending = path.suffix.lower()
-    if ending not in ENDINGS or ending in _EXCEL:
+    if ending not in ENDINGS or ending in EXCEL:
         return {}
     labels = _opened(path, _labels)
     return {str(name): str(label).strip() for name, label in labels.items() if label and str(label).strip()}
@@ -62,7 +60,7 @@ def _opened(path: Path, read: Callable[[Path], Any]) -> Any:
         raise InputError("is a folder" if path.is_dir() else "no such file", source=path, expected=kind)
     try:
         with warnings.catch_warnings():
-            # Of libraries about what is of no concern here, such as styles of a workbook.
+            # Libraries warn about details that do not matter here, such as styles of a workbook.
             warnings.simplefilter("ignore")
             return read(path)
     except ModuleNotFoundError as error:
@@ -71,14 +69,14 @@ def _opened(path: Path, read: Callable[[Path], Any]) -> Any:
     except InputError:
         raise
     except Exception as error:
-        # Each library has errors of its own, and all of them say that the file is not what it should be.
+        # Each library has its own errors, all about damaged files.
         reason = " ".join(str(error).split())
         raise InputError(f"not {kind} that can be read: {reason}", source=path) from None
 
 
 def _read(path: Path) -> pd.DataFrame:
     ending = path.suffix.lower()
-    if ending in _EXCEL:
+    if ending in EXCEL:
         return _workbook(path)
     if ending == ".dta":
         frame = pd.read_stata(path, convert_categoricals=False)
@@ -110,17 +108,17 @@ def _statistical(path: Path, *, metadataonly: bool) -> tuple[pd.DataFrame, Any]:
 
 
 def _labelled(frame: pd.DataFrame, labels: Mapping[str, Mapping[Any, str]]) -> pd.DataFrame:
-    """Put the labels of a dictionary in the place of the codes that have one."""
+    """Replace codes by their labels in a dictionary."""
     columns = {}
     for name in frame.columns:
-        names = _told_apart(labels.get(str(name), {}))
-        # A code without a label stands among text then.
+        names = _distinct_labels(labels.get(str(name), {}))
+        # Codes without a label become text, too.
         known = {code: names.get(code, _cell(code)) for code in frame[name].dropna().unique()} if names else {}
         columns[name] = frame[name].astype("object").map(known) if names else frame[name]
     return pd.DataFrame(columns)
 
 
-def _told_apart(labels: Mapping[Any, str]) -> dict[Any, str]:
+def _distinct_labels(labels: Mapping[Any, str]) -> dict[Any, str]:
     names = {code: label.strip() for code, label in labels.items()}
     several = {name for name in names.values() if list(names.values()).count(name) > 1}
     return {code: f"{name} ({code:g})" if name in several else name for code, name in names.items() if name}
@@ -131,7 +129,7 @@ def _workbook(path: Path) -> pd.DataFrame:
     require_workbook_fits(path)
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     try:
-        # A sheet is as wide as the last cell that somebody once touched: without the empty ones, rows stay small.
+        # A sheet is as wide as its last formatted cell: without empty cells, rows stay small.
         cells = (list(map(_cell, row)) for row in book.worksheets[0].iter_rows(values_only=True))
         filled = ((row, [at for at, cell in enumerate(row, start=1) if cell.strip()]) for row in cells)
         rows = [row[: places[-1]] for row, places in filled if places]
@@ -146,7 +144,7 @@ def _workbook(path: Path) -> pd.DataFrame:
 
 
 def _cell(value: Any) -> str:
-    """Return a cell as text: days without a time that was never given, whole numbers without decimals."""
+    """Return a cell as text: dates without the time 00:00, whole numbers without decimals."""
     if value is None:
         return ""
     if isinstance(value, datetime) and value.time() == time():

@@ -1,14 +1,12 @@
-"""Reading TOML files into frozen, validated objects, with errors that name the key."""
+"""Validated, frozen objects from TOML and JSON files, with errors that name the key."""
 
 from __future__ import annotations
 
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from threading import RLock
 from typing import Any, ClassVar, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -21,57 +19,21 @@ class Section(BaseModel):
     """A part of a scenario or recipe: unknown keys are errors, values are of the exact type and never change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-    # Keys that others have, with what is meant by them here.
+    # Keys of other sections, with the advice for their use here.
     elsewhere: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def spelled_out(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return plain data in which what is said once for several is said of each; as they are, by default."""
+        """Return plain data with shared defaults written out; the same data, by default."""
         return data
 
     @classmethod
     def as_written(cls, error: InputError, data: Mapping[str, Any]) -> InputError:
-        """Return an error about data that were spelled out as one about what was written."""
+        """Return an error about data that were written out as one about the original data."""
         return error
 
 
-# Each field of a section that was read, as the section's class and the field's name.
-Reads = set[tuple[type[Section], str]]
-_noting = RLock()
-
-
-@contextmanager
-def noting_reads() -> Iterator[Reads]:
-    """Note which fields of sections are read meanwhile, by whomever."""
-    noted: Reads = set()
-
-    def read(section: Section, name: str) -> Any:
-        noted.add((type(section), name))
-        return object.__getattribute__(section, name)
-
-    with _noting:
-        type.__setattr__(Section, "__getattribute__", read)
-        try:
-            yield noted
-        finally:
-            type.__delattr__(Section, "__getattribute__")
-
-
-def may_be_read(section: object, key: str, noted: Reads) -> bool:
-    """Tell whether what a section holds at a key path is among what was read, or may be."""
-    for name in key.split("."):
-        if isinstance(section, Mapping):
-            section = section.get(name)
-            continue
-        if not isinstance(section, Section) or name not in section.model_fields_set:
-            return True
-        if not any((type(section), read) in noted for read in (name, "__dict__", "model_dump", "model_dump_json")):
-            return False
-        section = getattr(section, name)
-    return True
-
-
-# What pydantic calls things, and what a user of TOML calls them.
+# Terms of pydantic, and terms of users of TOML.
 _PLAIN = {
     "an object": "a section",
     "a valid (array|tuple|list)": "a list",
@@ -82,9 +44,9 @@ _PLAIN = {
 
 Model = TypeVar("Model", bound=BaseModel)
 _MOST_BYTES = 32 << 20
-# Sections within sections that a file may have, and dots before names in one line, which take their square in time.
+# Most nested sections, and most dots before names in a line, which tomllib reads in quadratic time.
 _DEEPEST, _MOST_DOTS = 50, 5_000
-# Keys and sections on lines of their own that a file may have; each takes some microseconds to be read and checked.
+# Most keys and sections on lines of their own; each takes some microseconds.
 _MOST_KEYS = 100_000
 _KEY_OF_LINE = re.compile(r"^[ \t]*(?:([\w.\"'-][\w.\"' \t-]*)=|\[+([^\[\],=\n]+)\]+[ \t]*$)", re.MULTILINE)
 _DOT_OF_KEY = re.compile(r"\.[ \t]*[\"']?[A-Za-z_-]")
@@ -106,7 +68,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_text(path: Path) -> str:
-    """Read a text file in UTF-8 that somebody wrote by hand, or that tells of a run: of 32 MiB at most.
+    """Read a text file in UTF-8 of at most 32 MiB, such as a scenario or a manifest.
 
     Raises
     ------
@@ -141,7 +103,7 @@ def read_toml(path: Path) -> dict[str, Any]:
             raise _too_deep(path, f"line {number}")
     keys = [(key or section).strip() for key, section in _KEY_OF_LINE.findall(text)]
     if len(keys) > _MOST_KEYS:
-        # Those in the middle are of those that are too many.
+        # Names from the middle, where generated keys are likely.
         some, expected = ", ".join(keys[len(keys) // 2 :][:3]), f"at most {_MOST_KEYS:,}"
         raise InputError(f"too many keys, {some} among them", source=path, found=len(keys), expected=expected)
     try:
@@ -154,7 +116,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def require_shallow(content: Mapping[str, Any], source: str | Path) -> None:
-    """Check that plain data are not nested deeper than anything that reidsim reads.
+    """Check that plain data are not nested deeper than any format of reidsim.
 
     Raises
     ------
@@ -186,7 +148,7 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -
     Raises
     ------
     InputError
-        For the first thing that is wrong: names the source, the key path, what was found and what is allowed.
+        For the first error: names the source, the key path, the value found and the values allowed.
     """
     require_shallow(data, source)
     whole = model.spelled_out(data) if issubclass(model, Section) else data
@@ -199,7 +161,7 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path) -
 
 
 def revalidated(model: type[Model], values: Mapping[str, Any], source: str | Path) -> Model:
-    """Build a validated object from values that were validated one by one, such as those of a changed copy.
+    """Build a validated object from values that were validated one by one, such as a changed copy.
 
     Raises
     ------
@@ -218,13 +180,13 @@ def json_of(data: object) -> str:
 
 
 def plain(value: object) -> object:
-    """Return a value that is not of TOML as one that is: numbers of numpy as numbers, anything else as text."""
+    """Return a value as a TOML value: numbers of numpy as numbers, other objects as text."""
     return value.item() if hasattr(value, "item") else str(value)
 
 
 def _first_error(error: ValidationError, model: type[BaseModel], source: str | Path) -> InputError:
     details = error.errors()
-    # A misspelt key shows up twice, as unknown and as missing; the unknown one tells the user more.
+    # A misspelt key shows up twice, as unknown and as missing; the unknown key is more informative.
     detail = next((d for d in details if d["type"] == "extra_forbidden"), details[0])
     kind, context = detail["type"], detail.get("ctx", {})
     keys, valid, options = _resolve_location(model, detail["loc"])
@@ -242,19 +204,13 @@ def _first_error(error: ValidationError, model: type[BaseModel], source: str | P
         found_tag = context.get("tag")
         hint = nearest(found_tag, tags.split(", ")) if found_tag else None
         where = f"{path}.{tag}" if path else tag
-        return InputError(
-            "value not allowed" if found_tag else "key missing",
-            source=source,
-            where=where,
-            found=found_tag,
-            expected=f"one of {tags}",
-            hint=hint,
-        )
+        problem, expected = "value not allowed" if found_tag else "key missing", f"one of {tags}"
+        return InputError(problem, source=source, where=where, found=found_tag, expected=expected, hint=hint)
     if kind == "missing":
         return InputError("key missing", source=source, where=path, expected="a value")
     inner = context.get("error")
     if isinstance(inner, InputError):
-        # What a section says of one of its keys is said of the key.
+        # Validators of a section name keys within it.
         where = ".".join(part for part in (path, inner.where) if part) or None
         return inner.but(source=source, where=where)
     found = detail["input"]
@@ -276,7 +232,7 @@ def _first_error(error: ValidationError, model: type[BaseModel], source: str | P
 def _resolve_location(
     model: type[BaseModel], location: tuple[int | str, ...]
 ) -> tuple[list[str], list[str], list[Any]]:
-    """Turn a pydantic location into the key path as in the file, the keys valid and sections to choose there."""
+    """Return a pydantic location as the key path in the file, with the valid keys and the sections to choose there."""
     keys: list[str] = []
     root = model.model_fields.get("root")
     current: Any = model if root is None else _inner_model(root.annotation)
@@ -303,7 +259,7 @@ def _resolve_location(
 
 
 def _inner_model(annotation: Any) -> Any:
-    """Return the section class inside an annotation; a list for a union of several; a 1-tuple inside a mapping."""
+    """Return the section class inside an annotation; a list for a union of classes; a 1-tuple inside a mapping."""
     arguments = getattr(annotation, "__args__", ())
     origin = getattr(annotation, "__origin__", None)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel) and not arguments:
@@ -316,7 +272,7 @@ def _inner_model(annotation: Any) -> Any:
 
 
 def _tags(option: Any, key: str | None = None) -> list[str]:
-    """Return the values by which a section is told apart: those of `key`, or of any key if it is not given."""
+    """Return the tags that distinguish a section in a union: the values of `key`, or of any key if not given."""
     return [
         str(value)
         for name, field in getattr(option, "model_fields", {}).items()
@@ -335,5 +291,5 @@ def section_classes(annotation: Any) -> list[type[Section]]:
     """Return the classes of sections inside the annotation of a key, each once."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return [annotation]
-    # One that may also stand in a list is one class.
+    # A class that is also allowed in a list occurs twice.
     return list(dict.fromkeys(found for argument in get_args(annotation) for found in section_classes(argument)))

@@ -97,14 +97,6 @@ def file_of(nodeid):
     return nodeid.partition("::")[0]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _genealogies_kept_apart(tmp_path_factory):
-    """Keep genealogies made by tests out of the user's cache."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("REIDSIM_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest.fixture(scope="session")
 def wan2015():
     """The bundled study of Wan et al. 2015."""

@@ -29,7 +29,6 @@ from typing import Any
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 OUTPUT = "Output"
 LEFT_OUT = "..."
-NUMBER = re.compile(r" *(?<![\w.])-?[0-9][0-9,]*(?:\.[0-9]+)?")
 
 
 @dataclass(frozen=True)

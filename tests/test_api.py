@@ -1,6 +1,5 @@
 """The package as seen from Python: ``import reidsim``."""
 
-import builtins
 import inspect
 import shutil
 import subprocess
@@ -64,30 +63,6 @@ def test_every_public_method_is_documented(name):
         if not method.startswith("_") and (callable(value) or isinstance(value, property)) and not inspect.getdoc(value)
     ]
     assert undocumented == []
-
-
-def test_public_names_are_few_verbs_first_and_nothing_else_is_listed():
-    names = [name for name in reidsim.__all__ if not name.startswith("__")]
-    assert [name for name in names if name[0].islower()] == names[: sum(name[0].islower() for name in names)]
-    assert len(names) <= 37
-    assert dir(reidsim) == reidsim.__all__
-
-
-@pytest.mark.parametrize("name", sorted(reidsim._BELOW))
-def test_what_lies_below_is_at_home_in_its_module_and_can_be_had_by_its_name(name):
-    assert name not in dir(reidsim)
-    thing = getattr(reidsim, name)
-    assert thing.__module__ == reidsim._BELOW[name]
-    assert inspect.getdoc(thing)
-
-
-@pytest.mark.parametrize("name", [name for name in reidsim.__all__ if not name.startswith("__")])
-def test_no_parameter_hides_what_python_itself_has(name):
-    thing = getattr(reidsim, name)
-    own = [value for key, value in vars(thing).items() if not key.startswith("_")] if inspect.isclass(thing) else []
-    for function in [thing, *own]:
-        if callable(function):
-            assert not set(inspect.signature(function).parameters) & set(dir(builtins)), function
 
 
 def test_a_star_import_brings_the_public_names():

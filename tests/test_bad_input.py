@@ -200,7 +200,7 @@ VALUES = [
 
 COMBINATIONS = [
     case("policy needs Safe Harbor", sets=['publisher.policies=["basic", "safe-harbor"]'],
-         says=["town.toml", "safe_harbor", "section missing", "'safe-harbor'"]),
+         says=["town.toml", "safe_harbor", "'safe-harbor'"]),
     case("friendly policy needs Safe Harbor", sets=['publisher.policies=["sh-friendly"]'],
          says=["safe_harbor", "section missing", "'sh-friendly'"]),
     case("Safe Harbor of an unknown attribute", section('[safe_harbor]\nage = "agee"'),

@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -60,13 +59,6 @@ def _loaded(name, monkeypatch):
     return module
 
 
-def test_every_benchmark_is_tried_here_and_told_of_in_the_readme():
-    names = {path.stem for path in FOLDER.glob("*.py")} - set(SHARED)
-    assert names == set(SMALL)
-    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
-    assert [name for name in sorted(names) if f"`{name}.py`" not in readme] == []
-
-
 @pytest.mark.parametrize("name", SMALL)
 def test_a_benchmark_explains_itself_and_starts_nothing(name, monkeypatch, capsys):
     module = _loaded(name, monkeypatch)
@@ -75,48 +67,6 @@ def test_a_benchmark_explains_itself_and_starts_nothing(name, monkeypatch, capsy
         module.main()
     assert stop.value.code == 0
     assert capsys.readouterr().out.startswith(f"usage: {name}.py")
-
-
-@pytest.mark.parametrize(
-    ("name", "missing", "instead"),
-    [("populations", "simuPOP", "--skip-engines"), ("batches", "distributed", "--skip-dask")],
-)
-def test_a_package_that_is_missing_is_told_in_a_line_before_anything_is_done(
-    name, missing, instead, monkeypatch, capsys
-):
-    module = _loaded(name, monkeypatch)
-    found = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda wanted: None if wanted == missing else found(wanted))
-    monkeypatch.setattr(sys, "argv", [f"{name}.py"])
-    with pytest.raises(SystemExit) as stop:
-        module.main()
-    said = capsys.readouterr()
-    assert (stop.value.code, said.out) == (2, "")
-    assert said.err.startswith(f"{name}.py needs {missing}: pip install ")
-    assert said.err.endswith(f", or {instead}\n")
-    assert said.err.count("\n") == 1
-
-
-def test_a_file_that_is_missing_is_told_in_a_line(monkeypatch, capsys, tmp_path):
-    module = _loaded("masking", monkeypatch)
-    monkeypatch.setattr(sys, "argv", ["masking.py", "--inputs", str(tmp_path / "none.npz")])
-    with pytest.raises(SystemExit) as stop:
-        module.main()
-    said = capsys.readouterr()
-    assert (stop.value.code, said.out) == (2, "")
-    assert said.err == f"masking.py needs the arrays of --inputs: {tmp_path / 'none.npz'} is no file\n"
-
-
-def test_a_program_that_is_missing_is_told_in_a_line(monkeypatch, capsys):
-    module = _loaded("serve", monkeypatch)
-    monkeypatch.setattr(importlib.util, "find_spec", lambda wanted: True)
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    monkeypatch.setattr(sys, "argv", ["serve.py"])
-    with pytest.raises(SystemExit) as stop:
-        module.main()
-    assert (stop.value.code, *capsys.readouterr()) == (
-        2, "", "serve.py needs chromium: apt-get install chromium chromium-driver\n",
-    )  # fmt: skip
 
 
 @pytest.mark.deep
@@ -135,19 +85,3 @@ def test_a_benchmark_runs_from_the_root_of_the_repository(name, tmp_path):
         page = (tmp_path / "performance.md").read_text(encoding="utf-8")
         assert "**`reidentified.py`**" in page
         assert (tmp_path / "figures" / "performance-growth.png").stat().st_size > 10_000
-
-
-def test_a_row_of_the_readme_is_a_benchmark_with_its_settings(monkeypatch):
-    found = _loaded("all", monkeypatch).settings()
-    assert set(found) == set(SMALL) - {"all"}
-    assert found["masking"] == ["--targets", "100", "--loci", "8", "--sample", "1", "--skip-growth"]
-
-
-def test_growth_is_shown_as_times_of_each_work(monkeypatch):
-    module = _loaded("all", monkeypatch)
-    grown = module.by_work([("a over rows", 10, 0.02), ("b over people", 5, 2.0), ("a over rows", 100, 0.004)])
-    assert grown == {"a over rows": ([10, 100], [0.02, 0.004]), "b over people": ([5], [2.0])}
-    monkeypatch.setattr(module, "place", lambda: "a machine")
-    page = module.page({}, [], grown)
-    assert "| a over rows | 10, 100 | 0.02, 0.004 |" in page
-    assert "xponent" not in page

@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import gc
 import io
 import json
 import os
@@ -26,25 +25,18 @@ from tiers import cases
 import reidsim
 import reidsim.progress
 from reidsim import __version__, interrupts
-from reidsim.__main__ import main as command_line_of_the_package
 from reidsim.bundled import bundled_folder
 from reidsim.cli import app, main
 from reidsim.engine.run import describe
-from reidsim.games.measures import REIDENTIFIED
 from reidsim.interrupts import STOPPING
-from reidsim.measures import columns_of
 from reidsim.progress import DelayedProgress
-from reidsim.reports.summary_table import summary_tables
-from reidsim.reports.verdict import verdict
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.registry import kind_named, schemas
+from reidsim.scenarios.registry import schemas
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
 REIDSIM = shutil.which("reidsim", path=str(Path(sys.executable).parent)) or "reidsim"
 _COMMANDS = typer.main.get_command(app).commands
 COMMANDS = at_least(18, sorted(_COMMANDS))
-# Those for users; others are for the developers of reidsim.
-LISTED = [name for name in COMMANDS if not _COMMANDS[name].hidden]
 MEASURES = [
     "Publisher's payoff", "Adversary's payoff", "Utility", "Generalization intensity", "Records attacked",
     "Re-identification risk", "Risk of attacked records", "Records shared unchanged", "Records suppressed",
@@ -135,15 +127,6 @@ def test_a_run_prints_its_measures_by_policy_and_where_its_results_are(town):
     assert (town / "mine" / "out" / "manifest.json").exists()
 
 
-def test_the_verdict_of_the_result_follows_the_table(town, reidsim_):
-    code, out, _ = reidsim_("run", "town.toml", "-o", "out")
-    result = reidsim.run("town.toml")
-    told = verdict(result.summary, result.manifest["content"])
-    assert code == 0
-    assert told in " ".join(out.split())
-    assert out.index("Publisher's payoff") < out.index(told[:20]) < out.index("Results in")
-
-
 @pytest.mark.deep
 def test_what_is_not_a_terminal_gets_no_escape_codes_and_no_progress(short):
     done = console_script("run", short, "-o", "out")
@@ -173,36 +156,6 @@ def test_the_bundled_scenario_runs_to_the_end_and_draws_every_figure(tmp_path):
     drawn = {path.name: path for path in (tmp_path / "out" / "figures").iterdir()}
     assert sorted(drawn) == sorted(manifest["figures"])
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn.values())
-
-
-ALL_POLICIES = ["safe-harbor", "basic", "sh-friendly", "no-attack", "no-protection", "suppress-all"]
-
-
-@pytest.mark.parametrize("number", range(1, 7))
-def test_the_table_fits_eighty_columns_whatever_the_policies(number):
-    payoffs, shares = {"publisher_payoff": 1195.46, "adversary_payoff": 2.47}, {"utility": 0.999, "risk": 0.0111}
-    shares |= {"generalization_intensity": 0.028, "share_attacked": 0.2158, "risk_if_attacked": 0.0515}
-    means = payoffs | shares | {"share_unchanged": 1.0, "share_suppressed": 0.0}
-    means |= dict.fromkeys(columns_of(REIDENTIFIED), 123.4)
-    summary = pd.DataFrame(means, index=pd.Index(ALL_POLICIES[:number], name="policy"))
-    page = io.StringIO()
-    for table in summary_tables(summary, "A title " * 20, kind_named("tables").measures):
-        Console(file=page, width=80).print(table)
-    lines = page.getvalue().splitlines()
-    assert max(map(len, lines)) <= 80
-    if number <= 4:
-        assert all(any(measure in line for line in lines) for measure in MEASURES)
-        assert all(policy in page.getvalue() for policy in ALL_POLICIES[:number])
-
-
-@pytest.mark.deep
-def test_no_name_in_the_table_is_cut_short_with_all_policies(town, reidsim_):
-    with (town / "town.toml").open("a") as file:
-        file.write('\n[safe_harbor]\nage = "age"\n')
-    code, out, _ = reidsim_("run", "town.toml", "--set", f"publisher.policies={json.dumps(ALL_POLICIES)}", "-o", "out")
-    assert code == 0
-    assert max(map(len, out.splitlines())) <= 80
-    assert "…" not in out
 
 
 @pytest.mark.parametrize("title", ["Costs [in dollars]", "a [/b] c", "[red]", "smile :smile:", "100% {x} \\[y]"])
@@ -239,19 +192,6 @@ def test_a_run_writes_nowhere_but_into_its_results(town, reidsim_):
     assert before == after
 
 
-def test_an_empty_folder_can_take_results(town, reidsim_):
-    (town / "out").mkdir()
-    assert reidsim_("run", "town.toml", "-o", "out")[0] == 0
-    assert (town / "out" / "manifest.json").exists()
-
-
-@pytest.mark.deep
-def test_a_name_with_spaces_and_letters_of_any_language_can_take_results(town):
-    done = console_script("run", "town.toml", "-o", "Ergebnisse für Köln [1]")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith("Results in Ergebnisse für Köln [1]\n")
-
-
 # Overrides and seeds.
 
 
@@ -274,16 +214,6 @@ def test_a_seed_is_the_same_as_an_override_of_the_seed(town, reidsim_):
     assert manifests[0]["scenario_hash"] == manifests[1]["scenario_hash"]
 
 
-def test_the_real_adult_file_in_the_working_folder_takes_the_place_of_the_table(tmp_path, monkeypatch, reidsim_):
-    monkeypatch.chdir(tmp_path)
-    row = "{}, Private, 77516, Bachelors, 13, Never-married, Sales, Unmarried, {}, {}, 0, 0, 40, United-States, <=50K\n"
-    people = [("39", "White", "Male"), ("90", "Black", "Female"), ("17", "Asian-Pac-Islander", "Female")]
-    Path("adult.data").write_text("".join(row.format(*person) for person in people))
-    code, out, err = reidsim_("check", "wan2015", "--set", "release.path=adult.data")
-    assert (code, err) == (0, "")
-    assert "3 records in 3 distinct cells" in out
-
-
 # The other commands.
 
 
@@ -291,7 +221,7 @@ def test_check_says_what_there_is_and_writes_nothing(town, reidsim_):
     before = sorted(town.rglob("*"))
     code, out, err = reidsim_("check", "town.toml")
     assert (code, err) == (0, "")
-    size = "30 records in 4 distinct cells, 18 strategies, a population of 33, about 290 MB of memory"
+    size = "30 records in 4 distinct cells, 18 strategies, a population of 33"
     assert out == f"town is ready: {size}\n"
     assert sorted(town.rglob("*")) == before
 
@@ -317,12 +247,7 @@ def test_what_show_prints_is_the_scenario_and_can_be_checked(tmp_path, scenario)
     with (tmp_path / "mine.toml").open("wb") as file:
         subprocess.run([REIDSIM, "show", scenario], stdout=file, check=True)
     assert (tmp_path / "mine.toml").read_bytes() == (bundled_folder("scenarios") / f"{scenario}.toml").read_bytes()
-    # What `check` says, but for the expected time.
-    assert re.search(r"about [0-9.,]+ [kMG]B of memory", describe(load_scenario(tmp_path / "mine.toml")))
-
-
-def test_show_prints_files_too(town, reidsim_):
-    assert reidsim_("show", "town.toml") == (0, (town / "town.toml").read_text(), "")
+    assert describe(load_scenario(tmp_path / "mine.toml"))
 
 
 def test_schema_prints_the_json_schema_of_scenarios(reidsim_):
@@ -353,25 +278,6 @@ def test_help_of_every_command_has_two_examples_of_it_and_fits_eighty_columns(re
     assert " ".join(out.split()).count(f"Example: reidsim {command}") == 2
     assert max(map(len, out.splitlines())) <= 80
     assert ESCAPE not in out
-
-
-def test_help_names_every_command(reidsim_):
-    code, out, _ = reidsim_("--help")
-    assert code == 0
-    assert {"run", "check", "list", "show", "schema"} <= set(LISTED)
-    for command in LISTED:
-        assert re.search(rf"^  {command} ", out, flags=re.MULTILINE)
-
-
-def test_help_groups_the_commands_each_in_one_whole_line(reidsim_):
-    _, out, _ = reidsim_("--help")
-    listed = out[out.index("\nStart:") :]
-    assert re.findall(r"^(\w+):$", listed, flags=re.MULTILINE) == ["Start", "Results", "Studies", "Data"]
-    lines = dict(re.findall(r"^  ([\w-]+) +(.+)$", listed, flags=re.MULTILINE))
-    assert sorted(lines) == sorted(LISTED)
-    assert max(map(len, lines.values())) <= 60
-    assert "…" not in out
-    assert "..." not in listed
 
 
 def test_without_a_command_the_help_is_shown(reidsim_):
@@ -672,16 +578,6 @@ def test_progress_is_shown_after_a_while_on_a_terminal(clock):
     assert "5/18" in page.getvalue()
 
 
-def test_progress_goes_through_the_tasks(clock):
-    page, console = terminal()
-    with DelayedProgress(console) as progress:
-        clock.now += 3
-        for task, done, total in (("solving", 17, 18), ("analysing", 1, 4), ("analysing", 2, 4)):
-            progress(task, done, total)
-    assert "17/18" in page.getvalue()
-    assert "2/4" in page.getvalue()
-
-
 def test_progress_appears_though_nothing_is_told_meanwhile():
     page, console = terminal()
     with DelayedProgress(console, "reading town"):
@@ -690,51 +586,6 @@ def test_progress_appears_though_nothing_is_told_meanwhile():
             time.sleep(0.05)
     assert "reading town" in page.getvalue()
     assert "0/1" not in page.getvalue()
-
-
-def test_work_of_one_step_leaves_with_the_next_task(clock):
-    page, console = terminal()
-    with DelayedProgress(console, "reading") as progress:
-        clock.now += 3
-        progress("reading", 0, 1)
-        progress("playing", 1, 4)
-        page.truncate(0)
-        progress("playing", 2, 4)
-        progress._bar.refresh()
-        assert "2/4" in page.getvalue()
-        assert "reading" not in page.getvalue()
-
-
-def test_parts_of_a_step_leave_with_the_next_step(clock):
-    page, console = terminal()
-    with DelayedProgress(console) as progress:
-        clock.now += 3
-        for told in (("gallery", 0, 2), ("playing", 2, 3), ("gallery", 1, 2)):
-            progress(*told)
-        page.truncate(0)
-        progress._bar.refresh()
-        assert "gallery" in page.getvalue()
-        assert "playing" not in page.getvalue()
-
-
-def test_the_program_ends_without_looking_for_garbage(monkeypatch):
-    monkeypatch.setattr("reidsim.cli.main", lambda: None)
-    try:
-        command_line_of_the_package()
-        assert gc.get_freeze_count() > 0
-    finally:
-        gc.unfreeze()
-
-
-def test_progress_leaves_no_trace_when_it_is_over(clock):
-    page, console = terminal()
-    with DelayedProgress(console) as progress:
-        clock.now += 3
-        progress("solving", 1, 2)
-    shown = page.getvalue()
-    # The cursor is hidden and shown again, and the last thing done to the bar's line is to erase it.
-    assert shown.count(f"{ESCAPE}[?25l") == shown.count(f"{ESCAPE}[?25h") == 1
-    assert shown.rindex(f"{ESCAPE}[2K") > shown.rindex("solving")
 
 
 def test_progress_is_removed_when_a_run_is_interrupted(clock):
@@ -749,22 +600,6 @@ def test_progress_is_removed_when_a_run_is_interrupted(clock):
     with pytest.raises(KeyboardInterrupt):
         work()
     assert page.getvalue().rindex(f"{ESCAPE}[?25h") > page.getvalue().rindex(f"{ESCAPE}[?25l")
-
-
-def test_work_that_is_quick_shows_nothing_even_on_a_terminal(clock):
-    page, console = terminal()
-    with DelayedProgress(console) as progress:
-        clock.now += 0.5
-        progress("solving", 18, 18)
-    assert page.getvalue() == ""
-
-
-def test_progress_is_silent_where_nobody_watches(clock):
-    page = io.StringIO()
-    with DelayedProgress(Console(file=page, force_terminal=False)) as progress:
-        clock.now += 60
-        progress("solving", 1, 18)
-    assert page.getvalue() == ""
 
 
 def in_a_terminal(*arguments):
@@ -812,12 +647,6 @@ def test_an_error_in_a_terminal_is_one_line_too(town):
     assert shown == "reidsim: twon.toml: no such file; expected a scenario file (TOML)\r\n"
 
 
-@pytest.mark.parametrize("population", BUNDLED["populations"])
-def test_show_prints_populations_too(reidsim_, population):
-    text = (bundled_folder("populations") / f"{population}.toml").read_text(encoding="utf-8")
-    assert reidsim_("show", population) == (0, text, "")
-
-
 def test_show_suggests_populations_where_no_scenario_is_near(reidsim_):
     code, out, err = reidsim_("show", "united-states")
     assert (code, out) == (2, "")
@@ -840,26 +669,6 @@ def test_a_population_is_written_described_and_never_overwritten(tmp_path, monke
     code, out, err = reidsim_("describe", "adult.parquet", "--column", "age", "--column", "sex")
     assert (code, err) == (0, "")
     assert "32,561" in out
-
-
-def test_a_level_out_of_range_is_told_with_its_option(town, reidsim_):
-    code, out, err = reidsim_("describe", "patients.csv", "--level", "2")
-    assert (code, out) == (2, "")
-    assert err == "reidsim: --level: confidence level out of range; found 2.0; expected above 0 and below 1\n"
-
-
-def test_intervals_are_told_of_only_where_there_are_some(town, reidsim_):
-    sweep = ["run", "town.toml", "--set", 'sweep.values={"economics.loss"=[50,150]}']
-    alone, repeated = (
-        " ".join(reidsim_(*sweep, "--set", f"replications={number}", "-o", f"out{number}")[1].split())
-        for number in (1, 2)
-    )
-    told = "economics.gain is not stated: it is economics.loss of each point"
-    assert f"┘ other measures in statistics.parquet {told} Results in" in alone
-    assert (
-        "┘ means, with the half-width of their 95% interval where it fits; other measures in statistics.parquet"
-        in repeated
-    )
 
 
 def test_a_genealogy_file_is_a_population(tmp_path, monkeypatch, reidsim_):

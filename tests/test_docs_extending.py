@@ -5,7 +5,6 @@ import tomllib
 
 import pandas as pd
 import pytest
-from found import at_least
 from pages import OUTPUT, blocks_of
 
 import reidsim
@@ -33,13 +32,6 @@ def installed(tmp_path, monkeypatch):
     for names in groups.values():
         for place in names.values():
             sys.modules.pop(place.partition(":")[0], None)
-
-
-def test_examples_are_of_at_most_thirty_lines():
-    modules = at_least(3, (name for name in FILES if name.endswith(".py")))
-    assert all(len(FILES[name].splitlines()) <= 30 for name in modules)
-    others = [block.text for block in BLOCKS if not block.title and block.language == "python"]
-    assert all(len(text.splitlines()) <= 30 for text in at_least(2, others))
 
 
 @pytest.mark.deep

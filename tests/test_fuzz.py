@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tiers import cases
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "tools"
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
@@ -82,12 +81,6 @@ def test_a_mistaken_publisher_may_be_attacked_and_lose(made):
     assert broken({"beliefs": {"cost": 1.0}}) == []
 
 
-@pytest.mark.parametrize("start", cases(range(0, 300, 30), [0]))
-def test_nothing_ends_but_well_or_in_a_line(fuzz, start):
-    numbers = range(start, start + 30) if start else range(8)
-    assert fuzz.fuzz(1, list(numbers), 120) == []
-
-
 @pytest.mark.deep
 def test_cases_tried_two_at_a_time_end_as_one_by_one(fuzz, capsys):
     ended = []
@@ -96,20 +89,6 @@ def test_cases_tried_two_at_a_time_end_as_one_by_one(fuzz, capsys):
         ended.append(capsys.readouterr().out)
     assert ended[0] == ended[1]
     assert sum(int(line.split()[0]) for line in ended[0].splitlines()) == 6
-
-
-def test_what_a_command_imported_is_imported_for_the_next(fuzz, monkeypatch, tmp_path):
-    from reidsim import cli
-
-    (tmp_path / "imported_by_a_command.py").write_text("")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(cli, "main", lambda: importlib.import_module("imported_by_a_command"))
-    with open(tmp_path / "used", "w+b") as used:
-        assert fuzz._run(tmp_path, (), 30, used)[1] == 0
-        assert "imported_by_a_command" not in sys.modules
-        used.seek(0)
-        fuzz._load(used)
-    assert sys.modules.pop("imported_by_a_command")
 
 
 @pytest.mark.parametrize("maker", ["_valid", "_of_scenario", "_of_scenario_text", "_of_data", "_of_parquet"])
@@ -130,8 +109,8 @@ def test_a_case_is_the_same_each_time(fuzz, tmp_path, maker):
     [
         ("raise ValueError('a bug')", "traceback"),
         ("print('payoff nan'); sys.exit(0)", "a number that is none"),
-        ("sys.exit(2)", "0 lines that say what is wrong"),
-        ("print('reidsim: one\\nreidsim: two'); sys.exit(2)", "2 lines that say what is wrong"),
+        ("sys.exit(2)", "0 error lines"),
+        ("print('reidsim: one\\nreidsim: two'); sys.exit(2)", "2 error lines"),
         ("sys.exit(3)", "exit code 3"),
         ("os.kill(os.getpid(), 11)", "was ended by SIGSEGV"),
         ("import time; time.sleep(60)", "did not end within 0.5 s"),

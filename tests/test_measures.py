@@ -3,6 +3,7 @@
 import importlib.util
 import io
 import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Literal
 
@@ -14,20 +15,20 @@ from rich.console import Console
 
 import reidsim
 from reidsim.agents.measures import ROUND_MEASURES
+from reidsim.core.measures import Measure, columns_of, measures_among
 from reidsim.engine.batch.one_run import GROUP_COLUMNS
 from reidsim.engine.batch.statistics import ERROR
 from reidsim.engine.results import make_manifest, write_json
 from reidsim.engine.run_result import RUN_COLUMNS
 from reidsim.engine.stress import outcomes
 from reidsim.engine.stress.checks import check_stress
-from reidsim.engine.stress.outcomes import BatchEvaluator, Outcomes, outputs_among
+from reidsim.engine.stress.outcomes import Evaluator, Outcomes, outputs_among
 from reidsim.errors import InputError
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.measures import MEASURES, RECORD_RISK, RISK_QUANTILE, SUCCESS_PROBABILITY
 from reidsim.kinds.tables import kind as tables_kind
 from reidsim.kinds.tables.kind import TABLES, TablesKind
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.measures import Measure, columns_of, measures_among
 from reidsim.reports.measures_html import measures_table
 from reidsim.reports.page.report import report_text
 from reidsim.reports.summary_table import summary_tables
@@ -156,7 +157,8 @@ RAFFLE = RaffleKind()
 def raffle(monkeypatch, tmp_path):
     """A scenario of a kind with a measure of its own."""
     monkeypatch.setattr(tables_kind, "RAFFLE", RAFFLE, raising=False)
-    monkeypatch.setitem(registry._OWN, "raffle", "reidsim.kinds.tables.kind:RAFFLE")
+    entry = EntryPoint("raffle", "reidsim.kinds.tables.kind:RAFFLE", "reidsim.kinds")
+    monkeypatch.setitem(registry.kinds._parts, "raffle", entry)
     path = tmp_path / "raffle.toml"
     path.write_text(f'extends = "{TOWN.as_posix()}"\ngame = "raffle"\n')
     return load_scenario(path)
@@ -195,7 +197,7 @@ def test_the_report_explains_a_measure_of_an_own_kind(raffle, tmp_path):
 
 def test_the_report_of_a_kind_that_is_not_installed_says_so(raffle, tmp_path, monkeypatch):
     test_the_report_explains_a_measure_of_an_own_kind(raffle, tmp_path)
-    monkeypatch.delitem(registry._OWN, "raffle")
+    monkeypatch.delitem(registry.kinds._parts, "raffle")
     with pytest.raises(InputError, match=r"results: game: value not allowed; found 'raffle'"):
         report_text(tmp_path / "results")
 
@@ -223,7 +225,9 @@ def test_a_stress_test_takes_a_measure_of_an_own_kind_as_output_and_nothing_else
         checked("lukc")
     assert outputs_among(kind_of(raffle.scenario).measures)[-2:] == (LUCK, RISK_QUANTILE)
     monkeypatch.setattr(outcomes, "point_tables", lambda *_, **__: {"runs": RUNS.assign(error=None)})
-    found = BatchEvaluator(raffle, ("basic", "no-attack"), 0.95).at(pd.DataFrame({"economics.cost": [1.0]}), "informed")
+    found = Evaluator(raffle, ("basic", "no-attack"), 0.95).by_batch(
+        pd.DataFrame({"economics.cost": [1.0]}), "informed"
+    )
     assert found.matrix("luck", ("no-attack", "basic"), 1).tolist() == [[3.0], [4.0]]
     assert "unknown" not in found.table
 

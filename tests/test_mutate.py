@@ -113,20 +113,6 @@ def test_what_changes_no_result_is_left_alone(scripts, source):
     assert _mutants(scripts, source) == set()
 
 
-def test_a_fault_tells_its_line_before_and_after(scripts):
-    source = "x = 1\nif a <= b:\n    x = 2\n"
-    fault = next(f for f in scripts["mutation_faults"].faults_of(source) if f.kind == "comparison")
-    assert (fault.line, fault.lines(source)) == (2, ("if a <= b:", "if a < b:"))
-
-
-def test_the_draw_of_faults_is_that_of_its_seed(scripts):
-    source = "\n".join(f"x = {number} < a" for number in range(8))
-    drawn = scripts["mutate"].drawn
-    assert len(drawn(source, 0, 0)) == 24
-    assert len(drawn(source, 1, 10)) == 10
-    assert drawn(source, 1, 10) == drawn(source, 1, 10) != drawn(source, 2, 10)
-
-
 def test_tests_are_found_by_imports_of_helpers_packages_and_importers(scripts, toy):
     tree = scripts["mutation_tests"].Tree(toy)
     assert tree.importers("toy.steps") == ["toy.tower"]
@@ -155,33 +141,3 @@ def test_faults_that_no_test_notices_survive_and_the_tree_is_left_as_it_is(scrip
     told = mutate.summary(outcomes)
     assert told[-1] == "toy/steps.py: 1 of 2 faults caught (50%): 1 killed, 0 timed out, 1 survived"
     assert "    - raise ValueError('below 0')" in told
-
-
-def test_a_module_that_no_test_reaches_and_a_name_of_none_are_told(scripts, toy):
-    stop = scripts["mutate"].Stop
-    with pytest.raises(stop, match=r"toy\.alone: no test imports it"):
-        scripts["mutate"].mutate(["toy/alone.py"], root=toy, workers=1)
-    with pytest.raises(stop, match="none: no module of toy"):
-        scripts["mutate"].mutate(["none"], root=toy, workers=1)
-
-
-def test_the_test_files_can_be_given(scripts, toy, capsys):
-    scripts["mutate"].mutate(["toy.steps"], root=toy, most=1, tests=[Path("tests/test_tower.py")], workers=1)
-    told = capsys.readouterr().out
-    assert told.startswith("toy.steps: 1 test files, ")
-    assert told.splitlines()[0].endswith("tests/test_tower.py")
-
-
-@pytest.mark.deep
-def test_a_fault_that_never_ends_is_timed_out_and_tests_that_fail_anyway_stop_all(scripts, toy, monkeypatch):
-    monkeypatch.setattr(scripts["mutate"], "_LEAST_TIMEOUT", 1)
-    (toy / "toy/steps.py").write_text(
-        "def climb(start, steps=2):\n    while steps > 0:\n        start += 1\n        steps -= 1\n    return start\n"
-    )
-    outcomes = scripts["mutate"].mutate(["toy.steps"], root=toy, most=0, workers=2)
-    timed_out = {(one.place, one.after) for one in outcomes if one.state == "timeout"}
-    assert timed_out >= {("toy/steps.py:4", "steps += 1"), ("toy/steps.py:4", "pass")}
-    assert {one.state for one in outcomes} == {"killed", "timeout"}
-    (toy / "tests/test_tower.py").write_text("import toy.steps\n\n\ndef test_no():\n    assert False\n")
-    with pytest.raises(scripts["mutate"].Stop, match="its tests fail without any fault"):
-        scripts["mutate"].mutate(["toy.steps"], root=toy, workers=1)

@@ -3,7 +3,6 @@
 import csv
 import io
 import os
-import re
 import tomllib
 from pathlib import Path
 
@@ -17,13 +16,12 @@ from tiers import examples
 import reidsim
 from reidsim.audit.identifier_names import words_of
 from reidsim.drafts.choice import MOST_NAMED, MOST_TAKEN, choose
-from reidsim.drafts.draft import draft_scenario, name_of
+from reidsim.drafts.draft import draft_scenario
 from reidsim.drafts.hierarchies import draft_hierarchy, levels_wanted
 from reidsim.drafts.names import hint_of
 from reidsim.drafts.population_match import match_columns
-from reidsim.drafts.profile import ColumnProfile, kind_of, profile_table
-from reidsim.drafts.scenario_text import Prices
-from reidsim.drafts.values import MISSING_MARKS, WHOLE_NUMBER, is_free_text, share_matching
+from reidsim.drafts.profile import profile_table
+from reidsim.drafts.values import MISSING_MARKS, is_free_text
 from reidsim.engine.run import run_loaded
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
@@ -35,7 +33,6 @@ from reidsim.releases.hierarchy import hierarchy_from_rows
 from reidsim.scenarios.hierarchies import hierarchy_of
 from reidsim.scenarios.load import load_scenario
 from reidsim.tables import delimited_line, read_table
-from reidsim.toml_text import inline_toml, toml_key
 from reidsim.validation import validated
 
 ROWS = 60
@@ -166,14 +163,6 @@ def test_long_postal_codes_are_no_telephone_numbers():
     assert column(codes, "zip").kind == "code"
     assert column(codes, "x").kind == "identifier"
     assert draft_hierarchy(column(codes, "zip"), 2).rule == {"rule": "prefix", "digits": [5, 3]}
-
-
-@pytest.mark.parametrize(
-    ("values", "share"),
-    [([], 0.0), (["7"], 1.0), (["x"], 0.0), (["7", "7x", "x7", "-12+"], 0.5), (["1", "2", "3", "4", "y"], 0.8)],
-)
-def test_the_share_of_values_that_look_alike_from_end_to_end(values, share):
-    assert share_matching(WHOLE_NUMBER, values) == share
 
 
 @pytest.mark.parametrize(
@@ -321,11 +310,6 @@ def test_values_unlike_the_others_share_one_group_and_missing_ones_stay_as_they_
     assert set(draft_hierarchy(column(values, name), 3).unlike) == set(unlike)
 
 
-def test_a_name_in_use_is_not_that_of_the_group():
-    labels = labels_of([*range(60), "other", "other values", "unknown"], "age")
-    assert labels["unknown"] == labels["other"] == ["other values values"] * 3 + ["*"]
-
-
 def test_how_many_values_are_unlike_the_others_is_told(folder, reidsim_):
     days = [f"{1950 + i}-03-{1 + i % 28:02}" for i in range(60)]
     table = {"dob": [*days, "1985-02-31", "unknown"], "sex": ["F", "M"] * 31}
@@ -373,23 +357,6 @@ PEOPLE = {
     "income": [20000 + 100 * (i % 9) for i in range(ROWS)],
     "country": ["US"] * ROWS,
 }
-
-
-def test_nobody_is_invited_to_take_a_column_that_would_name_people():
-    """Amounts that hardly anybody shares; one duplicate, and the drafts' own rule for identifiers, hide nothing."""
-    savings = [1000 + 7 * i for i in range(ROWS - 8)] + [1000] * 8
-    _, choice = chosen(table_of(**PEOPLE, savings=savings, rooms=[i % 5 for i in range(ROWS)]))
-    assert choice.possible == ("diagnosis", "income", "rooms")
-    assert choice.left_out["savings"].startswith("it could identify most people: ")
-
-
-def test_what_others_know_is_taken_in_the_order_of_the_table():
-    names, choice = chosen(table_of(**PEOPLE))
-    assert names == ["age", "sex", "race", "zip"]
-    assert choice.possible == ("diagnosis", "income")
-    assert "record number" in choice.left_out["patient_id"]
-    assert choice.left_out["country"] == "one value for all"
-    assert set(names) | set(choice.left_out) == set(PEOPLE)
 
 
 def test_named_columns_are_added_to_the_proposal_or_replace_it():
@@ -458,42 +425,6 @@ def test_columns_of_many_values_are_taken_however_many_combinations_they_make():
     assert np.prod([float(len(c.profile.labels)) for c in choice.chosen]) > 2**62
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"named": ["agee"]}, "data.csv: column 'agee': column missing"),
-        ({"dropped": ["ages"]}, "(did you mean 'age'?)"),
-        ({"named": ["age", "age"]}, "column named twice; found 'age'"),
-        (
-            {"named": ["sex", "age"], "dropped": ["age"]},
-            "--quasi-identifier and --drop: column both to be taken and to be left out; found 'age'",
-        ),
-        (
-            {"dropped": ["age", "sex", "race", "zip", "income", "diagnosis"]},
-            "column 'age' is not taken: dropped, as asked",
-        ),
-    ],
-)
-def test_what_cannot_be_chosen_is_told(options, message):
-    with pytest.raises(InputError, match=re.escape(message)):
-        chosen(table_of(**PEOPLE), **options)
-
-
-@pytest.mark.parametrize(
-    ("name", "values", "message"),
-    [
-        ("town", ["", "NA"], "data.csv: column 'town': no value in the column"),
-        ("", ["Ashby", "Brook"], "data.csv: column '': column without a name"),
-        ("", ["", "NA"], "data.csv: column '': column without a name"),
-    ],
-)
-def test_a_named_column_that_has_no_values_or_no_name_is_told(name, values, message):
-    frame = table_of(**{"age": range(ROWS), name: values * (ROWS // 2)})
-    with pytest.raises(InputError) as caught:
-        chosen(frame, named=["age", name])
-    assert str(caught.value) == message
-
-
 def test_more_columns_than_can_be_solved_are_refused():
     frame = table_of(**{f"c{i}": ["a", "b"] for i in range(MOST_NAMED + 1)})
     with pytest.raises(InputError, match=f"expected at most {MOST_NAMED}"):
@@ -503,13 +434,6 @@ def test_more_columns_than_can_be_solved_are_refused():
 
 
 # The scenario.
-
-
-@given(st.text(), st.text(min_size=1), st.floats(allow_nan=False, allow_infinity=False), st.integers())
-def test_what_is_written_is_toml(text, key, number, whole):
-    document = f"{toml_key(key)} = {inline_toml([text, number, whole, {key: text}])}\nother = {inline_toml(text)}"
-    assume(key != "other")
-    assert tomllib.loads(document) == {key: [text, number, whole, {key: text}], "other": text}
 
 
 CELLS = st.one_of(
@@ -587,13 +511,6 @@ def test_drafts_of_other_forms_of_files(folder):
         result = reidsim.run(Path("out") / file / draft.scenario_file)
         assert result.manifest["records"] == 4
         assert result.manifest["release_file"]["path"] == file
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"), [("a.csv", "a"), ("b.CSV.gz", "b"), ("c.d.csv", "c.d"), (".csv", ".csv"), ("plain", "plain")]
-)
-def test_the_draft_is_named_after_the_file(name, expected):
-    assert name_of(Path("folder") / name) == expected
 
 
 # Populations.
@@ -786,26 +703,7 @@ def test_cells_of_a_megabyte_and_three_hundred_columns(folder, reidsim_):
     assert reidsim.run("wide/wide.toml").manifest["records"] == 3
 
 
-def test_marks_that_open_no_value_are_part_of_it(folder, reidsim_):
-    (folder / "data.csv").write_text('age,pipe\n30,5" wide\n31,"5"" ""wide"""\n32,"a\nb"\n')
-    assert reidsim_("new", "data.csv")[0] == 0
-    assert read_table(folder / "data.csv")["pipe"].tolist() == ['5" wide', '5" "wide"', "a\nb"]
-
-
-def test_a_column_without_a_name_is_shown_as_one(folder, reidsim_):
-    (folder / "data.csv").write_text("age,,city\n30,1,a\n31,2,b\n30,2,a\n")
-    code, out, _ = reidsim_("new", "data.csv")
-    assert code == 0
-    assert "│ (no name) │ category     │" in out
-
-
 def test_a_file_without_an_ending_gets_a_folder_of_another_name(folder, reidsim_):
     (folder / "people").write_text("age,sex\n30,F\n31,M\n")
     assert reidsim_("new", "people")[0] == 0
     assert (folder / "people-draft" / "people.toml").is_file()
-
-
-def test_kinds_without_values():
-    assert kind_of([], 0, None) == ("empty", "")
-    assert isinstance(column([""]), ColumnProfile)
-    assert Prices() == Prices(None, None, None, None)

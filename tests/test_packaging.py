@@ -120,24 +120,6 @@ def test_the_wheel_holds_every_bundled_file_as_it_is(wheel, folder):
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(
-    "name",
-    [
-        "reidsim/bundled/scenarios/wan2015.toml",
-        "reidsim/bundled/populations/adult.toml",
-        "reidsim/bundled/populations/tennessee-2010.toml",
-        "reidsim/bundled/populations/figures/adult-age-race-sex.csv.gz",
-        "reidsim/bundled/populations/figures/tennessee-2010-zcta.csv.gz",
-        "reidsim/bundled/populations/figures/us-2010-zip3.csv.gz",
-        "reidsim/bundled/populations/figures/us-2019-age-sex-race.csv.gz",
-        "reidsim/py.typed",
-    ],
-)
-def test_the_wheel_holds_what_the_bundled_scenario_needs(names, name):
-    assert name in names
-
-
-@pytest.mark.deep
 def test_the_wheel_holds_every_module(names):
     assert {path.relative_to(ROOT).as_posix() for path in modules()} <= names
 
@@ -164,16 +146,6 @@ def test_the_wheel_says_what_it_needs_and_has_a_command_and_a_licence(wheel, nam
 
 
 @pytest.mark.deep
-def test_the_unpacked_wheel_uses_the_folders_inside_it(python, unpacked):
-    code = "import reidsim.bundled as b; print(b.bundled_folder('scenarios')); print(b.bundled_folder('populations'))"
-    done = python("-c", code)
-    assert done.stderr == ""
-    assert done.stdout.split() == [
-        str(unpacked / "reidsim" / "bundled" / name) for name in ("scenarios", "populations")
-    ]
-
-
-@pytest.mark.deep
 def test_the_unpacked_wheel_lists_what_comes_with_it(python):
     done = python("-m", "reidsim", "list")
     assert (done.returncode, done.stderr) == (0, "")
@@ -187,10 +159,3 @@ def test_the_unpacked_wheel_can_use_everything_that_comes_with_it(python):
     assert (done.returncode, done.stderr) == (0, "")
     assert "32,561 records" in done.stdout
     assert "288 strategies" in done.stdout
-
-
-@pytest.mark.deep
-def test_the_unpacked_wheel_knows_its_version(python, wheel):
-    done = python("-m", "reidsim", "--version")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.strip() == wheel.name.split("-")[1]

@@ -73,41 +73,6 @@ def test_hypergeometric_counts_change_at_the_exact_cumulated_probabilities(of_ce
     assert cumulated == 1
 
 
-LAWS = st.tuples(st.integers(0, 10**7), st.floats(0, 1))
-
-
-@examples(100)
-@given(law=LAWS, uniforms=st.lists(st.integers(0, 2**53 - 1).map(lambda k: k * 2.0**-53), min_size=2, max_size=9))
-def test_binomial_counts_are_quantiles_and_grow_with_the_uniform_number(law, uniforms):
-    number, probability = law
-    uniforms = sorted(uniforms)
-    drawn = counts_at(uniforms, number, probability)
-    assert drawn == sorted(drawn)
-    assert 0 <= drawn[0] <= drawn[-1] <= number
-    exact = stats.binom(number, probability)
-    # scipy's own cumulated probabilities are good to about 1e-10 of themselves.
-    assert (exact.cdf(np.array(drawn) - 1) <= np.array(uniforms) + 1e-9).all()
-    assert (exact.sf(drawn) <= 1 - np.array(uniforms) + 1e-9).all()
-
-
-@examples(100)
-@given(
-    number=st.integers(0, 10**6),
-    numerator=st.integers(0, 2**20),
-    uniform=st.integers(1, 2**30).map(lambda k: k * 2.0**-30 - 2.0**-31),
-)
-def test_failures_are_as_successes_of_the_mirrored_probability(number, numerator, uniform):
-    probability = numerator * 2.0**-20
-    # 1 - probability and 1 - uniform are exact; a threshold in between is met from the other side.
-    (successes,), (failures,) = (
-        counts_at([uniform], number, probability),
-        counts_at([1 - uniform], number, 1 - probability),
-    )
-    if successes + failures != number:
-        near = counts_at([uniform - ROUNDING, uniform + ROUNDING], number, probability)
-        assert number - failures in near
-
-
 @examples(60)
 @given(
     counts=st.lists(st.integers(0, 500), min_size=1, max_size=5).filter(any),
@@ -126,37 +91,6 @@ def test_cells_are_drawn_one_after_the_other_as_scipy_has_their_quantiles(counts
             assert exact.cdf(of_cell - 1) <= uniform + 1e-9
             assert exact.sf(of_cell) <= 1 - uniform + 1e-9
         people, left = people - count, left - of_cell
-
-
-@examples(60)
-@given(
-    numbers=st.lists(st.integers(0, 10**5), min_size=1, max_size=3),
-    weights=st.lists(st.sampled_from([0.0, 1e-300, 1e-9, 0.3, 1.0, 7.5, 1e300]), min_size=2, max_size=5).filter(any),
-    seed=st.integers(0, 99),
-)
-def test_cells_are_binomial_given_those_before(numbers, weights, seed):
-    weights = np.array(weights)
-    drawn = draw_multinomial(np.random.default_rng(seed), numbers, weights)
-    assert drawn.sum(axis=1).tolist() == numbers
-    assert not drawn[:, weights == 0].any()
-    uniforms = np.random.default_rng(seed).random(drawn.shape)
-    # Sums of weights from the end, cell after cell.
-    rest = np.array(list(accumulate(weights[::-1])))[::-1]
-    for row, number in enumerate(numbers):
-        left = number
-        for cell in np.flatnonzero(weights):
-            assert counts_at([uniforms[row, cell]], left, weights[cell] / rest[cell]) == [drawn[row, cell]]
-            left -= drawn[row, cell]
-    again = draw_multinomial(np.random.default_rng(seed), numbers, np.tile(weights, (len(numbers), 1)))
-    assert (again == drawn).all()
-
-
-def test_one_row_has_the_shape_of_its_weights():
-    drawn = draw_multinomial(np.random.default_rng(1), 50, np.array([1.0, 2.0, 3.0]))
-    assert (drawn.shape, drawn.sum()) == ((3,), 50)
-    assert draw_multinomial(np.random.default_rng(1), np.zeros(0), np.ones((0, 3))).shape == (0, 3)
-    assert draw_binomial(np.random.default_rng(1), 5, 0.5).shape == ()
-    assert draw_binomial(np.random.default_rng(1), [[5], [6]], [0.1, 0.5, 1.0]).shape == (2, 3)
 
 
 def test_frequencies_are_those_of_the_laws():
@@ -182,18 +116,6 @@ def chi_square(found, shares):
     return stats.chisquare(found, expected).pvalue
 
 
-@pytest.mark.parametrize("probability", [0.0, 1.0])
-def test_nothing_is_left_to_chance_where_all_or_none_succeed(probability):
-    for number in (0, 1, 10**9):
-        assert counts_at([0.0, 0.5, 1 - 2.0**-53], number, probability) == [int(number * probability)] * 3
-
-
-@pytest.mark.parametrize("number", [10, 10**9])
-def test_the_rarest_trials_of_all_do_not_overflow(number):
-    assert counts_at([0.0, 1 - 2.0**-53], number, 5e-324) == [0, 0]
-    assert counts_at([0.0], number, 1 - 2.0**-53)[0] >= number - 3
-
-
 def test_compiled_sums_are_rounded_as_those_of_plain_python():
     """Which has neither fused multiply-adds nor sums in another order."""
     rng = np.random.default_rng(5)
@@ -208,16 +130,6 @@ def test_compiled_sums_are_rounded_as_those_of_plain_python():
             assert _inverse(uniform, law) == _inverse.py_func(uniform, law)
     law = _hypergeometric(700, 1000, 500)
     assert law == _law.py_func(law[0], 200.0, 500.0, 700.0, 500.0, -200.0, 1.0)
-
-
-@pytest.mark.deep
-@examples(20)
-@given(probability=st.floats(1e-9, 1), uniform=st.floats(0, 1, exclude_max=True))
-def test_a_thousand_million_trials(probability, uniform):
-    (drawn,) = counts_at([uniform], 10**9, probability)
-    exact = stats.binom(10**9, probability)
-    assert exact.cdf(drawn - 1) <= uniform + 1e-7
-    assert exact.sf(drawn) <= 1 - uniform + 1e-7
 
 
 def test_a_seed_gives_the_same_counts_with_every_version_of_numpy():

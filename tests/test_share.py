@@ -24,7 +24,7 @@ from reidsim.kinds.masking.sharing import group_label
 from reidsim.kinds.masking.tables_schema import GeneralizedAttribute
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.file import SEAL, csv_bytes, sealed, sidecar_of, verify_shared, write_shared
-from reidsim.reports.shared.records import class_sizes, shared_records
+from reidsim.reports.shared.records import shared_records
 from reidsim.scenarios.faces import RecordSharing
 from reidsim.tables import delimited_line, read_table
 
@@ -249,17 +249,6 @@ def test_records_that_are_withheld_are_left_out(folder, reidsim_):
         0, "warning: no record is shared: the policy withholds all of them, or nobody takes part\n"
     )  # fmt: skip
     assert out.splitlines()[1] == "no-attack: 0 of 40 records in 0 equivalence classes"
-
-
-def test_a_file_that_holds_records_gives_no_warning_of_none(run):
-    assert shared_records(run, policy="no-attack").warnings == ()
-
-
-def test_one_class_is_one_class(folder, reidsim_):
-    write_csv("patients.csv", {name: [values[0]] * 5 for name, values in patients().items()})
-    reidsim.run("patients.toml", overrides={"publisher.policies": ["no-protection"]}).save("results")
-    out = reidsim_("share", "results", "-o", "shared.csv", "--accept-risk")[1]
-    assert out.splitlines()[1] == "no-protection: 5 of 5 records in 1 equivalence class, the smallest of 5"
 
 
 def test_results_of_several_runs_are_refused(run):
@@ -505,20 +494,6 @@ def test_with_agents_the_numbers_are_those_of_the_round_whose_forms_are_shared(f
     assert "in round 3, the last\n" in reidsim_("share", "--verify", "basic.csv")[1]
 
 
-def test_drawn_outcomes_are_called_drawn(folder, reidsim_):
-    rounds = {"agents.rounds": 3, "agents.draws": 2, "agents.mode": "sampling", "publisher.policies": ["basic"]}
-    reidsim.run("patients.toml", overrides=rounds).save("rounds")
-    out = reidsim_("share", "rounds", "-o", "shared.csv", "--max-risk", "1")[1]
-    sidecar = json.loads(Path("shared.csv.json").read_text(encoding="utf-8"))
-    table = open_results(Path("rounds")).table("rounds")
-    last = table[((table["draw"] == 0) & (table["round"] == 3)).to_numpy()].iloc[0]
-    assert sidecar["round"] == {"number": 3, "outcomes": "drawn"}
-    assert sidecar["expected"]["risk"]["value"] == last["risk"] == last["breaches"] / N
-    assert all("; as drawn in the round" in measure["definition"] for measure in sidecar["expected"].values())
-    assert f"re-identification risk {last['risk']:.4f}" in out
-    assert "in round 3, the last, as drawn\n" in out
-
-
 def test_subjects_of_the_masking_game_have_the_numbers_of_their_last_round(subjects):
     rounds = {"agents.rounds": 4, "agents.participation.reward": 1, "agents.participation.harm": 4}
     reidsim.run("masking.toml", overrides=rounds).save("rounds")
@@ -530,21 +505,6 @@ def test_subjects_of_the_masking_game_have_the_numbers_of_their_last_round(subje
     for name in ("risk", "utility", "participation", "publisher_payoff"):
         assert sidecar["expected"][name]["value"] == last[name]
     assert sidecar["records"]["shared"] / 30 <= last["participation"]
-
-
-def test_a_game_that_is_played_once_has_no_round(run, reidsim_):
-    sidecar, _ = write_shared(Path("shared.csv"), run, shared_records(run, policy="basic"))
-    assert sidecar["round"] is None
-    assert "round" not in reidsim_("share", "--verify", "shared.csv")[1]
-
-
-def test_rounds_that_were_lost_are_told(folder):
-    reidsim.run("patients.toml", overrides={"agents.rounds": 2, "publisher.policies": ["basic"]}).save("rounds")
-    os.unlink("rounds/rounds.parquet")
-    run = open_results(Path("rounds"))
-    with pytest.raises(InputError, match=r"no rounds in the results; expected rounds\.parquet"):
-        write_shared(Path("shared.csv"), run, shared_records(run))
-    assert not Path("shared.csv").exists()
 
 
 def test_a_value_that_reads_like_a_suppressed_one_is_told(folder):
@@ -757,12 +717,6 @@ def test_what_is_written_is_read_back_by_others_and_by_us(tmp_path_factory, rows
     path = tmp_path_factory.mktemp("written") / "table.csv"
     path.write_bytes(content)
     assert read_table(path, trim=False).to_numpy().tolist() == rows
-
-
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=30))
-def test_class_sizes_are_those_of_a_count(rows):
-    table = pd.DataFrame(rows, columns=["a", "b"]).astype("str")
-    assert sorted(class_sizes(table, ["a", "b"]).tolist()) == sorted(Counter(rows).values())
 
 
 @given(st.lists(st.sampled_from(["20", "[30, 40[", "*", None, "withheld"]), max_size=8), st.booleans())

@@ -11,9 +11,7 @@ import pytest
 from reidsim import threads
 from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.games.masking import game as masking_game
-from reidsim.games.masking.backward_induction import masking_backward_induction
-from reidsim.games.masking.best_first import best_first
-from reidsim.games.masking.greedy import greedy
+from reidsim.games.masking.searches import best_first, greedy, masking_backward_induction
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.threads import available_threads, done_in_threads, in_one_thread

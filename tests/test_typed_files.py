@@ -110,12 +110,6 @@ def test_what_is_not_installed_is_told_with_the_extra_that_brings_it(tmp_path, m
         read_table(tmp_path / name)
 
 
-def test_an_empty_workbook_is_told(tmp_path):
-    openpyxl.Workbook().save(tmp_path / "a.xlsx")
-    with pytest.raises(InputError, match=r"a\.xlsx: the first sheet is empty"):
-        read_table(tmp_path / "a.xlsx")
-
-
 TEXT = "town;age\nKöln;30\n"
 
 

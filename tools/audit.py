@@ -1,9 +1,9 @@
-"""Look for known vulnerabilities of what is installed, and say whether anything was looked up at all.
+"""List known vulnerabilities of the installed packages, and report whether any package was audited.
 
     python tools/audit.py
 
 Runs `pip-audit` (`pip install pip-audit`), which asks PyPI. Behind a mirror that does not answer for vulnerabilities it
-skips every package and still ends well: here that is exit code 3. Vulnerabilities are 1, none in what was audited is 0.
+skips every package and still ends with code 0; this script ends with 3. Vulnerabilities give 1, none give 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NOTHING_AUDITED = 3
 
 
 def verdict(dependencies: Sequence[Mapping[str, Any]]) -> tuple[int, list[str]]:
-    """Return the exit code, and what to print.
+    """Return the exit code and the lines to print.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a file in which people have several rows looks like by rows, and by people.
+"""Describe a file in which people have several rows, counted by rows and by people.
 
 ``python tools/by_people.py records.csv --person pid --column age --column sex`` prints a table in Markdown; without a
 file, of a made hospital file: 20,000 rows for fewer patients, who grow older and move between their stays.
@@ -49,22 +49,22 @@ def made_hospital(n_rows: int = 20_000, n_people: int = 12_000, seed: int = 1) -
 
 
 def by_rows_and_people(file: Path, person: str, columns: Sequence[str]) -> pd.DataFrame:
-    """Return what counts by rows and by people, side by side."""
+    """Return the counts by rows and by people, side by side."""
     frame = read_table(file, delimiter=sniff_delimiter(file))
     levels = {name: _levels(frame[name]) for name in columns}
     table: dict[str, dict[str, str]] = {}
     studies: dict[str, Any] = {}
     for units, key in (("rows", None), ("people", person)):
-        told = describe_file(file, columns=columns, person=key)
+        described = describe_file(file, columns=columns, person=key)
         game = reidsim.Game(
             reidsim.Records(frame, levels, person=key), adversary=reidsim.OneShot(gain=GAIN, cost=COST), **AMOUNTS
         )
         summary, studies[units] = game.play(["basic", "no-attack"]).summary, game.study
         table[f"by {units}"] = {
             "counted": f"{studies[units].n_subjects:,}",
-            "alone in their group": f"{told.profile.unique_share:.1%}",
-            "in groups of fewer than 5": f"{told.profile.share_below(5):.1%}",
-            "average risk of the file as it is": f"{told.profile.average_risk:.3f}",
+            "alone in their group": f"{described.profile.unique_share:.1%}",
+            "in groups of fewer than 5": f"{described.profile.share_below(5):.1%}",
+            "average risk of the original file": f"{described.profile.average_risk:.3f}",
             "average risk under `basic`": f"{summary.loc['basic', 'risk']:.4f}",
             "attacked under `no-attack`": f"{summary.loc['no-attack', 'share_attacked']:.2%}",
             "utility under `no-attack`": f"{summary.loc['no-attack', 'utility']:.4f}",
@@ -74,7 +74,7 @@ def by_rows_and_people(file: Path, person: str, columns: Sequence[str]) -> pd.Da
 
 
 def _levels(column: pd.Series[str]) -> Any:
-    """Return how a column is generalized: numbers by intervals, codes of one length by their beginning."""
+    """Return the hierarchy of a column: intervals for numbers, prefixes for codes of equal length."""
     if not column.str.isdecimal().all():
         return "suppress"
     shortest, longest = int(column.str.len().min()), int(column.str.len().max())
@@ -82,7 +82,7 @@ def _levels(column: pd.Series[str]) -> Any:
 
 
 def attacked_after_all(studies: dict[str, Any]) -> float:
-    """Return the share of people whom an attack pays on when forms were chosen by rows to be safe."""
+    """Return the share of people with a profitable attack under a release that is safe by rows."""
     from reidsim.kinds.tables.outcomes import play
 
     rows, people = studies["rows"], studies["people"]

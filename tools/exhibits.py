@@ -1,4 +1,4 @@
-"""How each bundled scenario is shown in the gallery: made how small, with which figure, finding what."""
+"""Entries of the gallery: settings, figure and finding of each bundled scenario."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Exhibit:
     figure : str
         Name of the figure, without ending; empty for the first there is.
     finding : str
-        Two sentences, with the names of their numbers in braces; empty for what any comparison of policies allows.
+        Two sentences with the names of their numbers in braces; empty for the general sentence on policies.
     numbers : callable
         Makes the numbers of the finding of a result.
     reductions : mapping
-        What is replaced so that the run is short, by key path. It is shown on the page.
+        Overrides by key path that shorten the run, shown on the page.
     command : {"run", "stress"}
-        What is done with the scenario.
+        Command that runs the scenario.
     compared_with : str
         Policy from which the figure draws how payoffs differ, where it is none of the result's own.
     """

@@ -1,4 +1,4 @@
-"""What bundled scenarios find: the numbers of their findings, by the name they have there."""
+"""Numbers in the findings of the gallery, by scenario."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ Numbers = Mapping[str, Any]
 
 
 def wan2015(result: Result) -> Numbers:
-    """Tell what never letting an attack pay is worth."""
+    """Return the share of the best payoff that no-attack keeps, and its lead over Safe Harbor."""
     pays = result.summary["publisher_payoff"]
     kept, ahead = (pays["no-attack"] / pays[policy] for policy in ("basic", "safe-harbor"))
     return {**result.summary, "kept": kept, "ahead": ahead - 1}
 
 
 def xia2015(result: Result) -> Numbers:
-    """Tell what the best reply costs."""
+    """Return the utility that the best response gives up."""
     economics = result.manifest["content"]["economics"]
     return {**result.summary, "lost": 1 - result.summary["utility"]["basic"], "benefit": economics["benefit"]}
 
 
 def prasser2017(result: Result) -> Numbers:
-    """Tell what ruling out attacks costs, for all records alike and for each by itself."""
+    """Return the utility lost by no-attack, full-domain and record-level."""
     utility = result.summary["utility"]
     lost, lost_by_record = 1 - utility["no-attack"], 1 - utility["record-level-no-attack"]
     return {**result.summary, "lost": lost, "lost_by_record": lost_by_record}
 
 
 def measures(result: Result) -> Numbers:
-    """Tell the measures by policy, which say it all."""
+    """Return the measures by policy."""
     return dict(result.summary)
 
 
 def wan2021(result: Result) -> Numbers:
-    """Tell what ruling out attacks costs subjects who mask."""
+    """Return the payoff that no-attack masking loses."""
     pays = result.summary["publisher_payoff"]
     return {**result.summary, "lost": pays["masking"] - pays["no-attack-masking"]}
 
 
 def xia2021(result: Result) -> Numbers:
-    """Tell the risk by what the adversary knows, in the smallest release."""
+    """Return the risk by background knowledge in the smallest release."""
     runs = result.runs[result.runs["records"] == result.runs["records"].min()]
     return {"records": runs["records"].iloc[0], "risk": runs.groupby("knowledge", observed=True)["overall_risk"].mean()}
 
 
 def cohort_threshold(result: Result) -> Numbers:
-    """Tell the risk that most people do not exceed: of everybody and by group, and while the cohort grows."""
+    """Return the percentile risk of all people and of groups, in cohorts of three sizes."""
     table = result.analysis.cohorts
     risks = (
         table[table["knowledge"] == "registered-tier"]
@@ -70,14 +70,14 @@ def cohort_threshold(result: Result) -> Numbers:
 
 
 def sensitivity(result: Result) -> Numbers:
-    """Tell what masking pays at the ends of the losses."""
+    """Return the payoff of masking at the lowest and the highest loss."""
     pays = _masked(result, "economics.loss", {})
     first, last = pays.index[[0, -1]]
     return {"first": first, "last": last, "pays_first": pays[first], "pays_last": pays[last]}
 
 
 def settings(result: Result) -> Numbers:
-    """Tell what subjects get who decide for themselves, and what if all must share alike."""
+    """Return the payoffs of individual and of uniform masking, and fairness by support of minorities."""
     support = "subjects.minority_support"
     pays = (
         _rows(result, {"subjects.weights": "entropy", support: 0})
@@ -91,27 +91,27 @@ def settings(result: Result) -> Numbers:
 
 
 def robustness(result: Result) -> Numbers:
-    """Tell what those get who are wrong about what attacks cost."""
+    """Return the payoff of masking under wrong beliefs about the cost of attacks."""
     pays = _masked(result, "economics.cost", {"beliefs.cost": 10.0})
     return {"as_planned": pays[10.0], "free": pays[0.0], "dear": pays[40.0]}
 
 
 def market(result: Result) -> Numbers:
-    """Tell who takes part in the first two rounds."""
+    """Return the participation in the first two rounds."""
     rounds = result.analysis.tables()["rounds"]
     first, second = rounds[rounds["policy"] == "basic"]["participation"].iloc[:2]
     return {**result.summary, "first": first, "second": second}
 
 
 def voter_vs_twitter(result: Result) -> Numbers:
-    """Tell what ruling out attacks costs."""
+    """Return the payoff lost by no-attack and by Safe Harbor."""
     pays = result.summary["publisher_payoff"]
     lost, by_rule = (pays["basic"] - pays[policy] for policy in ("no-attack", "safe-harbor"))
     return {**result.summary, "lost": lost, "lost_by_rule": by_rule}
 
 
 def sequential_publisher(result: Result) -> Numbers:
-    """Tell in how many rounds records shared as they are get attacked."""
+    """Return the number of rounds in which unchanged records are attacked."""
     rounds = result.analysis.tables()["rounds"]
     open_ = rounds[rounds["policy"] == "no-protection"]
     return {
@@ -123,14 +123,14 @@ def sequential_publisher(result: Result) -> Numbers:
 
 
 def genealogy_market(result: Result) -> Numbers:
-    """Tell how many are re-identified in the first round and in the last."""
+    """Return the number of people re-identified in the first and in the last round."""
     rounds = result.analysis.tables()["rounds"]
     risk = rounds[rounds["policy"] == "no-protection"]["risk"]
     return {**result.summary, "first": risk.iloc[0], "last": risk.iloc[-1]}
 
 
 def one_world(result: Result) -> Numbers:
-    """Return who is re-identified by whom, and how a publisher would fare who knew of purchases."""
+    """Return re-identifications by adversary, and the payoff of a publisher who knew of purchases."""
     tables = result.analysis.tables()
     through = tables["through"]
     breaches = through.groupby(["policy", "adversary", "through"], observed=True)["breaches"].sum()
@@ -146,26 +146,26 @@ def one_world(result: Result) -> Numbers:
 
 
 def stress(result: Result) -> Numbers:
-    """Tell regrets and mean payoffs."""
+    """Return regrets and mean payoffs."""
     return dict(result.tables["robustness"].set_index("policy"))
 
 
 def mistaken_beliefs(result: Result) -> Numbers:
-    """Tell what those lose who plan for attacks that cost more, or less."""
+    """Return the loss from planning with too high or too low costs of attacks."""
     curves = result.tables["belief_curves"]
     of = curves[curves["policy"] == "masking"].set_index(["true", "believed"])["publisher_payoff"]
     return {"too_high": of[10.0, 10.0] - of[10.0, 30.0], "too_low": of[30.0, 30.0] - of[30.0, 10.0]}
 
 
 def guo2023(result: Result) -> Numbers:
-    """Tell the equilibria of a population, and what withstands drop-outs."""
+    """Return the equilibria of a population, and their stability against drop-outs."""
     tables = result.analysis.tables()
     share, lost = tables["equilibria"]["participation"], tables["survival"]["lost"].max()
     return {"few": share.iloc[1], "lost": lost, "pays": result.summary["publisher_payoff"]["everybody"]}
 
 
 def guo2023_families(result: Result) -> Numbers:
-    """Tell how many equilibria there are among families, and which withstand drop-outs."""
+    """Return the number of equilibria in families, and their stability against drop-outs."""
     tables = result.analysis.tables()
     survival, share = tables["survival"], tables["equilibria"]["participation"]
     most_lost = survival[survival["lost"] == survival["lost"].max()]
@@ -176,7 +176,7 @@ def guo2023_families(result: Result) -> Numbers:
 
 
 def prices_in_turn(result: Result) -> Numbers:
-    """Tell what the best reply and Safe Harbor pay as the loss and the cost change (Wan et al. 2015, Fig. 11)."""
+    """Return payoffs of the best response and Safe Harbor by loss and cost (Wan et al. 2015, Fig. 11)."""
     by_loss = _pays(result, {"economics.cost": 4, "economics.benefit": 1200}, "economics.loss")
     by_cost = _pays(result, {"economics.loss": 300, "economics.benefit": 1200}, "economics.cost")
     low, high = by_loss.index.min(), by_loss.index.max()
@@ -194,7 +194,7 @@ def prices_in_turn(result: Result) -> Numbers:
 
 
 def benefit_and_loss(result: Result) -> Numbers:
-    """Tell where the best reply generalizes most and is attacked least (Wan et al. 2015, Fig. 10)."""
+    """Return the points of most generalization and fewest attacks (Wan et al. 2015, Fig. 10)."""
     at = result.runs.set_index(["economics.benefit", "economics.loss"])
     benefits, losses = (at.index.get_level_values(level) for level in (0, 1))
     low, high, loss = benefits.min(), benefits.max(), losses.max()
@@ -202,28 +202,28 @@ def benefit_and_loss(result: Result) -> Numbers:
 
 
 def two_records(result: Result) -> Numbers:
-    """Tell over how much of the map each of two people is attacked (Wan et al. 2015, Figs. 8 and 9)."""
+    """Return the share of the map in which each of two people is attacked (Wan et al. 2015, Figs. 8 and 9)."""
     share = result.runs.groupby("release.path", observed=True)["share_attacked"].mean()
     man, woman = (next(value for path, value in share.items() if name in str(path)) for name in ("black", "white"))
     return {"man": man, "woman": woman}
 
 
 def search_against_optimum(result: Result) -> Numbers:
-    """Tell how good lattice-based search is at its best and worst (Wan et al. 2015, Fig. 12)."""
+    """Return the best and worst relative payoff of lattice-based search (Wan et al. 2015, Fig. 12)."""
     share, below = result.runs["share_optimal"], result.runs["publisher_payoff_difference"]
     evaluated = result.runs["evaluated"].mean()
     return {"least": share.min(), "most": share.max(), "below": below.max(), "evaluated": evaluated}
 
 
 def payouts(result: Result) -> Numbers:
-    """Tell what full-domain and record-level generalization pay at the largest loss (Prasser et al. 2017, Fig. 5)."""
+    """Return full-domain and record-level payoffs at the largest loss (Prasser et al. 2017, Fig. 5)."""
     loss = result.runs["economics.loss"].max()
     pays = _rows(result, {"economics.loss": loss}).set_index(["beliefs.risk", "policy"])["publisher_payoff"] / 1200
     return {"loss": loss, "prosecutor": pays["prosecutor"], "journalist": pays["journalist"]}
 
 
 def nodes_left_out(result: Result) -> Numbers:
-    """Tell how many nodes pruning leaves out (Prasser et al. 2017, Fig. 6)."""
+    """Return the share of nodes that pruning skips (Prasser et al. 2017, Fig. 6)."""
     table = result.analysis.tables()["runtimes"]
     points = result.design.points.iloc[table["point"].to_numpy()].reset_index(drop=True)
     table = table.assign(loss=points["economics.loss"], pruned=points["publisher.prune"])
@@ -234,7 +234,7 @@ def nodes_left_out(result: Result) -> Numbers:
 
 
 def deterrents(result: Result) -> Numbers:
-    """Tell how the penalty moves the threshold (Xia et al. 2015, Fig. 10)."""
+    """Return the thresholds by penalty (Xia et al. 2015, Fig. 10)."""
     sequential = "adversary.sequential"
     own = {"economics.cost": 10, f"{sequential}.access_cost": 100, f"{sequential}.detection_slope": 0.0,
            f"{sequential}.max_penalties": 100, f"{sequential}.detection_intercept": -4.59}  # fmt: skip
@@ -243,7 +243,7 @@ def deterrents(result: Result) -> Numbers:
 
 
 def _rows(result: Result, own: Mapping[str, object]) -> pd.DataFrame:
-    """Return the runs in which some columns have these values."""
+    """Return the runs with the given values of some columns."""
     rows: pd.DataFrame = result.runs
     for key, value in own.items():
         rows = rows[rows[key] == value]
@@ -258,6 +258,6 @@ def _pays(result: Result, own: Mapping[str, object], key: str) -> pd.DataFrame:
 def _masked(
     result: Result, key: str, others: Mapping[str, object], measure: str = "publisher_payoff"
 ) -> pd.Series[float]:
-    """Return what subjects who mask get, or another measure, along a key, where other keys have some values."""
+    """Return a measure of masking along a key, at given values of other keys."""
     means: pd.Series[float] = _rows(result, {"policy": "masking", **others}).groupby(key, observed=True)[measure].mean()
     return means

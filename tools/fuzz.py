@@ -1,17 +1,17 @@
-"""Look for what a user can give that ends in a traceback, a hang, or a number that is none.
+"""Search for user input that ends in a traceback, a hang or an invalid number.
 
     python tools/fuzz.py                      # 300 cases
     python tools/fuzz.py --cases 10000 --seed 7 --workers 2
     python tools/fuzz.py --seed 7 --only 4711 --keep here
 
 Each case damages a scenario, a data file, options or a results folder (`fuzz_cases.py`) and runs a command on it, in a
-process of its own with limited time and memory. A command may succeed (0) or say in one line what is wrong (2). A case
+process of its own with limited time and memory. A command may succeed (0) or print one error line (2). A case
 that does something else is printed at once, with the options that repeat it: the same seed makes the same cases. Ends
 with 1 if there was one.
 
 The process of a case is a fork of this one, which has imported modules and loaded compiled functions, as many as a few
-undamaged commands used, but has called none and started no thread of its own: the case finds what a new process would,
-sooner.
+undamaged commands used, but has called none and started no thread: the case behaves as in a new process, but starts
+faster.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Finding:
     case : Case
     problem : str
     said : str
-        The end of what was printed.
+        The end of the printed output.
     """
 
     seed: int
@@ -70,12 +70,12 @@ class Finding:
     def __str__(self) -> str:
         """Return the options that repeat the case, its problem, command and output."""
         command = f"reidsim {' '.join(map(repr, self.case.arguments))}"[:600]
-        told = f"--seed {self.seed} --only {self.number} ({self.case.kind}): {self.problem}"
-        return "\n  ".join([told, command, *self.said.splitlines()])
+        header = f"--seed {self.seed} --only {self.number} ({self.case.kind}): {self.problem}"
+        return "\n  ".join([header, command, *self.said.splitlines()])
 
 
 def fuzz(seed: int, numbers: list[int], seconds: float, *, keep: Path | None = None, workers: int = 1) -> list[Finding]:
-    """Run cases; print and return those that did not end as they should.
+    """Run cases; print and return the findings.
 
     Parameters
     ----------
@@ -116,15 +116,15 @@ def fuzz(seed: int, numbers: list[int], seconds: float, *, keep: Path | None = N
             if finding is not None:
                 findings.append(finding)
                 print(finding, flush=True)
-    for what, times in sorted(codes.items()):
-        print(f"{times:6} {what}")
+    for ending, times in sorted(codes.items()):
+        print(f"{times:6} {ending}")
     return findings
 
 
 def _attempt(
     seed: int, seconds: float, base: Path, results: Path, keep: Path | None, number: int
 ) -> tuple[str, Finding | None]:
-    """Run a case; return its kind with its exit code, and what it found."""
+    """Run a case; return its kind with its exit code, and its finding."""
     folder = (keep or base.parent) / f"case-{number}"
     shutil.copytree(base, folder)
     case = make_case(folder, results, random.Random(f"{seed}/{number}"))  # noqa: S311 - cases
@@ -148,7 +148,7 @@ def _problem(code: int, said: str, took: float, seconds: float) -> str:
         return f"exit code {code}"
     errors = [line for line in said.splitlines() if line.startswith("reidsim: ")]
     if code == 2 and len(errors) != 1 and "Usage:" not in said:
-        return f"{len(errors)} lines that say what is wrong"
+        return f"{len(errors)} error lines"
     if code == 0 and _NAN.search(said):
         return "a number that is none"
     return ""
@@ -157,7 +157,7 @@ def _problem(code: int, said: str, took: float, seconds: float) -> str:
 def _run(
     folder: Path, arguments: tuple[str, ...], seconds: float, used: BinaryIO | None = None
 ) -> tuple[float, int, str]:
-    """Run a command in a fork of this process; return seconds, code and output, and write into a file what it used."""
+    """Run a command in a fork of this process; return seconds, code and output; write used modules to a file."""
     from reidsim import cli
 
     begun = time.monotonic()
@@ -216,7 +216,7 @@ def _compiled() -> list[tuple[str, str, object]]:
 
 def _load(used: BinaryIO) -> None:
     """Import the modules that a command used and load its compiled functions from numba's cache."""
-    modules, compiled = pickle.load(used)  # noqa: S301 - what a fork of this process wrote
+    modules, compiled = pickle.load(used)  # noqa: S301 - written by a fork of this process
     for module in modules:
         importlib.import_module(module)
     for module, name, signature in compiled:
@@ -239,11 +239,12 @@ def _wait(child: int, until: float) -> int:
 
 
 def main() -> int:
-    """Run the cases that were asked for; return 1 if any of them found something."""
+    """Run the requested cases; return 1 if there is a finding."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=60, help="most for each case")
+    parser.add_argument("--first", type=int, default=0, help="number of the first case, to continue an earlier run")
     parser.add_argument("--only", type=int, help="one case, by its number")
     parser.add_argument("--workers", type=int, default=1, help="cases at a time")
     parser.add_argument("--keep", type=Path, help="folder in which the files of cases are left")
@@ -251,7 +252,7 @@ def main() -> int:
     if given.keep is not None:
         given.keep = given.keep.absolute()
         given.keep.mkdir(parents=True)
-    numbers = list(range(given.cases)) if given.only is None else [given.only]
+    numbers = list(range(given.first, given.first + given.cases)) if given.only is None else [given.only]
     findings = fuzz(given.seed, numbers, given.seconds, keep=given.keep, workers=given.workers)
     print(f"{len(numbers)} cases, {len(findings)} findings")
     return 1 if findings else 0

@@ -1,4 +1,4 @@
-"""Cases for `fuzz.py`: scenarios, data files, options and results folders, each right but for what chance did to it."""
+"""Cases for `fuzz.py`: valid scenarios, data files, options and results folders with random damage."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ groups = [{ attributes = ["zip", "sex"] }, { attributes = ["age"], probability =
 [[sources.profile]]
 groups = [{ attributes = ["zip", "sex"] }]
 """
-# Scenarios whose results are there before any case, and what is made of the first of them.
+# Scenarios whose results exist before any case, and the files made from the first of them.
 RUN_BEFORE = ("record", "sweep", "people")
 SHARED_BEFORE = (
     "--policy", "no-attack", "--keep", "note", "--rulebook", "rules.csv", "-o", "shared.csv", "--accept-risk",
@@ -200,7 +200,7 @@ _HOSTILE_CELLS = (
 
 @dataclass(frozen=True)
 class Case:
-    """What is done to what, in a folder that has been filled.
+    """A command and the damage done before it, in a prepared folder.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ class Case:
 
 
 def prepare(folder: Path) -> None:
-    """Write what cases begin with: data, scenarios, and results of each of them but the last."""
+    """Write the files that cases start from: data, scenarios, and results of all scenarios but the last."""
     rng = np.random.default_rng(5)
     people = pd.DataFrame(
         {
@@ -239,7 +239,7 @@ def prepare(folder: Path) -> None:
 
 
 def make_case(folder: Path, results: Path, chance: random.Random) -> Case:
-    """Change something in a prepared folder, and say what is done with it.
+    """Damage a prepared folder, and return the command to run in it.
 
     Parameters
     ----------
@@ -395,7 +395,7 @@ def _of_results(folder: Path, results: Path, chance: random.Random) -> Case:
 
 
 def _of_shared(folder: Path, results: Path, chance: random.Random) -> Case:
-    """Change what was shared, its sidecar or its rulebook, and check it, score it, or apply its rules."""
+    """Damage a shared file, its sidecar or its rulebook, and verify, score or apply it."""
     path = folder / chance.choice(["shared.csv", "shared.csv", "shared.csv.json", "rules.csv", "rules.csv"])
     if path.suffix == ".json" and chance.random() < 0.5:
         _change_manifest(path, chance)

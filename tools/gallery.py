@@ -1,4 +1,4 @@
-"""Write docs/gallery.md: every bundled scenario, run small, with a figure and what it shows in two sentences.
+"""Write docs/gallery.md: every bundled scenario at small settings, with a figure and its finding in two sentences.
 
 python tools/gallery.py
 python tools/gallery.py market wan2015 -o elsewhere
@@ -22,8 +22,8 @@ from reidsim.engine.run_result import RunResult
 from reidsim.engine.stress.run import stress_loaded
 from reidsim.figures.style import own_settings, save_figure
 from reidsim.kinds.tables.figures.differences import payoff_difference_curves
+from reidsim.reports.captions import figure_caption
 from reidsim.reports.illustration import figures_of
-from reidsim.reports.page.captions import figure_caption
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of, kind_of_content
 from reidsim.toml_text import inline_toml
@@ -79,7 +79,7 @@ def _command(name: str, exhibit: Exhibit) -> str:
 
 
 def _text(value: object) -> str:
-    """Return a value as it is typed in: TOML without the spaces that are outside text."""
+    """Return a value as typed on the command line: TOML without spaces outside of text."""
     return value if isinstance(value, str) else _SPACES.sub(lambda found: found[1] or "", inline_toml(value))
 
 

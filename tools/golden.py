@@ -5,8 +5,8 @@
     python tools/golden.py compare FOLDER --only wan2015 'prasser2017*' --accept 'market/rounds/risk'
 
 Texts and whole numbers must be equal, other numbers to 1e-12, relative to numbers above 1. Seconds are not compared.
-New tables and columns are told, but are no difference. What is run stands in `golden_cases.py`; all of it goes through
-what reidsim offers its users.
+New tables and columns are reported but do not count as differences. The cases are in `golden_cases.py` and use only the
+public interface.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TOLERANCE = 1e-12
 # Columns that hold seconds, or the key of a run, which the version of the program is part of; tables of seconds.
 _TIMES = ("run", "runtimes", "*seconds*", "*runtime*")
 _VERSIONS = ("numpy", "pandas", "scipy")
-# What the argument is called that replaces values of a scenario: in this version, and in those before.
+# Name of the argument that replaces values of a scenario, in this version and in earlier ones.
 _REPLACING = "overrides" if "overrides" in inspect.signature(reidsim.run).parameters else "set"
 
 
@@ -94,9 +94,9 @@ def write(folder: Path, cases: Sequence[Case]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     made = {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS}}
     (folder / "made.json").write_text(json.dumps(made, indent=2) + "\n")
-    for case, tell, tables in _run(cases):
+    for case, report, tables in _run(cases):
         if isinstance(tables, Exception):
-            tell(f"FAILED: {type(tables).__name__}: {tables}")
+            report(f"FAILED: {type(tables).__name__}: {tables}")
             failed += 1
             continue
         into = folder / case.name
@@ -105,46 +105,46 @@ def write(folder: Path, cases: Sequence[Case]) -> int:
             stale.unlink()
         for name, table in tables.items():
             table.to_parquet(into / f"{name}.parquet", index=False)
-        tell(f"{len(tables)} tables, {sum(map(len, tables.values())):,} rows")
+        report(f"{len(tables)} tables, {sum(map(len, tables.values())):,} rows")
     return failed
 
 
 def compare(folder: Path, cases: Sequence[Case], accepted: Sequence[str] = ()) -> int:
-    """Run cases again and print what differs; return the number of cases that do."""
+    """Run cases again and print the differences; return the number of cases that differ."""
     made = json.loads((folder / "made.json").read_text())
     for name in _VERSIONS:
         if made[name] != version(name):
             print(f"note: made with {name} {made[name]}, compared with {version(name)}")
     differing = 0
-    for case, tell, tables in _run(cases):
+    for case, report, tables in _run(cases):
         if not (folder / case.name).is_dir():
-            tell("no golden tables: a new case")
+            report("no golden tables: a new case")
             continue
         if isinstance(tables, Exception):
-            tell(f"DIFFERS: {type(tables).__name__}: {tables}")
+            report(f"DIFFERS: {type(tables).__name__}: {tables}")
             differing += 1
             continue
         golden = {path.stem: pd.read_parquet(path) for path in sorted((folder / case.name).glob("*.parquet"))}
-        told, real = [], 0
+        lines, real = [], 0
         for table in golden:
             found = [("", "the table is missing now")] if table not in tables else []
-            for column, what in found or differences(golden[table], tables[table]):
+            for column, difference in found or differences(golden[table], tables[table]):
                 place = "/".join(filter(None, (case.name, table, column)))
                 known = _matches(place, accepted)
                 real += not known
-                told.append(f"    {place}: {what}{' (accepted)' if known else ''}")
+                lines.append(f"    {place}: {difference}{' (accepted)' if known else ''}")
             for column in () if found else set(tables[table].columns) - set(golden[table].columns):
-                told.append(f"    {case.name}/{table}/{column}: a new column")
-        told += [f"    {case.name}/{table}: a new table" for table in tables if table not in golden]
+                lines.append(f"    {case.name}/{table}/{column}: a new column")
+        lines += [f"    {case.name}/{table}: a new table" for table in tables if table not in golden]
         differing += real > 0
-        tell(f"DIFFERS at {real} places" if real else "equal")
-        for line in told:
+        report(f"DIFFERS at {real} places" if real else "equal")
+        for line in lines:
             print(line, flush=True)
     return differing
 
 
 def _run(cases: Sequence[Case]) -> Iterator[tuple[Case, Callable[[str], None], dict[str, pd.DataFrame] | Exception]]:
-    """Run one case after the other; a line each, which the caller completes by what it tells."""
+    """Run the cases in order; yield a function that prints the line of each."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in FILES.items():
             (Path(folder) / name).write_text(text)
@@ -152,14 +152,14 @@ def _run(cases: Sequence[Case]) -> Iterator[tuple[Case, Callable[[str], None], d
             start = time.process_time()
             try:
                 tables: dict[str, pd.DataFrame] | Exception = tables_of(case, Path(folder))
-            except Exception as error:  # told, and the others go on
+            except Exception as error:  # reported; the other cases continue
                 tables = error
             seconds = time.process_time() - start
 
-            def tell(what: str, n: int = number, name: str = case.name, seconds: float = seconds) -> None:
-                print(f"{n:>3}/{len(cases)} {name:<28} {seconds:6.1f} s  {what}", flush=True)
+            def report(text: str, n: int = number, name: str = case.name, seconds: float = seconds) -> None:
+                print(f"{n:>3}/{len(cases)} {name:<28} {seconds:6.1f} s  {text}", flush=True)
 
-            yield case, tell, tables
+            yield case, report, tables
 
 
 def _placed(value: object, folder: Path) -> object:
@@ -167,7 +167,7 @@ def _placed(value: object, folder: Path) -> object:
 
 
 def _said(arguments: Sequence[str]) -> str:
-    """Return what the command line prints, at a width of its own."""
+    """Return the output of a command, at a fixed width."""
     said, before = io.StringIO(), sys.argv
     sys.argv = ["reidsim", *arguments]
     try:
@@ -244,6 +244,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 if __name__ == "__main__":
     # Of the process, so not where tests call `main`.
     os.environ.update(COLUMNS="120", NO_COLOR="1", TERM="dumb")
-    # Pieces of the interface that are replaced warn, which tells nothing about results.
+    # Deprecation warnings say nothing about results.
     warnings.simplefilter("ignore")
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""What `golden.py` runs: every bundled scenario at small settings, and keys that no bundled scenario uses.
+"""Cases of `golden.py`: every bundled scenario at small settings, and keys that no bundled scenario uses.
 
 A case names a command of reidsim, a scenario, and values of it that are replaced.
 """
@@ -20,7 +20,7 @@ class Case:
     name : str
         Folder of its tables.
     command : str
-        What is done.
+        Command to run.
     scenario : str
         Bundled name, or a file of `FILES`.
     replaced : mapping

@@ -1,4 +1,4 @@
-"""Keep what the ledger needs of finished batches: their measures by draw, and what made them.
+"""Keep the data that the ledger needs of finished batches: measures by draw, and their provenance.
 
     python tools/keep_study.py results/wan2021 results/sensitivity -o tools/reproduction/studies/wan2021
 
@@ -32,7 +32,7 @@ def draws_of(folder: Path) -> pd.DataFrame:
 def manifest_of(folder: Path) -> dict[str, Any]:
     """Return the manifest of a results folder, with the name of the scenario's file for its path."""
     manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    # The texts of bundled scenarios stand in the repository; the hash says which they were.
+    # The bundled scenarios are in the repository; the hash identifies their text.
     return {key: value for key, value in manifest.items() if key not in ("scenario_file", "origins")}
 
 

@@ -7,7 +7,7 @@ from textwrap import fill
 
 
 def wrapped(text: str, indent: str = "") -> str:
-    """Return a paragraph in lines of the width of a page, those after the first one indented."""
+    """Return a paragraph wrapped to the width of a page, with a hanging indent."""
     return fill(" ".join(text.split()), 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 

@@ -1,11 +1,11 @@
-"""What are the tests of a module worth? Plants faults in it, one at a time, and tells which of them no test notices.
+"""Plant faults in a module, one at a time, and report the faults that no test notices.
 
     python tools/mutate.py reidsim/linkage/k_anonymity.py
     python tools/mutate.py reidsim.games.robust reidsim.tables --deep --most 60 --seed 3
 
 Faults are small changes of the source (`mutation_faults.py`), planted in a copy of the tree, never in the tree itself.
 The tests that import the module (`mutation_tests.py`) run on each until one fails. A fault that survives is a hole in
-the tests, or no fault at all: some changes are the same in other words, which only a reader can tell.
+the tests, or an equivalent program, which only a reader can recognize.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _NOT_COPIED = shutil.ignore_patterns(
 _SURVIVED, _KILLED, _TIMEOUT = "survived", "killed", "timeout"
 # Of pytest: all passed, no test was found.
 _PASSED, _NO_TESTS = 0, 5
-# Endings of what numba keeps.
+# Endings of numba cache files.
 _COMPILED = (".nbi", ".nbc")
-# Seconds that a fault is given besides those that the tests take without it: what calls the module is compiled anew.
+# Seconds added to the duration of the tests without faults: callers of the module are compiled anew.
 _LEAST_TIMEOUT = 30
 # A run of tests longer than this may have compiled something.
 _SECONDS_OF_COMPILING = 10
@@ -56,7 +56,7 @@ class Stop(Exception):  # noqa: N818  # no error of the program
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a fault.
+    """The outcome of a fault.
 
     Parameters
     ----------
@@ -94,14 +94,14 @@ class Copy:
     def test(
         self, tests: Sequence[Path], *, deep: bool, timeout: float | None, stop: threading.Event
     ) -> tuple[int | None, str]:
-        """Run test files until one fails; return pytest's exit code, none if time was up, and what it printed."""
+        """Run test files until one fails; return pytest's exit code (none after a timeout) and its output."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-rfE"]
         command += ["-n0"] if importlib.util.find_spec("xdist") else []
         command += ["--deep"] if deep else []
         command += [str(path) for path in tests]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_CACHE")}
         environment |= {"PYTHONPATH": str(self._root)}
-        # Into a file: a pipe would be kept open by what a test leaves running.
+        # Into a file: processes that a test leaves running would keep a pipe open.
         with tempfile.TemporaryFile("w+") as printed:
             process = subprocess.Popen(  # noqa: S603  # our own command
                 command, cwd=self._root, env=environment, stdout=printed, stderr=subprocess.STDOUT,
@@ -152,7 +152,7 @@ def mutate(
     tests: Sequence[Path] = (),
     workers: int = 2,
 ) -> list[Outcome]:
-    """Plant faults in modules, print what became of each, and return it.
+    """Plant faults in modules; print and return their outcomes.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def mutate(
         for module in names:
             chosen = tests or [path.relative_to(root) for path in tree.tests_of(module, files)]
             seconds = _measured(copies[0], module, chosen, deep=deep, stop=stop)
-            # With what has been compiled by now.
+            # Includes the functions compiled so far.
             for other in roots[len(copies) :]:
                 shutil.copytree(roots[0], other)
                 copies.append(Copy(other, tree))
@@ -225,7 +225,7 @@ def _outcomes(
     timeout: float,
     stop: threading.Event,
 ) -> Iterator[Outcome]:
-    """Yield what becomes of the faults of a module, in the order in which it is found out."""
+    """Yield the outcomes of the faults of a module as they are found."""
     path = tree.modules[module]
     source = path.read_text(encoding="utf-8")
     free: queue.SimpleQueue[Copy] = queue.SimpleQueue()
@@ -266,7 +266,7 @@ def drawn(source: str, seed: int, most: int) -> list[Fault]:
 
 
 def summary(outcomes: Sequence[Outcome]) -> list[str]:
-    """Return lines that tell which faults survived and how many did not, by module and in all."""
+    """Return lines with the surviving faults, and the shares caught by module and in total."""
     lines = []
     if survivors := [outcome for outcome in outcomes if outcome.state == _SURVIVED]:
         lines += ["", "Survived:"]
@@ -289,13 +289,13 @@ def write_table(path: Path, outcomes: Sequence[Outcome]) -> None:
         )
 
 
-def _share(what: str, outcomes: Sequence[Outcome]) -> str:
+def _share(name: str, outcomes: Sequence[Outcome]) -> str:
     counts = Counter(outcome.state for outcome in outcomes)
     if not outcomes:
-        return f"{what}: no faults to plant"
+        return f"{name}: no faults to plant"
     caught = counts[_KILLED] + counts[_TIMEOUT]
     return (
-        f"{what}: {caught} of {len(outcomes)} faults caught ({caught / len(outcomes):.0%}): {counts[_KILLED]} killed, "
+        f"{name}: {caught} of {len(outcomes)} faults caught ({caught / len(outcomes):.0%}): {counts[_KILLED]} killed, "
         f"{counts[_TIMEOUT]} timed out, {counts[_SURVIVED]} survived"
     )
 
@@ -322,7 +322,7 @@ def _module_named(tree: Tree, given: str) -> str:
 
 
 def _end(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> None:
-    """End a run of tests and what it started."""
+    """End a run of tests and its child processes."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -340,7 +340,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, choices=(1, 2), default=2, help="copies tested at once (default: 2)")
     parser.add_argument("-o", "--output", type=Path, help="CSV file for a row per fault")
     given = parser.parse_args(arguments)
-    # So that the copies are removed and their tests ended whoever ends this.
+    # Remove the copies and end their tests however this process ends.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         outcomes = mutate(

@@ -33,7 +33,7 @@ _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
 }
-# Names of functions and methods, and what they are taken for.
+# Names of functions and methods, and their replacements.
 _TWINS = {
     one: other
     for pair in (
@@ -44,7 +44,7 @@ _TWINS = {
     for one, other in (pair, pair[::-1])
 }  # fmt: skip
 _SIDES = {"left": "right", "right": "left"}
-# Keyword arguments without a say in results.
+# Keyword arguments that do not affect results.
 _NEUTRAL = frozenset(
     {
         "strict", "cache", "nogil", "parallel", "frozen", "slots", "eq", "repr", "init", "compare", "kw_only",
@@ -62,11 +62,11 @@ class Fault:
     line : int
         Number of the line in which it begins, from 1.
     kind : str
-        What sort of change it is.
+        Kind of change.
     start, end : int
         Place in the source, in bytes.
     replacement : str
-        What stands there instead.
+        Replacement text.
     """
 
     line: int
@@ -81,7 +81,7 @@ class Fault:
         return (data[: self.start] + self.replacement.encode() + data[self.end :]).decode()
 
     def lines(self, source: str) -> tuple[str, str]:
-        """Return the line of the fault, without the space around it, as it is and with the fault."""
+        """Return the stripped line before and after the fault."""
         before, after = source.splitlines(), self.applied(source).splitlines()
         at = self.line - 1
         return before[at].strip(), after[at].strip()
@@ -134,7 +134,7 @@ class _Finder:
                 if not any(isinstance(base, ast.Name) and base.id == "Protocol" for base in node.bases):
                     yield from self._block(node.body, None)
             case ast.Raise():
-                # What it says is no matter, whether it is said is.
+                # The message does not matter; raising does.
                 yield self._fault(node, "statement removed", "pass")
             case ast.If():
                 if not _is_of_types(node.test):

@@ -1,4 +1,4 @@
-"""Which tests have to do with a module: told by imports, without running anything."""
+"""Find the tests that reach a module, from imports alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-# With fewer test files than these, those of modules that import the module are added.
+# With fewer test files, the tests of modules that import the module are added.
 _FEW = 2
 
 
@@ -67,7 +67,7 @@ class Tree:
         return homes
 
     def imports(self, path: Path) -> frozenset[str]:
-        """Return the modules of the packages that a file imports, anywhere in it; in tests, with those of helpers."""
+        """Return the package modules that a file imports, at any depth; for tests, also through their helpers."""
         if path not in self._seen:
             self._seen[path] = frozenset()  # helpers may import each other
             found = set(self._imports(path))
@@ -100,7 +100,7 @@ class Tree:
         return sorted(found)
 
     def _direct_importers(self, modules: Iterable[str]) -> set[str]:
-        # What a package offers itself is of the module it takes it from: see `_homes`.
+        # A re-exported name belongs to its home module: see `_homes`.
         wanted = set(modules)
         return {
             name for name, path in self.modules.items() if path.name != "__init__.py" and wanted & self.imports(path)
@@ -110,7 +110,7 @@ class Tree:
         """Return the test files that import a module, and the one named after it whether it does or not.
 
         That one comes first, the others by how near their folder is to the module's, and then by how little else they
-        import. If there is one alone, another that imports what imports the module is added.
+        import. If there is only one, a test of an importer is added.
 
         Parameters
         ----------

@@ -23,7 +23,7 @@ PAPERS: dict[str, Callable[[], Ledger]] = {
 
 
 def reproduce(papers: Iterable[str] = PAPERS) -> list[Ledger]:
-    """Run the studies of some papers and compare them with what was printed."""
+    """Run the studies of some papers and compare them with the printed numbers."""
     return [PAPERS[paper]() for paper in papers]
 
 

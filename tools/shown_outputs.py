@@ -1,14 +1,14 @@
-"""Play what the documentation shows again, and write what it prints, and its pictures, into the pages.
+"""Run the examples of the documentation again, and write their outputs and pictures into the pages.
 
     python tools/shown_outputs.py                       # README.md, every page of docs, pictures of docs/figures
     python tools/shown_outputs.py tutorial.md README.md # only these
     python tools/shown_outputs.py market-rounds.png     # only this picture
 
-Pages are played as the tests play them (`tests/pages.py`), each in a folder of its own; what an output leaves out stays
-left out, unless the lines around it are gone. README.md shows the beginning
-of a table, up to a line of dots. Told are the outputs that changed, and the lines of prose that still say a number
-which an output no longer has: those are read and mended by hand. Ends with 1 if something cannot be played.
-`docs/reproduction.md`, `docs/gallery.md`, `docs/reference` and the notebook are written by commands of their own.
+Pages run as in the tests (`tests/pages.py`), each in its own folder. Lines omitted from an output (`...`) stay omitted,
+unless the lines around them are gone. README.md shows the beginning of a table, up to a line of dots. The script lists
+the changed outputs, and the lines of prose with a number that no output contains any more; edit these by hand. It ends
+with 1 if a page cannot run. Other tools write the ledger, the gallery, the
+reference and the notebook.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY / "tests"))
 
-from pages import DOCS, NUMBER, OUTPUT, Block, as_shown, blocks_of, lines_of, play, run_commands  # noqa: E402 - found there only
+from pages import DOCS, OUTPUT, Block, as_shown, blocks_of, lines_of, play, run_commands  # noqa: E402
 
 import reidsim  # noqa: E402
 from reidsim.figures.style import save_figure  # noqa: E402
 from reidsim.reports.illustration import figures_of, plot  # noqa: E402
 
 README = "README.md"
-# Pictures of docs/figures: whose results they show, which of their figures it is (the one that tells most without a
-# name), and the page whose files the scenario is among.
+NUMBER = re.compile(r" *(?<![\w.])-?[0-9][0-9,]*(?:\.[0-9]+)?")
+# Pictures of docs/figures: scenario, figure (the default one without a name), and the page with the scenario file.
 PICTURES = {
     "wan2015-decision.png": ("wan2015", "", ""),
     "wan2015-strategies.png": ("wan2015", "strategies", ""),
@@ -44,7 +44,7 @@ SHORTEST_NUMBER = 4
 
 
 def refresh_page(page: str, folder: Path) -> list[tuple[str, str]]:
-    """Play a page of docs and write its outputs into it; return those that changed, before and after."""
+    """Run a page of docs and write its outputs into it; return the changed ones, before and after."""
     changes = []
     for block, printed in play(page, folder):
         shown = lines_of(as_shown(block.text, printed))
@@ -94,7 +94,7 @@ def _replace(path: Path, changes: list[tuple[Block, str]]) -> None:
 
 
 def numbers_gone(changes: list[tuple[str, str]]) -> set[str]:
-    """Return the longer numbers of outputs that are in none of what replaced them."""
+    """Return the longer numbers of old outputs that no new output contains."""
     old, new = (set().union(*map(_numbers, texts)) for texts in zip(*changes, strict=True))
     return {number for number in old - new if sum(map(str.isdigit, number)) >= SHORTEST_NUMBER}
 
@@ -104,7 +104,7 @@ def _numbers(text: str) -> set[str]:
 
 
 def lines_that_say(numbers: set[str]) -> list[str]:
-    """Return the lines outside outputs, with page and line number, that say one of the numbers."""
+    """Return the lines outside of outputs that contain one of the numbers, with page and line number."""
     found = []
     for path in [REPOSITORY / README, *sorted(DOCS.glob("*.md"))]:
         outputs = {
@@ -120,7 +120,7 @@ def lines_that_say(numbers: set[str]) -> list[str]:
 
 
 def refresh(name: str) -> list[tuple[str, str]]:
-    """Refresh a page or picture, played in an empty folder; return what changed, before and after."""
+    """Refresh a page or picture in an empty folder; return the changed outputs, before and after."""
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
@@ -155,7 +155,7 @@ def main() -> int:
         print(f"{name}: {len(changed)} changed", flush=True)
         changes += changed
     for line in lines_that_say(numbers_gone(changes)) if changes else ():
-        print(f"still says a number that no output has now: {line}")
+        print(f"contains a number that no output has now: {line}")
     return int(failed)
 
 

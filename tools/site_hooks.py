@@ -1,4 +1,4 @@
-"""What the site is built from besides the pages of ``docs/``: mathematics, notebooks, the changelog and the API.
+"""Build hooks of the documentation site: mathematics, notebooks, the changelog and the API.
 
 mkdocs calls the functions by their names (``hooks`` in ``mkdocs.yml``). Everything is made when the site is built:
 a reader's browser fetches nothing, and runs no script to show an equation.
@@ -18,34 +18,34 @@ from latex2mathml.converter import convert
 from mkdocs.structure.files import File, Files
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-# The floors of the package, from the top (CONTRIBUTING.md), and what stands on each page of the API.
+# Folders of the package from the top (CONTRIBUTING.md), with the title and summary of their API pages.
 API = {
     "front": ("Games as objects", "Records, adversaries and games made of tables in memory."),
     "engine": ("Running", "Scenarios, batches, cross-play, stress tests and results folders."),
-    "kinds": ("Kinds of scenario", "What each kind of scenario is: schema, study, policies, outcomes, figures."),
+    "kinds": ("Kinds of scenario", "Schema, study, policies, outcomes and figures of each kind of scenario."),
     "scenarios": ("Scenario files", "Loading, sections, and the interface of a kind."),
     "agents": ("Agents", "Rounds of publisher, data subjects and adversaries."),
     "games": ("Games", "Payoffs, equilibria and solvers."),
-    "adversaries": ("Adversaries", "How an adversary plans and what it knows."),
+    "adversaries": ("Adversaries", "Planning and background knowledge of adversaries."),
     "linkage": ("Linkage", "Group sizes, uniqueness and surname inference."),
-    "populations": ("Populations", "Who exists, and what others hold about them."),
-    "releases": ("Releases", "Hierarchies, lattices and masking: what may be shared."),
+    "populations": ("Populations", "Synthetic populations and external resources."),
+    "releases": ("Releases", "Hierarchies, generalization lattices and masking."),
     "audit": ("Audit", "Released files read back, by code that takes nothing from the game."),
     "drafts": ("Drafts", "Scenarios inferred from a user's file."),
     "figures": ("Figures", "Figures that several kinds draw."),
     "reports": ("Reports", "Tables, report pages, shared files and the reproduction ledger."),
     "web": ("Web page", "The page in the browser."),
 }
-_NAMES = {"_VERBS": "What can be done", "_THINGS": "What it is done with", "_BELOW": "What lies below games"}
+_NAMES = {"_VERBS": "Functions", "_THINGS": "Classes", "_BELOW": "Lower-level classes"}
 _NAMES_HEAD = """\
 # Python API
 
-What `import reidsim` has, and below it every public class and function by package. [Games in Python](../python.md)
-shows them at work.
+The names of `import reidsim`, then every public class and function by package. [Games in Python](../python.md) shows
+examples.
 """
 _EQUATION = re.compile(r"^```math\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TERM = re.compile(r"(?<![\\$`\w])\$`([^`\n]+)`\$(?!\w)")
-# Names up to this length stand on one line, also on a telephone.
+# Names up to this length fit on one line of a narrow screen.
 _SHORT = 22
 _CELL = re.compile(r"<td[^>]*>.*?</td>", re.DOTALL)
 _CODE = re.compile(r"<code>([^<]*)</code>")
@@ -85,7 +85,7 @@ def _equation(text: str) -> str:
 
 
 def _generated() -> Iterator[tuple[str, str]]:
-    """Yield the names and texts of pages that stand in no file of ``docs/``."""
+    """Yield the names and texts of generated pages."""
     changes = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
     yield "changelog.md", changes
     for notebook in sorted((REPOSITORY / "docs" / "notebooks").glob("*.ipynb")):
@@ -130,7 +130,7 @@ def _names_page() -> str:
 
 
 def notebook_page(path: Path) -> str:
-    """Return a notebook as Markdown: its text, its code, and what each cell printed or drew."""
+    """Return a notebook as Markdown: text, code, and the output of each cell."""
     parts: list[str] = []
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"])
@@ -145,7 +145,7 @@ def notebook_page(path: Path) -> str:
 def _output(output: dict[str, Any]) -> str:
     data = output.get("data", {})
     if "image/png" in data:
-        return f"![What the cell above draws](data:image/png;base64,{''.join(data['image/png']).strip()})"
+        return f"![Figure of the cell above](data:image/png;base64,{''.join(data['image/png']).strip()})"
     if "text/html" in data:
         html = re.sub(r"<style.*?</style>", "", "".join(data["text/html"]), flags=re.DOTALL)
         return f'<div class="notebook-output">{" ".join(html.split())}</div>'

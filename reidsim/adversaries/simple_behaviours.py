@@ -117,15 +117,6 @@ class RandomAttacks:
         return _attempts(self, linkage, rows, np.asarray(drawn[records] < self.rate))
 
 
-def simple_adversary(
-    name: str | None, gain: float | Floats, cost: float | Floats, rate: float
-) -> AlwaysAttacks | NeverAttacks | RandomAttacks | None:
-    """Return the adversary ``"always"``, ``"never"`` or ``"random"``; None by any other name."""
-    if name == "random":
-        return RandomAttacks(gain, cost, rate)
-    return AlwaysAttacks(gain, cost) if name == "always" else NeverAttacks(gain, cost) if name == "never" else None
-
-
 @lru_cache(maxsize=8)
 def _uniform(seed: int, n: int) -> Floats:
     """Return one number in [0, 1) for each of the first n records; those of few are the first of those of many."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import mesa
 import numpy as np
@@ -12,7 +12,6 @@ from reidsim.agents.attack import AttackPlan, Replies, plan_attack, replies_to
 from reidsim.agents.enforcement import detection_of_any, detections, next_state, no_exclusion
 from reidsim.agents.outcomes import AdversaryOutcome
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
-from reidsim.releases.strategy_space import Strategies
 
 if TYPE_CHECKING:
     from reidsim.agents.model import ReidentificationModel
@@ -54,10 +53,9 @@ class Adversary(mesa.Agent):
         self.detections = 0.0
         self.was_free = 1.0
         self._exclusion = no_exclusion(model.setting.enforcement.exclusion)
-        self._equipment: dict[Holdings, Equipment | None] = {}
-        self._equipped_as: tuple[AdversaryProfile, float] | None = None
-        self._strategies: Strategies | None = None
-        self._replies: list[tuple[Equipment | None, Replies]] = []
+        self.measures: dict[str, Any] = {}
+        self._replied_to: tuple[AdversaryProfile, float, bytes] | None = None
+        self._replies: dict[Holdings, Replies] = {}
 
     @property
     def free(self) -> float:
@@ -78,36 +76,24 @@ class Adversary(mesa.Agent):
         self.plan = plan_attack(
             self.profile,
             self.holds,
-            model.setting.released(model.publisher.strategies),
             model.exposed,
             model.setting.rounds - model.round_number + 1,
-            self._equipped,
-            self._reply,
+            self._reply_with,
         )
         if self.acts:
             self.holds = self.holds | self.plan.buys
 
-    def _equipped(self, holds: Holdings) -> Equipment | None:
-        """Return its equipment with some resources: one object as long as nothing changes."""
-        now = (self.profile, self.expected_accuracy)
-        if self._equipped_as != now:
-            self._equipped_as = now
-            self._equipment.clear()
+    def _reply_with(self, holds: Holdings) -> Replies:
+        """Return the reply to the round's release with some resources; it is kept while the release stays the same."""
+        strategies = self.model.setting.released(self.model.publisher.strategies)
+        now = self.profile, self.expected_accuracy, strategies.tobytes()
+        if self._replied_to != now:
+            self._replied_to = now
             self._replies.clear()
-        if holds not in self._equipment:
-            self._equipment[holds] = self.profile.equip(holds, self.expected_accuracy)
-        return self._equipment[holds]
-
-    def _reply(self, profile: AdversaryProfile, equipment: Equipment | None, strategies: Strategies) -> Replies:
-        """Return what `replies_to` does, computed once as long as records are shared in the same forms."""
-        if self._strategies is None or not np.array_equal(self._strategies, strategies):
-            self._strategies = strategies.copy()
-            self._replies.clear()
-        for replied, replies in self._replies:
-            if replied is equipment:
-                return replies
-        self._replies.append((equipment, replies_to(profile, equipment, strategies)))
-        return self._replies[-1][1]
+        if holds not in self._replies:
+            equipment = self.profile.equip(holds, self.expected_accuracy)
+            self._replies[holds] = replies_to(self.profile, equipment, strategies)
+        return self._replies[holds]
 
     def answer_for(self) -> None:
         """Have exploits detected, and be excluded for it."""
@@ -123,6 +109,7 @@ class Adversary(mesa.Agent):
         # `acts` is the probability that it is both free and there; exclusion starts from whoever is free.
         there = self.acts / self.free if self.free > 0 else 0.0
         self._exclusion = next_state(self._exclusion, detected * there)
+        self.measures = self._measure()
 
     def learn(self) -> None:
         """Learn from successes how right the resources are."""
@@ -135,65 +122,45 @@ class Adversary(mesa.Agent):
             self._accuracy.learn(success_if_right, attempts, successes)
             self.expected_accuracy = self._accuracy.mean
 
-    # What is collected of each round.
+    def _measure(self) -> dict[str, Any]:
+        """Return the measures of the round; amounts are expected values over whether the adversary is there."""
+        acts, plan, outcome = self.acts, self.plan, self.outcome
+        found = dict.fromkeys(("attacks", "exploits", "breaches", "spent", "payoff"), 0.0)
+        if outcome is not None:
+            found["attacks"] = acts * float(outcome.attempts.sum())
+            found["exploits"] = acts * outcome.exploits
+            found["breaches"] = acts * float(outcome.successes.sum())
+        if plan is not None:
+            found["spent"] = acts * plan.spent
+        detected = acts * self.detections
+        fines = self.model.setting.enforcement.fine * detected
+        if outcome is not None and acts:
+            payoff, expected_fine = outcome.payoff, self.profile.expected_fine
+            if outcome.attacked is not None and self.profile.single_exploit and expected_fine > 0:
+                # Plans account for expected fines; the fines drawn replace them.
+                payoff += expected_fine * outcome.exploits - fines
+            found["payoff"] = acts * payoff
+        return {
+            "adversary": self.name,
+            "weight": self.weight,
+            "belief": float(self.model.publisher.beliefs[self.model.adversaries.index(self)]),
+            "present": acts,
+            **found,
+            "detections": detected,
+            "fines": fines,
+            "holds": ", ".join(sorted(self.holds)),
+            "expected_accuracy": self.expected_accuracy,
+            "through": self._found_through(found["attacks"], found["breaches"]),
+        }
 
-    @property
-    def attacks(self) -> float:
-        """Records attacked, times the probability that it is there."""
-        return self.acts * float(self.outcome.attempts.sum()) if self.outcome is not None else 0.0
-
-    @property
-    def exploits(self) -> float:
-        """Exploits, likewise."""
-        return self.acts * self.outcome.exploits if self.outcome is not None else 0.0
-
-    @property
-    def breaches(self) -> float:
-        """Records that it re-identified, likewise."""
-        return self.acts * float(self.outcome.successes.sum()) if self.outcome is not None else 0.0
-
-    @property
-    def detected(self) -> float:
-        """Exploits detected, likewise."""
-        return self.acts * self.detections
-
-    @property
-    def fines(self) -> float:
-        """Fines for them, likewise."""
-        return self.model.setting.enforcement.fine * self.detected
-
-    @property
-    def spent(self) -> float:
-        """What it paid for resources, likewise."""
-        return self.acts * self.plan.spent if self.plan is not None else 0.0
-
-    @property
-    def payoff(self) -> float:
-        """Payoff, likewise."""
-        if self.outcome is None or not self.acts:
-            return 0.0
-        profile, payoff = self.profile, self.outcome.payoff
-        if self.outcome.attacked is not None and profile.single_exploit and profile.expected_fine > 0:
-            # Plans account for expected fines; those drawn take their place.
-            payoff += profile.expected_fine * self.outcome.exploits - self.fines
-        return self.acts * payoff
-
-    @property
-    def belief(self) -> float:
-        """Probability that the publisher gives to this type."""
-        return float(self.model.publisher.beliefs[self.model.adversaries.index(self)])
-
-    @property
-    def found_through(self) -> dict[str, tuple[float, float]]:
-        """Records attacked and re-identified through each combination of resources, likewise."""
+    def _found_through(self, attacks: float, breaches: float) -> dict[str, tuple[float, float]]:
+        """Return records attacked and re-identified through each combination of resources."""
         if self.outcome is None or self.plan is None or not self.acts:
             return {}
         attempts, successes = self.outcome.attempts, self.outcome.successes
         used = self.plan.replies.used
         if used is None:
-            if not attempts.any():
-                return {}
-            return {self.profile.through(self.holds, 0): (self.attacks, self.breaches)}
+            return {self.profile.through(self.holds, 0): (attacks, breaches)} if attempts.any() else {}
         found: dict[str, tuple[float, float]] = {}
         for stages in np.unique(used[attempts > 0]).tolist():
             name, here = self.profile.through(self.holds, stages), used == stages
@@ -203,8 +170,3 @@ class Adversary(mesa.Agent):
                 before[1] + self.acts * float(successes[here].sum()),
             )
         return found
-
-    @property
-    def resources(self) -> str:
-        """Names of the resources held."""
-        return ", ".join(sorted(self.holds))

@@ -225,11 +225,9 @@ def targets_within(
 def plan_attack(
     profile: AdversaryProfile,
     holds: Holdings,
-    strategies: Strategies,
     participants: NDArray[np.int64],
     rounds_left: int,
-    equip: Callable[[Holdings], Equipment | None],
-    reply: Callable[[AdversaryProfile, Equipment | None, Strategies], Replies] = replies_to,
+    reply: Callable[[Holdings], Replies],
 ) -> AttackPlan:
     """Plan purchases and attacks of a round.
 
@@ -242,19 +240,16 @@ def plan_attack(
     profile : AdversaryProfile
     holds : frozenset of str
         Resources held.
-    strategies : ndarray of int64, shape (n_cells,)
     participants : ndarray of int64, shape (n_cells,)
     rounds_left : int
         This one included.
-    equip : callable
-        Returns the equipment with some resources.
     reply : callable
-        Does what `replies_to` does.
+        Returns the reply to the release with some resources; see `replies_to`.
     """
     best: AttackPlan | None = None
     best_worth = -np.inf
     for buys, price in _affordable(profile, holds):
-        replies = reply(profile, equip(holds | buys), strategies)
+        replies = reply(holds | buys)
         targets = targets_within(replies, participants, profile.budget - price, at_random=profile.draws_targets)
         worth = dot(targets, replies.worth) - price
         if rounds_left > 1:

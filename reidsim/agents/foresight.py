@@ -29,6 +29,7 @@ from reidsim.adversaries.response import Adversary, Linkage, Response
 from reidsim.adversaries.simple_behaviours import NeverAttacks
 from reidsim.agents.attack import (
     AttackPlan,
+    Replies,
     money_rate,
     no_plan,
     of_attacked,
@@ -122,7 +123,11 @@ class Opponent:
         """Plan what it would do about a release."""
         if self.weight <= NEGLIGIBLE:
             return no_plan(len(strategies))
-        return plan_attack(self.profile, self.holds, strategies, participants, rounds_left, self.equip)
+
+        def reply(holds: Holdings) -> Replies:
+            return replies_to(self.profile, self.equip(holds), strategies)
+
+        return plan_attack(self.profile, self.holds, participants, rounds_left, reply)
 
     def following(self, foreseen: Foreseen) -> Equipment | None:
         """Return its equipment if it follows a plan."""

@@ -1,48 +1,40 @@
-"""What is collected of a round: averages over all records, and who takes part."""
+"""Measures of a round: averages over records, participation, quantiles of risk."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.response import arrays_of
 from reidsim.agents.outcomes import RoundOutcome
 from reidsim.agents.profile import Setting
+from reidsim.core.measures import measures_worded
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import (
     ADVERSARY_PAYOFF,
-    GENERALIZATION_INTENSITY,
     MEASURES,
     PUBLISHER_PAYOFF,
     REIDENTIFIED,
     RISK,
-    RISK_IF_ATTACKED,
-    SHARE_ATTACKED,
-    SHARE_SUPPRESSED,
-    SHARE_UNCHANGED,
-    UTILITY,
     averages,
 )
 from reidsim.games.record_game import WITHHELD, Choice, shared_rows
-from reidsim.measures import columns_of, measures_worded
-from reidsim.portable_math import dot
 from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
 from reidsim.releases.strategy_space import Rows, Strategies
 from reidsim.validation import read_toml
 
 Floats = NDArray[np.float64]
 
-# Of a round, besides those of every game, in the order of columns.
+# Measures of rounds only, in the order of columns.
 _OWN = measures_worded(read_toml(Path(__file__).with_suffix(".toml")))
 PARTICIPATION, BREACHES, DISTINCT = _OWN["participation"], _OWN["breaches"], _OWN["distinct_reidentified"]
-# Quantiles of the risk of records shared, by column.
+# Levels of the quantiles of risk over released records, by column.
 RISK_QUANTILES = {"risk_median": 0.5, "risk_90": 0.9, "risk_99": 0.99}
-# What tables of runs may hold, whatever the kind of scenario; those from participation on, with agents.
+# Measures of run tables of every kind; from participation on only with agents.
 RUN_MEASURES = (*MEASURES, *REIDENTIFIED, PARTICIPATION, BREACHES, DISTINCT, _OWN["risk_90"], _OWN["risk_99"])
 # Measures of a round, in the order of columns.
 ROUND_MEASURES = (*MEASURES, *_OWN.values(), *REIDENTIFIED)
@@ -50,7 +42,7 @@ ROUND_MEASURES = (*MEASURES, *_OWN.values(), *REIDENTIFIED)
 
 def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats]:
     """Return utility and generalization intensity of the strategy of each cell, two arrays of shape (n_cells,)."""
-    # Of rows that are of cells, by what the space of these has ready.
+    # With one row per subject, the tables of the cells' space are reused.
     space, known = setting.space if setting.known is None else setting.known.alone.space, setting.known
     cells = np.arange(len(strategies)) if known is None else known.cells
     if isinstance(space, GeneralizationLattice) and space.size <= len(strategies):
@@ -64,7 +56,7 @@ def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats
 
 
 def _utility_in_lattice(lattice: GeneralizationLattice, strategies: Strategies, cells: Rows) -> Floats:
-    """Return the utility of cells generalized to a node each, 0 of one withheld; see the lattice's `utility`."""
+    """Return the utility of cells, each generalized to a node; 0 if withheld. See the lattice's `utility`."""
     loss = np.zeros(len(strategies))
     for levels, losses in zip(lattice.level_columns, lattice.record_losses, strict=True):
         _add_losses(levels, losses, strategies, cells, loss)
@@ -81,81 +73,65 @@ def _add_losses(levels: NDArray[np.int64], losses: Floats, strategies: Strategie
 
 def record_measures(
     setting: Setting,
+    strategies: Strategies,
     release: tuple[Floats, Floats],
     participants: NDArray[np.int64],
     outcome: RoundOutcome,
     adversary_payoff: float,
 ) -> dict[str, float]:
-    """Average the outcomes of a round over all records.
+    """Return the measures of a round over all records, by the functions of games without rounds.
 
-    The record of somebody who does not take part is withheld: payoff and utility 0, generalization intensity 1.
+    The record of a data subject who does not take part is withheld: utility 0, generalization intensity 1. It may
+    still be attacked if it was released before.
 
     Parameters
     ----------
     setting : Setting
+    strategies : ndarray of int64, shape (n_cells,)
     release : tuple of ndarray of float64, shape (n_cells,)
         Utility and generalization intensity; see `release_of`.
     participants : ndarray of int64, shape (n_cells,)
+        Records shared in each cell.
     outcome : RoundOutcome
     adversary_payoff : float
         Of all adversaries together, in currency units.
     """
-    n = setting.n_subjects
+    n, exposed = setting.n_subjects, setting.exposed(participants)
+    # Two rows per cell, of records shared now and records shared before only; one row for all others.
+    weights = np.concatenate([participants, exposed - participants, [n - int(exposed.sum())]])
+    attacked, breaches = outcome.records_attacked, outcome.breaches
+    frequency = np.divide(attacked, exposed, out=np.zeros_like(attacked), where=exposed > 0)
+    success = np.divide(breaches, attacked, out=np.zeros_like(breaches), where=attacked > 0)
+    lost = setting.loss * frequency * success
+
+    def rows(now: Any, before: Any, never: float) -> NDArray[Any]:
+        return np.concatenate([now, np.broadcast_to(before, now.shape), [never]])
+
     utility, intensity = release
-    absent = n - int(participants.sum())
-    # Floats are multiplied by floats in half the time.
-    records = participants.astype(np.float64)
-    gained = dot(records, setting.benefit * utility) - dot(outcome.breaches, setting.loss)
-    breaches, attacked = float(outcome.breaches.sum()), float(outcome.records_attacked.sum())
-    return {
-        PUBLISHER_PAYOFF.column: float(gained) / n,
-        ADVERSARY_PAYOFF.column: adversary_payoff / n,
-        UTILITY.column: dot(records, utility) / n,
-        GENERALIZATION_INTENSITY.column: (dot(records, intensity) + absent) / n,
-        SHARE_ATTACKED.column: attacked / n,
-        RISK.column: breaches / n,
-        RISK_IF_ATTACKED.column: breaches / attacked if attacked > 0 else np.nan,
-        SHARE_UNCHANGED.column: dot(participants, intensity == 0) / n,
-        SHARE_SUPPRESSED.column: (dot(participants, intensity == 1) + absent) / n,
-    }
-
-
-def measures_of_equilibrium(
-    equilibrium: Equilibrium, outcome: RoundOutcome, participants: NDArray[np.int64], absent: int
-) -> dict[str, float]:
-    """Average the outcomes of a round over all records by the function that games without rounds use.
-
-    Parameters
-    ----------
-    equilibrium : Equilibrium
-        Outcome of the round for the records of each cell.
-    outcome : RoundOutcome
-    participants : ndarray of int64, shape (n_cells,)
-        Records shared in each cell.
-    absent : int
-        Data subjects who do not take part; their records are withheld.
-
-    Returns
-    -------
-    dict of str to float
-        By column of `MEASURES`; NaN for a measure that `averages` does not compute.
-    """
-    last = len(participants) - 1
-    rows = replace(equilibrium, frequency=outcome.attacked).expand(np.append(np.arange(last + 1), last))
-    withheld = {"strategies": WITHHELD, "generalization_intensity": 1.0}
-    for name, array in arrays_of(rows).items():
-        array[-1] = withheld.get(name, 0)
-    found = averages(rows, np.append(participants, absent))
-    return {column: found.get(column, np.nan) for column in columns_of(MEASURES)}
+    shared = Equilibrium(
+        strategies=rows(strategies, WITHHELD, WITHHELD).astype(np.int64),
+        publisher_payoff=rows(setting.benefit * utility - lost, -lost, 0.0),
+        # Purchases are of no single record.
+        adversary_payoff=np.full(len(weights), adversary_payoff / n),
+        attacked=rows(attacked > 0, attacked > 0, 0).astype(np.bool_),
+        success_probability=rows(success, success, 0.0),
+        utility=rows(utility, 0.0, 0.0),
+        generalization_intensity=rows(intensity, 1.0, 1.0),
+        solver="rounds",
+        evaluated=np.zeros(len(weights), dtype=np.int64),
+        exact=False,
+        frequency=rows(frequency, frequency, 0.0),
+    )
+    return averages(shared, weights)
 
 
 def risk_quantiles(risk: Floats, participants: NDArray[np.int64]) -> dict[str, float]:
-    """Return quantiles of the probability of re-identification over the records shared; missing if none is."""
+    """Return quantiles of the re-identification probability over released records; NaN without records."""
     return dict(zip(RISK_QUANTILES, weighted_quantiles(risk, participants, RISK_QUANTILES.values()), strict=True))
 
 
 def weighted_quantiles(values: Floats, weights: NDArray[np.int64], levels: Iterable[float]) -> list[float]:
-    """Return at each level the lowest value that at least such a share of the weight does not exceed; NaN of none."""
+    """Return weighted lower quantiles at some levels; NaN if all weights are 0."""
     total = int(weights.sum())
     if not total:
         return [np.nan for _ in levels]
@@ -165,7 +141,7 @@ def weighted_quantiles(values: Floats, weights: NDArray[np.int64], levels: Itera
 
 @numba.njit(cache=True)
 def _weighted_quantiles(values: Floats, weights: NDArray[np.int64], reached: Floats) -> Floats:
-    """Return the lowest values that so much weight does not exceed: by selection, as most need not be sorted."""
+    """Return the lowest values up to which the given weights accumulate, by selection in place of sorting."""
     lowest, of_lowest, n = np.inf, 0, 0
     for place in range(len(values)):
         if weights[place] > 0:
@@ -189,7 +165,7 @@ def _weighted_quantiles(values: Floats, weights: NDArray[np.int64], reached: Flo
 
 @numba.njit(cache=True)
 def _selected(values: Floats, weights: NDArray[np.int64], reached: float) -> float:
-    """Return one of the quantiles; what is not needed any more is overwritten."""
+    """Return one quantile by quickselect; the arrays are overwritten."""
     below, n = 0, len(values)
     while True:
         first, middle, last = values[0], values[n // 2], values[n - 1]
@@ -206,7 +182,6 @@ def _selected(values: Floats, weights: NDArray[np.int64], reached: float) -> flo
         kept = 0
         for place in range(n):
             value, weight = values[place], weights[place]
-            # Each is overwritten unless it is kept.
             values[kept], weights[kept] = value, weight
             kept += value < pivot if is_lower else value > pivot
         if not kept:
@@ -217,7 +192,7 @@ def _selected(values: Floats, weights: NDArray[np.int64], reached: float) -> flo
 def outcomes_of_records(
     setting: Setting, utility: Floats, outcome: RoundOutcome, adversary: Floats
 ) -> dict[str, Floats]:
-    """Return the outcomes of single records whose distribution is kept, by column, shape (n_cells,) each."""
+    """Return per-cell outcomes whose distribution is kept, by column, shape (n_cells,) each."""
     return {
         PUBLISHER_PAYOFF.column: setting.benefit * utility - setting.loss * outcome.risk,
         ADVERSARY_PAYOFF.column: adversary,
@@ -226,9 +201,9 @@ def outcomes_of_records(
 
 
 def equilibrium_of(setting: Setting, choice: Choice, outcome: RoundOutcome, adversary_payoff: Floats) -> Equilibrium:
-    """Return what a round leads to for each cell's records that are shared, arrays of shape (n_cells,).
+    """Return the outcome of a round for the released records of each cell, arrays of shape (n_cells,).
 
-    `success_probability` is that of an attack by whoever is there, whether or not it is made.
+    `success_probability` is that of an attack by the adversaries who are present, whether or not it is made.
 
     Parameters
     ----------

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
 from math import fsum
 from typing import Any
 
 import mesa
 import numpy as np
+from mesa.agent import AgentSet
 from mesa.datacollection import DataCollector
 from numpy.typing import NDArray
 
 from reidsim.agents.adversary import Adversary
-from reidsim.agents.attack import no_plan
+from reidsim.agents.attack import AttackPlan, no_plan
 from reidsim.agents.attempts import cases_of_round
 from reidsim.agents.measures import (
     DISTINCT,
     PARTICIPATION,
     ROUND_MEASURES,
     equilibrium_of,
-    measures_of_equilibrium,
     outcomes_of_records,
     record_measures,
     release_of,
@@ -34,40 +33,39 @@ from reidsim.agents.outcomes import (
     subject_draws,
     survive,
 )
-from reidsim.agents.participation import Decided, count_by_cell, draw_harm, learn_and_decide, newly_exposed, takes_part
+from reidsim.agents.participation import draw_harm, learn_and_decide, newly_exposed, takes_part
 from reidsim.agents.phases import PHASES
-from reidsim.agents.profile import ParticipationRule, Setting
+from reidsim.agents.profile import Setting
 from reidsim.agents.publisher import Publisher
 from reidsim.agents.streams import agent_stream
-from reidsim.agents.subjects import DataSubject, SubjectColumns, SubjectSet
+from reidsim.agents.subjects import DataSubject, SubjectColumns
+from reidsim.core.measures import columns_of
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.measures import MEASURES
 from reidsim.games.reidentified import Reidentified, reidentified
-from reidsim.measures import columns_of
 from reidsim.portable_math import dot
 
 Floats = NDArray[np.float64]
 
 # Records attacked and re-identified, by the resources through which.
 THROUGH = "through"
-# What is collected of each adversary in each round: column and attribute.
-ADVERSARY_MEASURES = {
-    "adversary": "name",
-    "weight": "weight",
-    "belief": "belief",
-    "present": "acts",
-    "payoff": "payoff",
-    "attacks": "attacks",
-    "exploits": "exploits",
-    "breaches": "breaches",
-    "detections": "detected",
-    "fines": "fines",
-    "spent": "spent",
-    "holds": "resources",
-    "expected_accuracy": "expected_accuracy",
-    THROUGH: "found_through",
-}
+# Columns of the table of adversaries and rounds; see `Adversary.measures`.
+ADVERSARY_MEASURES = (
+    "adversary",
+    "weight",
+    "belief",
+    "present",
+    "payoff",
+    "attacks",
+    "exploits",
+    "breaches",
+    "detections",
+    "fines",
+    "spent",
+    "holds",
+    "expected_accuracy",
+    THROUGH,
+)
 
 
 class ReidentificationModel(mesa.Model):
@@ -86,8 +84,6 @@ class ReidentificationModel(mesa.Model):
     ----------
     publisher : Publisher
     adversaries : list of Adversary
-    subjects : SubjectSet
-        All data subjects.
     columns : SubjectColumns
         Their state.
     participants : ndarray of int64, shape (n_cells,)
@@ -115,7 +111,7 @@ class ReidentificationModel(mesa.Model):
 
     def __init__(self, setting: Setting, policy: str) -> None:
         # As `rng`, which every version of mesa takes without a warning.
-        super().__init__(rng=_seed_of_mesa(setting.seed))
+        super().__init__(rng=int(agent_stream(setting.seed, "mesa").integers(2**31)))
         if not setting.n_subjects:
             raise InputError("no data subjects", expected="one record or more")
         if not setting.profiles:
@@ -125,8 +121,6 @@ class ReidentificationModel(mesa.Model):
         self.columns = _columns(setting)
         self.publisher = Publisher(self, policy)
         self.adversaries = [Adversary(self, profile) for profile in setting.profiles]
-        self.subjects = SubjectSet(self)
-        self._decided: Decided | None = None
         self.participants = self._count_participants()
         self.outcome: RoundOutcome | None = None
         self.measures: dict[str, float] = {}
@@ -143,7 +137,7 @@ class ReidentificationModel(mesa.Model):
         self._memory = Memory(setting) if setting.remembers and several else None
         self.shared_in_last_round = self.columns.participates
         self.datacollector = DataCollector(
-            model_reporters=_REPORTERS, agenttype_reporters={Adversary: ADVERSARY_MEASURES}
+            model_reporters=_REPORTERS, agenttype_reporters={Adversary: _ADVERSARY_REPORTERS}
         )
 
     @property
@@ -156,6 +150,11 @@ class ReidentificationModel(mesa.Model):
         if number not in self._views:
             self._views[number] = DataSubject(self, number)
         return self._views[number]
+
+    @functools.cached_property
+    def subjects(self) -> AgentSet:
+        """Return all data subjects as agents; they are made when this is first read."""
+        return AgentSet([self.subject(number) for number in range(self.setting.n_subjects)], random=self.random)
 
     def run(self) -> ReidentificationModel:
         """Play all rounds."""
@@ -208,8 +207,7 @@ class ReidentificationModel(mesa.Model):
     def resolve(self) -> None:
         """Work out or draw what comes of the attacks."""
         acting = np.array([adversary.acts for adversary in self.adversaries])
-        # Plans of those who are not there only tell the publisher what it would have seen.
-        plans = [adversary.plan or no_plan(self.setting.n_cells) for adversary in self.adversaries]
+        plans = self._plans
         if self.setting.mode == "expectation":
             self.outcome = expected_outcome(self.setting, plans, acting, self.exposed)
         else:
@@ -228,7 +226,7 @@ class ReidentificationModel(mesa.Model):
         self.publisher.learn()
         self.agents_by_type[Adversary].do("learn")
         if self.setting.participation is not None:
-            self.subjects.apply(self._subjects_learn)
+            self._subjects_learn(self.columns)
 
     # What is made of them.
 
@@ -259,6 +257,11 @@ class ReidentificationModel(mesa.Model):
         known, taking_part = self.setting.known, self.columns.participates
         return taking_part if known is None else taking_part | (known.gone > 0)[self.columns.cell]
 
+    @property
+    def _plans(self) -> list[AttackPlan]:
+        """Plans of all adversaries; plans of absent ones matter only for the publisher's belief update."""
+        return [adversary.plan or no_plan(self.setting.n_cells) for adversary in self.adversaries]
+
     def _who_acts(self) -> Floats:
         """Return the probability that each adversary is there; where that is drawn, who is."""
         setting = self.setting
@@ -268,10 +271,7 @@ class ReidentificationModel(mesa.Model):
             return np.asarray(weights * free)
 
         def draw(agent: str = "") -> float:
-            stream = agent_stream(
-                setting.seed, "presence", agent, replication=setting.replication, round_number=self.round_number
-            )
-            return float(stream.random())
+            return float(setting.stream("presence", agent, self.round_number).random())
 
         if setting.meeting == "one-of":
             drawn = draw()
@@ -281,11 +281,8 @@ class ReidentificationModel(mesa.Model):
         return np.asarray((draws < weights) * free)
 
     def _count_participants(self) -> NDArray[np.int64]:
-        decided, columns = self._decided, self.columns
-        if decided is not None and decided.participates is columns.participates and decided.cell is columns.cell:
-            return decided.participants
-        counts = count_by_cell(self.columns.cell, self.columns.participates, self.setting.n_cells)
-        return np.asarray(counts, dtype=np.int64)
+        columns = self.columns
+        return np.bincount(columns.cell[columns.participates], minlength=self.setting.n_cells).astype(np.int64)
 
     def _link_among_participants(self) -> None:
         """Let records hide among those who take part in the round, where that matters."""
@@ -328,8 +325,8 @@ class ReidentificationModel(mesa.Model):
         if outcome.breached is not None:
             draws = subject_draws(self.setting, "hearing", "subjects", self.round_number)
             drawn = outcome.breached, draws < rule.hears
-        decided = learn_and_decide(rule, columns, self.participants, outcome.risk, rate, drawn)
-        columns.participates, self._decided = decided.participates, decided
+        decided = learn_and_decide(rule, columns, outcome.risk, rate, drawn)
+        columns.participates = decided.participates
         self._moved = decided.joined, decided.left
 
     def _newly_exposed(self) -> int:
@@ -346,31 +343,29 @@ class ReidentificationModel(mesa.Model):
         if self.outcome.breached is not None:
             self._never_reidentified[self.outcome.breached] = 0.0
         else:
-            plans = [adversary.plan or no_plan(self.setting.n_cells) for adversary in self.adversaries]
-            survive(self.setting, plans, self.outcome, self.exposed, self.is_out, self._never_reidentified)
+            survive(self.setting, self._plans, self.outcome, self.exposed, self.is_out, self._never_reidentified)
         return float(len(self._never_reidentified) - self._never_reidentified.sum())
 
     def _measure_round(self) -> None:
         assert self.outcome is not None  # noqa: S101 # resolved before
         setting, n = self.setting, self.setting.n_subjects
-        payoff = fsum(adversary.payoff for adversary in self.adversaries)
+        payoff = fsum(adversary.measures["payoff"] for adversary in self.adversaries)
         release = release_of(setting, self.publisher.strategies)
         found = self._reidentified(release[0])
         self.reidentified.append(found)
         self.by_record.append(outcomes_of_records(setting, release[0], self.outcome, self._payoff_of_records()))
         self.shared.append(self.exposed)
         joined, left = self._moved
-        counted = record_measures(setting, release, self.participants, self.outcome, payoff)
+        strategies, participants = self.publisher.strategies, self.participants
         self.measures = {
-            **self._other_measures(counted),
-            **counted,
+            **record_measures(setting, strategies, release, participants, self.outcome, payoff),
             PARTICIPATION.column: float(self.participants.sum()) / n,
             "joined": joined / n,
             "left": left / n,
             "changed": dot(self.participants, self.publisher.changed) / n,
             "attacks": float(self.outcome.records_attacked.sum()),
-            "exploits": fsum(adversary.exploits for adversary in self.adversaries),
-            "detections": fsum(adversary.detected for adversary in self.adversaries),
+            "exploits": fsum(adversary.measures["exploits"] for adversary in self.adversaries),
+            "detections": fsum(adversary.measures["detections"] for adversary in self.adversaries),
             "breaches": float(self.outcome.breaches.sum()),
             DISTINCT.column: self._reidentify(),
             "newly_exposed": self._newly_exposed() / n,
@@ -378,24 +373,12 @@ class ReidentificationModel(mesa.Model):
             **found.measures(),
         }
 
-    def _other_measures(self, counted: Iterable[str]) -> dict[str, float]:
-        """Return the measures of a game if a round does not count all of them itself, such as one added to games."""
-        if set(counted) >= _OF_GAMES:
-            return {}
-        assert self.outcome is not None  # noqa: S101 # resolved before
-        absent = self.setting.n_subjects - int(self.participants.sum())
-        return measures_of_equilibrium(self.equilibrium(), self.outcome, self.participants, absent)
-
     def _reidentified(self, utility: Floats) -> Reidentified:
         """Return how many people are re-identified in the round, given who is there if that is drawn."""
         setting = self.setting
         acting = np.array([adversary.acts for adversary in self.adversaries])
-        plans = [adversary.plan or no_plan(setting.n_cells) for adversary in self.adversaries]
-        cases = cases_of_round(setting, plans, acting, self.exposed, utility)
-        draws = functools.partial(
-            agent_stream, setting.seed, "reidentified",
-            replication=setting.replication, round_number=self.round_number,
-        )  # fmt: skip
+        cases = cases_of_round(setting, self._plans, acting, self.exposed, utility)
+        draws = functools.partial(setting.stream, "reidentified", round_number=self.round_number)
         return reidentified(setting.n_subjects, cases, draws)
 
 
@@ -405,25 +388,18 @@ def _columns(setting: Setting) -> SubjectColumns:
     if rule is None:
         taking_part = np.ones(n, dtype=np.bool_) if setting.schedule is None else setting.schedule[0]
         return SubjectColumns(setting.cell_of_subject, taking_part)
-    harm = _harm(rule, n, setting.seed, setting.replication)
+    harm = draw_harm(rule, n, setting.stream("valuations", "subjects"))
     expected = np.full(n, rule.expected_risk)
     return SubjectColumns(setting.cell_of_subject, takes_part(rule, harm, expected), harm, expected)
-
-
-@functools.lru_cache(maxsize=1)
-def _harm(rule: ParticipationRule, n: int, seed: int, replication: int) -> Floats:
-    # The same under every policy.
-    return draw_harm(rule, n, agent_stream(seed, "valuations", "subjects", replication=replication))
-
-
-@functools.lru_cache(maxsize=64)
-def _seed_of_mesa(seed: int) -> int:
-    return int(agent_stream(seed, "mesa").integers(2**31))
 
 
 def _measure(name: str, model: ReidentificationModel) -> float:
     return model.measures[name]
 
 
-_OF_GAMES = set(columns_of(MEASURES))
+def _adversary_measure(name: str, adversary: Adversary) -> object:
+    return adversary.measures[name]
+
+
 _REPORTERS = {column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)}
+_ADVERSARY_REPORTERS = {column: functools.partial(_adversary_measure, column) for column in ADVERSARY_MEASURES}

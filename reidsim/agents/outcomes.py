@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.agents.attack import AttackPlan
 from reidsim.agents.profile import AdversaryProfile, Meeting, Setting
-from reidsim.agents.streams import agent_stream
 from reidsim.portable_math import dot
 
 Floats = NDArray[np.float64]
@@ -196,7 +194,7 @@ def survive(
     part = np.asarray(in_part.any(axis=0))
     subjects = np.flatnonzero(is_out & part[cells]) if part.any() else np.zeros(0, dtype=np.int64)
     before = never[subjects]
-    _survive(cells, is_out.view(np.uint8), outcome.risk, never)
+    never *= 1.0 - is_out * outcome.risk[cells]
     if len(subjects):
         order = np.argsort(cells[subjects], kind="stable")
         of = cells[subjects[order]]
@@ -207,12 +205,6 @@ def survive(
         never[subjects[order]] = before[order] * (1.0 - together(setting.meeting, outcome.acting, own * success))
 
 
-@numba.njit(cache=True)
-def _survive(cells: NDArray[np.intp], is_out: NDArray[np.uint8], risk: Floats, never: Floats) -> None:
-    for subject in range(len(cells)):
-        never[subject] *= 1.0 - is_out[subject] * risk[np.uint64(cells[subject])]
-
-
 def _is_by_chance(plan: AttackPlan) -> Bools:
     """Return for which cells each record is attacked with some probability, rather than the first ones, (n_cells,)."""
     return np.asarray((np.broadcast_to(plan.replies.frequency, plan.targets.shape) < 1.0) | plan.drawn)
@@ -220,8 +212,7 @@ def _is_by_chance(plan: AttackPlan) -> Bools:
 
 def subject_draws(setting: Setting, decision: str, agent: str, round_number: int) -> Floats:
     """Return the number in [0, 1) that each subject has for a decision of an agent in a round, (n_subjects,)."""
-    stream = agent_stream(setting.seed, decision, agent, replication=setting.replication, round_number=round_number)
-    return stream.random(setting.n_subjects)
+    return setting.stream(decision, agent, round_number).random(setting.n_subjects)
 
 
 def _drawn(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Adversary
+from reidsim.agents.streams import agent_stream
 from reidsim.games.memory import Meet, known_of
 from reidsim.games.record_game import WITHHELD, Choice, Linker, RecordGame
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
@@ -330,6 +331,10 @@ class Setting:
     known: Known | None = None
     seed: int = 0
     replication: int = 0
+
+    def stream(self, decision: str, agent: str = "", round_number: int = 0) -> np.random.Generator:
+        """Return the generator of a decision of an agent in a round; see `agent_stream`."""
+        return agent_stream(self.seed, decision, agent, replication=self.replication, round_number=round_number)
 
     @property
     def n_subjects(self) -> int:

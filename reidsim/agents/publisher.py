@@ -15,7 +15,6 @@ from reidsim.agents.memory import part_of
 from reidsim.agents.presence import expected_presence_update, sampled_presence_update
 from reidsim.agents.profile import Holdings, Setting
 from reidsim.agents.publishing import believed_game
-from reidsim.agents.streams import agent_stream
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.releases.strategy_space import Rows, Strategies
 
@@ -214,9 +213,7 @@ class Publisher(mesa.Agent):
         acting = np.array([adversary.acts for adversary in model.adversaries])
         present = np.array([adversary.was_free for adversary in model.adversaries])
         noticed, any_number = setting.learning.noticed, setting.meeting == "all"
-        stream = agent_stream(
-            setting.seed, "notices", "publisher", replication=setting.replication, round_number=model.round_number
-        )
+        stream = setting.stream("notices", "publisher", model.round_number)
         if setting.mode == "expectation":
             if any_number:
                 self.parameters = expected_presence_update(self.parameters, attacked, acting, present, noticed, stream)

@@ -1,16 +1,12 @@
-"""Data subjects: their state in columns, and agents that are thin views of a row."""
+"""Data subjects: their state in columns, and agents that are views of a row."""
 
 from __future__ import annotations
 
-import copy
-import weakref
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import mesa
 import numpy as np
-from mesa.agent import AgentSet
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -81,73 +77,3 @@ class DataSubject(mesa.Agent):
     def strategy(self) -> int:
         """Form in which the record is shared by whoever takes part; -1 if it is withheld."""
         return int(self.model.publisher.strategies[self.model.columns.cell[self.number]])
-
-
-class SubjectSet(AgentSet):
-    """All data subjects of a model, as an `AgentSet` that does not make its agents until they are asked for.
-
-    `apply` hands the columns of all subjects to one vectorised call. The methods of mesa's sets work as well, but make
-    an agent for every subject first.
-
-    Parameters
-    ----------
-    model : ReidentificationModel
-    """
-
-    def __init__(self, model: ReidentificationModel) -> None:
-        self._model = weakref.ref(model)
-        self._views: Any = None
-        super().__init__([], random=model.random)
-        self._views = None
-
-    def apply(self, decide: Callable[..., Any], *arguments: Any) -> Any:
-        """Let all subjects decide in one call: ``decide(columns, *arguments)``; return what it returns."""
-        return decide(self._columns, *arguments)
-
-    def column(self, name: str) -> Any:
-        """Return a column of all subjects, such as ``participates``."""
-        return getattr(self._columns, name)
-
-    def select(self, *arguments: Any, **options: Any) -> AgentSet:
-        """Return some of the subjects as an ordinary set of agents; see mesa's `AgentSet.select`."""
-        return copy.copy(self).select(*arguments, **options)
-
-    def groupby(self, *arguments: Any, **options: Any) -> Any:
-        """Return the subjects in ordinary sets by a property; see mesa's `AgentSet.groupby`."""
-        return copy.copy(self).groupby(*arguments, **options)
-
-    def __copy__(self) -> AgentSet:
-        return AgentSet(self[:], random=self.random)
-
-    def __len__(self) -> int:
-        return len(self._columns)
-
-    def __iter__(self) -> Iterator[DataSubject]:
-        return iter(self._agents.keys())
-
-    def __getitem__(self, item: Any) -> Any:
-        if isinstance(item, slice):
-            return [self._subject(number) for number in range(*item.indices(len(self)))]
-        return self._subject(range(len(self))[item])
-
-    def _subject(self, number: int) -> DataSubject:
-        model = self._model()
-        assert model is not None  # noqa: S101 # the model holds this set
-        return model.subject(number)
-
-    @property
-    def _columns(self) -> SubjectColumns:
-        model = self._model()
-        assert model is not None  # noqa: S101 # the model holds this set
-        return model.columns
-
-    # mesa keeps the agents of a set under this name; they are made when it first reads it.
-    @property
-    def _agents(self) -> Any:
-        if self._views is None:
-            self._views = weakref.WeakKeyDictionary(dict.fromkeys(self[:]))
-        return self._views
-
-    @_agents.setter
-    def _agents(self, agents: Any) -> None:
-        self._views = agents

@@ -1,1 +1,1 @@
-"""A second look at files to be shared, which takes nothing from the game: cells are read as whoever gets them would."""
+"""Audit of written files, independent of the game: cells are read as a recipient of the file reads them."""

@@ -1,4 +1,4 @@
-"""What the classes of a release tell of a kept column: l-diversity and t-closeness."""
+"""l-diversity and t-closeness of kept columns in the equivalence classes of a release."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Diversity:
-    """What the worst equivalence class tells of a kept column.
+    """Disclosure of a kept column in the worst equivalence class.
 
     Parameters
     ----------
@@ -26,10 +26,10 @@ class Diversity:
     entropy : float
         Least exponential of the entropy of a class's values (entropy l-diversity); 0 without classes.
     closeness : float
-        Largest distance between the values of a class and those of all shared rows (t-closeness), in [0, 1].
+        Largest distance between the distributions of values in a class and in all shared rows (t-closeness), in [0, 1].
     distance : {"equal", "ordered"}
-        Earth mover's distance where all values are equally far apart, for nominal columns; or where they lie in order,
-        each as far from the next, for columns of numbers, in which empty cells come first.
+        Earth mover's distance with equal distances of all values, for nominal columns; or with equal distances of
+        neighbours in order, for columns of numbers, in which empty cells come first.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Diversity:
 
 
 def diversity(name: str, column: pd.Series[str], classes: NDArray[np.int64]) -> Diversity:
-    """Return what classes tell of a column.
+    """Return the l-diversity and t-closeness of a column.
 
     Parameters
     ----------
@@ -71,15 +71,10 @@ def diversity(name: str, column: pd.Series[str], classes: NDArray[np.int64]) -> 
     if ordered:
         far = _ordered_distance(of_class, value, share, overall, len(sizes))
     else:
-        told = np.bincount(of_class, np.abs(share - overall[value]) - overall[value], minlength=len(sizes))
-        far = (told + 1) / 2
-    return Diversity(
-        name,
-        int(distinct[present].min()),
-        float(entropy[present].min()),
-        float(np.clip(far[present].max(), 0.0, 1.0)),
-        distance,
-    )
+        differences = np.bincount(of_class, np.abs(share - overall[value]) - overall[value], minlength=len(sizes))
+        far = (differences + 1) / 2
+    closeness = float(np.clip(far[present].max(), 0.0, 1.0))
+    return Diversity(name, int(distinct[present].min()), float(entropy[present].min()), closeness, distance)
 
 
 def _ordered_distance(
@@ -87,8 +82,8 @@ def _ordered_distance(
 ) -> Floats:
     """Return the ordered distance of each class, shape (n_classes,): the mean gap between cumulative shares.
 
-    Between two values of a class its cumulative share stays, and that of all rows rises, so that the gap between them
-    is summed from one place where they cross.
+    Between two values of a class its cumulative share is constant, and that of all rows rises, so that the gap between
+    them is summed on both sides of the place where they cross.
     """
     n_values = len(overall)
     if n_values == 1:
@@ -96,9 +91,9 @@ def _ordered_distance(
     cumulative = np.cumsum(overall)[:-1]
     summed = np.concatenate([[0.0], np.cumsum(cumulative)])
     begins = np.flatnonzero(np.diff(of_class, prepend=-1))
-    told = np.cumsum(share)
-    before = np.repeat(told[begins] - share[begins], np.diff(begins, append=len(of_class)))
-    level = told - before
+    shares = np.cumsum(share)
+    before = np.repeat(shares[begins] - share[begins], np.diff(begins, append=len(of_class)))
+    level = shares - before
     ends = np.append(value[1:], n_values - 1)
     ends[np.append(begins[1:], len(value)) - 1] = n_values - 1
     # Before its first value the cumulative share of a class is 0.

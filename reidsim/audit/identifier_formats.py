@@ -1,4 +1,4 @@
-"""Formats of values by which people are named or reached: addresses, telephone, account and insurance numbers."""
+"""Formats of direct identifiers: addresses, telephone, account and insurance numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 _TELEPHONES = "telephone numbers"
-# The share of the values that must be of a format. One in ten numbers has a right check digit by chance.
+# Required share of values in a format. One in ten numbers has a correct check digit by chance.
 _MOST = 0.5
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]{2,}")
@@ -26,24 +26,24 @@ _RECORD = re.compile(r"\d{6,}|[A-Za-z]{1,5}[-_/ ]?\d{3,}|\d{2,}[-_/]\d{3,}([-_/]
 
 
 def format_of(values: Sequence[str], *, telephones: bool = False) -> str:
-    """Return what at least half of different values are, if that names or reaches a person; else nothing.
+    """Return the direct identifier that at least half of different values are, by format; empty if none.
 
-    Codes with check digits count only with the right ones, and telephone numbers only if `telephones`.
+    Check digits must be correct, and telephone numbers count only if `telephones`.
     """
     return _first(values, _STRONG | ({_TELEPHONES: _telephone} if telephones else {}))
 
 
 def number_format_of(values: Sequence[str]) -> str:
-    """Return as `format_of` what values look like that could be other numbers as well: telephone or record numbers.
+    """Return telephone or record numbers as `format_of` does, whose formats other numbers share.
 
-    To be asked of columns in which few rows share a value.
+    For columns in which few rows share a value.
     """
     return _first(values, _WEAK)
 
 
 def _first(values: Sequence[str], formats: dict[str, Callable[[str], bool]]) -> str:
     least = _MOST * max(len(values), 1)
-    return next((what for what, fits in formats.items() if sum(map(fits, values)) >= least), "")
+    return next((name for name, fits in formats.items() if sum(map(fits, values)) >= least), "")
 
 
 def _matches(pattern: re.Pattern[str]) -> Callable[[str], bool]:
@@ -59,7 +59,7 @@ def _iban(value: str) -> bool:
 
 
 def _insurance(value: str) -> bool:
-    """Tell whether a value is an insurance number: German, Swiss, French, British or of Medicare."""
+    """Return whether a value is an insurance number: German, Swiss, French, British or of Medicare."""
     text = re.sub(r"[ .-]", "", value).upper()
     return _german(text) or _swiss(text) or _french(text) or bool(_NINO.fullmatch(text) or _MBI.fullmatch(text))
 
@@ -89,19 +89,19 @@ def _french(text: str) -> bool:
 
 
 def _national(value: str) -> bool:
-    """Tell whether a value is a number of a person: of the United States, or the Spanish DNI with its letter."""
+    """Return whether a value is a United States social security number or a Spanish DNI with its letter."""
     if _SSN.fullmatch(value):
         return True
     text = re.sub(r"[ .-]", "", value).upper()
     if not _DNI.fullmatch(text):
         return False
-    # The first letter of foreigners' numbers stands for a digit.
+    # The first letter of foreigners' numbers replaces a digit.
     number = int(text[:8].translate(str.maketrans("XYZ", "012")))
     return "TRWAGMYFPDXBNJZSQVHLCKE"[number % 23] == text[8]
 
 
 def _card(value: str) -> bool:
-    """Tell whether a value is the number of a payment card, by Luhn's check."""
+    """Return whether a value is the number of a payment card, by Luhn's check."""
     text = re.sub(r"[ -]", "", value)
     if not re.fullmatch(r"[3-6]\d{12,18}", text):
         return False

@@ -1,4 +1,4 @@
-"""Names of columns by which people are named or reached, in the languages that such files come in."""
+"""Names of columns that hold direct identifiers, in several languages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": 
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """Return the words of a column's name in lower case and plain letters: those of ``camelCase``, too."""
+    """Return the words of a column's name in lower case and plain letters; ``camelCase`` is split."""
     spelled = name.translate(_UMLAUTS)
     plain = unicodedata.normalize("NFKD", spelled.upper() if name.isupper() else spelled)
     plain = "".join(character for character in plain if not unicodedata.combining(character))
@@ -34,7 +34,7 @@ def plain_words(name: str) -> str:
 
 
 def named_identifier(name: str) -> str:
-    """Return what names a person or reaches one, if a column's name says that it holds it; else nothing.
+    """Return the direct identifier that a column holds according to its name; empty if none.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def named_identifier(name: str) -> str:
 
 
 def is_numbered(name: str) -> bool:
-    """Tell whether a name ends as those of numbers do that something is filed under, such as ``household_id``."""
+    """Return whether a name ends like that of a record number, such as ``household_id``."""
     words = words_of(name)
     return bool(words) and words[-1] in _WORDS["numbered"]
 
@@ -63,16 +63,16 @@ def delimited(phrases: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
     Parameters
     ----------
     phrases : mapping of str to sequence of str
-        By meaning: words that stand next to each other, connecting words such as ``of`` and ``de`` aside; after ``=``
-        they are the whole name. One long word also ends longer ones, as ``geburtsdatum`` does in compounds.
+        By meaning: neighbouring words, without connecting words such as ``of`` and ``de``; after ``=`` they are the
+        whole name. A single long word also matches the end of compounds, as ``geburtsdatum`` does.
     """
     found = []
-    for what, alike in phrases.items():
-        for phrase in alike:
+    for meaning, synonyms in phrases.items():
+        for phrase in synonyms:
             plain = plain_words(phrase)
             is_compound = " " not in plain and len(plain) >= _LONG_WORD
             whole = phrase.startswith("=")
-            found.append((f"= {plain} =" if whole else f"{plain} " if is_compound else f" {plain} ", what))
+            found.append((f"= {plain} =" if whole else f"{plain} " if is_compound else f" {plain} ", meaning))
     return found
 
 

@@ -12,13 +12,13 @@ from reidsim.audit.identifier_formats import format_of, number_format_of
 from reidsim.audit.identifier_names import is_numbered, named_identifier
 from reidsim.audit.notation import is_all_numbers, text_of
 
-# Values that stand for none.
+# Missing values.
 _MISSING = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?", ".", "*"})
 # Above this share of the people, most could be named.
 _MOST = 0.5
-# Up to so many people with a value on average, a number may be that of a person, whose rows repeat it.
+# Average people per value up to which a number may identify a person, whose rows repeat it.
 _FEW_PEOPLE = 5.0
-# A column of so few values in so many rows names nobody, whatever it is called (`telephone`: yes or no).
+# A column with at most this many values in many rows identifies nobody, whatever its name (`telephone`: yes or no).
 _FEW_VALUES = 10
 # Among fewer people, many different values are no sign of a column in which hardly anybody shares one.
 _ENOUGH_PEOPLE = 20
@@ -29,7 +29,7 @@ _SAMPLE = 5_000
 def why_identifying(
     name: str, column: pd.Series[str], persons: NDArray[np.generic] | None = None, *, unique: bool = True
 ) -> str:
-    """Say why most people could be named by a column; nothing, if they could not.
+    """Return the reason that a column identifies most people; empty if it does not.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def why_identifying(
     column : Series of str
         One value per record.
     persons : ndarray, shape (n_records,), optional
-        Whose record each is; everybody has one, if not given.
+        Person of each record; one record per person, if not given.
     unique : bool
-        Whether values that most people have alone are a reason.
+        Whether unique values of most people are a reason.
 
     Examples
     --------
@@ -48,15 +48,15 @@ def why_identifying(
     '3 of 5 people have a number of their own, among 4 different ones'
     """
     text = text_of(column)
-    told = ~text.isin(_MISSING).to_numpy()
+    present = ~text.isin(_MISSING).to_numpy()
     person = np.arange(len(text)) if persons is None else pd.factorize(np.asarray(persons))[0]
-    codes, values = pd.factorize(text[told])
-    people = np.unique(person[told])
-    # Somebody with the same value in several rows holds it once.
-    pairs = np.unique(codes.astype(np.int64) * max(len(text), 1) + person[told])
-    holders = np.bincount(pairs // max(len(text), 1), minlength=len(values))
-    alone = np.unique((pairs % max(len(text), 1))[holders[pairs // max(len(text), 1)] == 1])
-    return why_values_identify(name, list(values), holders.tolist(), len(people), len(alone), unique=unique)
+    codes, values = pd.factorize(text[present])
+    # Each value is counted once per person.
+    n_rows = max(len(text), 1)
+    value, holder = np.divmod(np.unique(codes.astype(np.int64) * n_rows + person[present]), n_rows)
+    holders = np.bincount(value, minlength=len(values))
+    alone, people = np.unique(holder[holders[value] == 1]), len(np.unique(holder))
+    return why_values_identify(name, list(values), holders.tolist(), people, len(alone), unique=unique)
 
 
 def why_values_identify(
@@ -68,20 +68,20 @@ def why_values_identify(
     *,
     unique: bool = True,
 ) -> str:
-    """Say why most people could be named by values that are already counted; nothing, if they could not.
+    """Return the reason that values, already counted, identify most people; empty if they do not.
 
     Parameters
     ----------
     name : str
         Of the column.
     values : sequence of str
-        Different values; those that stand for none are left out.
+        Different values; missing ones are ignored.
     holders : sequence of int
-        People with each of them.
+        People with each value.
     people, alone : int, optional
-        People who have a value, and those who have one that nobody else has; those of `holders`, if not given.
+        People with a value, and people with a unique value; counted from `holders`, if not given.
     unique : bool
-        Whether values that most people have alone are a reason, besides the name and the format of the column.
+        Whether unique values of most people are a reason, besides the name and the format of the column.
     """
     counted = [(value, count) for value, count in zip(values, holders, strict=True) if value not in _MISSING]
     if not counted:
@@ -100,7 +100,7 @@ def why_values_identify(
     looks = format_of(sample)
     if looks:
         return f"its values look like {looks}"
-    # One value tells nothing of a column.
+    # A single value is no evidence.
     if len(distinct) == 1:
         return ""
     many = people >= _ENOUGH_PEOPLE and len(distinct) >= _MOST * people
@@ -112,6 +112,6 @@ def why_values_identify(
         return own.replace("one", "a number" if amounts else "a value", 1)
     if few_share and is_numbered(name):
         return f"its name ends like that of a record number, and {own}"
-    # Amounts vary in length, numbers that are given out do not.
+    # Amounts vary in length, assigned numbers do not.
     looks = "" if not few_share or (amounts and len(set(map(len, sample))) > 1) else number_format_of(sample)
     return f"its values look like {looks}, and {own}" if looks else ""

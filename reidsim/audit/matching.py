@@ -1,4 +1,4 @@
-"""Which released rows fit which true rows, without a table of the two against each other."""
+"""Matching of released rows with true rows, without a table of all pairs."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Matching:
     Parameters
     ----------
     cell_of_truth : ndarray of int, shape (n_truth,)
-        Which of the different true rows each row is.
+        Number of each row among the different true rows.
     form_of_release : ndarray of int, shape (n_released,)
-        Which of the different released rows each row is.
+        Number of each row among the different released rows.
     n_cells, n_forms : int
-        How many different rows there are.
+        Numbers of different rows.
     """
 
     cell_of_truth: NDArray[np.intp]
@@ -39,7 +39,7 @@ class Matching:
     _label_at: tuple[tuple[Codes, ...], ...]
 
     def fits(self) -> Iterator[Codes]:
-        """Yield for each cell the form that it fits among some, -1 if none; every form is among those of one step.
+        """Yield the form that each cell fits, -1 if none, for one disjoint set of forms after the other.
 
         The labels of a column are put into layers so that a value fits one label of a layer at most. Forms whose labels
         come from the same layers then share no cell, and cells are matched with all of them by one key.
@@ -89,10 +89,8 @@ def match(released: pd.DataFrame, truth: pd.DataFrame, hierarchies: Mapping[str,
         label_at.append(at)
     first_cell, cell = distinct_rows(list(values.T), len(values))
     first_form, form = distinct_rows(list(labels.T), len(labels))
-    return Matching(
-        cell, form, len(first_cell), len(first_form), values[first_cell], labels[first_form],
-        tuple(layer_of_label), tuple(label_at),
-    )  # fmt: skip
+    sizes, layers = (len(first_cell), len(first_form)), (tuple(layer_of_label), tuple(label_at))
+    return Matching(cell, form, *sizes, values[first_cell], labels[first_form], *layers)
 
 
 def _layers(reader: ColumnReader, cells: Sequence[str]) -> tuple[Codes, tuple[Codes, ...]]:
@@ -100,7 +98,7 @@ def _layers(reader: ColumnReader, cells: Sequence[str]) -> tuple[Codes, tuple[Co
     fits = [reader.fitting(cell) for cell in cells]
     layer_of_label = np.zeros(len(cells), dtype=np.int64)
     at: list[Codes] = []
-    # Where labels are nested, the wide ones first, a label meets only those that it is part of.
+    # Wide labels first: where labels are nested, a label overlaps only the labels that contain it.
     for label in sorted(range(len(cells)), key=lambda label: -len(fits[label])):
         free = next((n for n, layer in enumerate(at) if (layer[fits[label]] < 0).all()), None)
         if free is None:

@@ -1,4 +1,4 @@
-"""What a released cell stands for: which true values fit it, read from its text alone."""
+"""The true values that fit a released cell, read from its text alone."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _NO_DATE = "not a date"
 
 
 class ColumnReader:
-    """Reads the released cells of one column.
+    """Reads the released cells of a column.
 
-    A cell is, in this order: anything (``*``); a label of the column's hierarchy, which stands for the values whose row
-    in the hierarchy holds it; a value itself; a code of which characters are masked (``372**``); an interval
-    (``20-29``, ``[20, 29]``, ``[20, 30[``, ``[20, 30)``, ``[20, inf)``, ``90+``, ``>=90``, ``<18``); a set (``{a, b}``,
-    ``[372**, 036**]``, ``a or b``); a number written otherwise (``7`` for ``07``). Where values are days as
-    ``1985-03-31``, a month or year stands for its days, an interval of years for theirs, and ``not a date`` for all
-    other values. What is none of these fits nobody.
+    A cell is, in this order: anything (``*``); a label of the column's hierarchy, which denotes the values with this
+    label; a value itself; a code with masked characters (``372**``); an interval (``20-29``, ``[20, 29]``,
+    ``[20, 30[``, ``[20, 30)``, ``[20, inf)``, ``90+``, ``>=90``, ``<18``); a set (``{a, b}``, ``[372**, 036**]``,
+    ``a or b``); a number in another notation (``7`` for ``07``). Where values are dates as ``1985-03-31``, a month or
+    year denotes its days, an interval of years the days of its years, and ``not a date`` all other values. Other cells
+    fit nobody.
 
     Parameters
     ----------
@@ -136,9 +136,9 @@ class ColumnReader:
 
 
 def is_all_numbers(values: Sequence[str]) -> bool:
-    """Tell whether all values, empty ones aside, are numbers, and there are some."""
-    told = [value for value in values if value]
-    return bool(told) and all(_as_number(value) is not None for value in told)
+    """Return whether all values but empty ones are numbers, and there is one."""
+    present = [value for value in values if value]
+    return bool(present) and all(_as_number(value) is not None for value in present)
 
 
 def numeric_order(values: Sequence[str]) -> NDArray[np.intp]:
@@ -148,7 +148,7 @@ def numeric_order(values: Sequence[str]) -> NDArray[np.intp]:
 
 
 def text_of(column: pd.Series[str]) -> pd.Series[str]:
-    """Return a column as text without spaces around its values; what is missing is empty."""
+    """Return a column as text without spaces around its values; missing values are empty."""
     return column.astype("str").mask(column.isna(), "").str.strip()
 
 
@@ -158,7 +158,7 @@ def _as_number(text: str) -> float | None:
 
 
 def _interval(cell: str) -> tuple[float, float, bool, bool] | None:
-    """Return both ends of an interval, and whether each is left out; None if the cell is no interval."""
+    """Return both ends of an interval, and whether each is open; None if the cell is no interval."""
     if found := _IN_BRACKETS.fullmatch(cell):
         return float(found[2] or "-inf"), float(found[3] or "inf"), found[1] in "](", found[4] in "[)"
     if found := _BETWEEN.fullmatch(cell):

@@ -1,4 +1,4 @@
-"""The audit of a release as written: how many rows fit each person, how many people fit each row."""
+"""The audit of a written release: rows that fit each person, and people who fit each row."""
 
 from __future__ import annotations
 
@@ -21,20 +21,19 @@ _MOST_PAIRS = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class ReleaseAudit:
-    """What can be counted in a release by whoever has it and the true values of its people.
+    """Counts in a release by a recipient who has the true values of its people.
 
-    Without persons every row is a person of its own.
+    Without persons, every row is another person.
 
     Parameters
     ----------
     rows_of_person : ndarray of int64, shape (n_people,)
-        How many people's shared rows fit a person's true values: who looks the person up picks one of so many. Of a
-        person with several rows, the fewest of any of them that is shared; of any at all, if none is.
+        People with a shared row that fits a person's true values: the group in which the person hides. The minimum over
+        the person's shared rows, or over all rows if none is shared.
     is_shared : ndarray of bool, shape (n_people,)
         Whether a row of the person is shared.
     people_of_row : ndarray of int64, shape (n_shared,)
-        How many people of the release have true values that fit a shared row: who asks whose it is picks one of
-        so many.
+        People of the release whose true values fit a shared row: the group in which the row's person hides.
     misfits : int
         Shared rows that their own person's true values do not fit.
     class_sizes : ndarray of int64, shape (n_classes,)
@@ -52,7 +51,7 @@ class ReleaseAudit:
 
     @property
     def people(self) -> int:
-        """People of the release, those whose rows are not shared included."""
+        """People of the release, including people without a shared row."""
         return len(self.rows_of_person)
 
     @property
@@ -66,12 +65,12 @@ class ReleaseAudit:
         return _one_in(self.rows_of_person[self.is_shared])
 
     def easier_than(self, promised: NDArray[np.float64]) -> int:
-        """Return how many shared people are found by their true values more easily than was promised.
+        """Return the number of shared people whose risk, by their true values, exceeds the promised one.
 
         Parameters
         ----------
         promised : ndarray of float64, shape (n_people,)
-            The probability that was promised of each person.
+            Promised probability of re-identification of each person.
         """
         found = self.is_shared & (self.rows_of_person > 0)
         risk = 1 / np.maximum(self.rows_of_person, 1)
@@ -87,18 +86,18 @@ def audit_release(
     hierarchies: Mapping[str, Sequence[Sequence[str]]] | None = None,
     kept: pd.DataFrame | None = None,
 ) -> ReleaseAudit:
-    """Count, in a release read back from its file, which rows fit whom.
+    """Count rows per person and people per row in a release read back from its file.
 
     Parameters
     ----------
     released : DataFrame
-        The quasi-identifiers of the shared rows, as text; see `reidsim.audit.notation` for what cells may say.
+        The quasi-identifiers of the shared rows, as text; see `reidsim.audit.notation` for cells.
     truth : DataFrame
         The true values of all records, shared or not, in the same columns.
     own : ndarray of int, shape (n_shared,)
         The record behind each shared row.
     persons : ndarray, shape (n_records,), optional
-        Whose record each is; everybody has one, if not given.
+        Person of each record; one record per person, if not given.
     hierarchies : mapping of str to rows, optional
         Hierarchies as text, by column: the value, then its labels.
     kept : DataFrame, optional
@@ -129,8 +128,8 @@ def _count(matching: Matching, person: Counts, owner: Counts, own: NDArray[np.in
     n_people = int(person.max(initial=-1)) + 1
     cells, people = _distinct_pairs(matching.cell_of_truth, person, n_people)
     forms, owners = _distinct_pairs(matching.form_of_release, owner, n_people)
-    # Who owns rows of one form only is counted form by form; who owns rows of several may be met in each of them. So
-    # with people whose records have one cell, and those who have several.
+    # Owners of rows of a single form, and people whose records have a single cell, are counted by form and by cell.
+    # Others may occur in several forms or cells, and are counted by pairs.
     several, moved = np.bincount(owners, minlength=n_people) > 1, np.bincount(people, minlength=n_people) > 1
     alone = np.bincount(forms[~several[owners]], minlength=matching.n_forms)
     settled = np.bincount(cells[~moved[people]], minlength=matching.n_cells)
@@ -159,7 +158,7 @@ def _count(matching: Matching, person: Counts, owner: Counts, own: NDArray[np.in
 def _owners_of_several(
     matching: Matching, met: Sequence[tuple[Counts, Counts]], forms: Counts, owners: Counts, n_people: int
 ) -> Counts:
-    """Return how many of the owners of rows of several forms each cell fits, nobody counted twice."""
+    """Return the number of owners of rows of several forms that each cell fits, each owner once."""
     cells, fits = (np.concatenate([pair[place] for pair in met]) for place in (0, 1))
     shape = (matching.n_forms, n_people)
     owns = sparse.csr_matrix((np.ones(len(forms), dtype=np.int32), (forms, owners)), shape=shape)

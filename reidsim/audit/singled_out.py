@@ -1,4 +1,4 @@
-"""People whom columns of a shared file single out together, and the smallest sets of columns that do it."""
+"""People singled out by combinations of columns of a shared file, and the smallest sets of columns that do it."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def people_singled_out(columns: Sequence[Codes], person: Codes) -> int:
 def revealing_sets(
     quasi_identifiers: Sequence[Codes], kept: Mapping[str, Codes], person: Codes, most: float, declared: Collection[str]
 ) -> list[tuple[str, ...]]:
-    """Return the smallest sets of kept columns that single out too many more people, unless all of a set are declared.
+    """Return the smallest sets of kept columns that single out too many people and are not entirely declared.
 
     Adding a column never singles out fewer people, so a set is smallest if none of its subsets does. Sets are tried by
     size. If there are too many of them to try, columns are removed from the set of all undeclared columns as long as
-    the rest singles out too many people: this finds one set, none of whose columns can be left out.
+    the rest singles out too many people: this finds one set from which no column can be removed.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ def revealing_sets(
     person : ndarray of int, shape (n_rows,)
         The person of each row.
     most : float
-        Share of the people whom a set may single out, besides those whom the quasi-identifiers single out alone.
+        Share of the people that a set may single out, besides the people that the quasi-identifiers single out alone.
     declared : collection of str
-        Kept columns that no outsider knows.
+        Kept columns unknown to outsiders.
 
     Returns
     -------
@@ -59,7 +59,6 @@ def revealing_sets(
     """
     n_people = len(np.unique(person))
     released = _groups(quasi_identifiers, len(person))
-
     allowed = people_singled_out([released], person) + most * n_people
 
     def reveals(names: Sequence[str]) -> bool:

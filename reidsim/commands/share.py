@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -18,7 +18,7 @@ from reidsim.commands.arguments import (
     tell,
     waiting,
 )
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError
 from reidsim.terminal import note
 from reidsim.wording import counted
 
@@ -82,6 +82,7 @@ def share(
     Example: reidsim share results/patients-001 -o shared.csv --max-risk 0.1
     """
     with waiting(f"reading {verify or folder or 'results'}"):
+        from reidsim.reports.shared.audited import summary_of
         from reidsim.reports.shared.file import require_new_files, sidecar_of, verify_shared
 
     if verify is not None:
@@ -95,7 +96,7 @@ def share(
             )
         sidecar = verify_shared(verify)
         note(f"{verify} and its sidecar are as they were written")
-        tell(_in_words(sidecar))
+        tell(summary_of(sidecar))
         return
     if folder is None or output is None:
         where, expected = ("DIR", "a results folder") if folder is None else ("-o", "the name of a new file")
@@ -125,76 +126,13 @@ def share(
             allow_code=allow_code,
         )
     print_warnings(warnings)
-    tell(_in_words(sidecar))
+    tell(summary_of(sidecar))
     note(f"Written: {output} and {sidecar_of(output)}")
-
-
-def _in_words(sidecar: dict[str, Any]) -> str:
-    from reidsim.reports.shared.audited import audit_lines
-
-    lines = [*filter(None, [sidecar.get("unit")]), _of_classes(sidecar)]
-    lines.append(_of_highest(sidecar["risk"]))
-    lines += audit_lines(sidecar["audit"])
-    lines += _of_singled_out(sidecar["audit"]["singled_out"])
-    return "\n".join(lines)
 
 
 def _split(names: Sequence[str], kept: Sequence[str]) -> list[str]:
     """Return names separated by commas, apart from names of kept columns that hold commas."""
     return [name for text in names for name in ([text] if text in kept else text.split(","))]
-
-
-def _of_highest(risk: dict[str, Any]) -> str:
-    within = "ABOVE" if risk["above_limit"] else "within"
-    known = f", who knows {listed(risk['kept_columns_known'])}" if risk["kept_columns_known"] else ""
-    return (
-        f"highest risk, if attacked{known}: of a record {risk['record']:.4f}, of a person looked up "
-        f"{risk['person']:.4f}; {within} the limit of {risk['limit']:.4f} ({risk['limit_is']})"
-    )
-
-
-def _of_singled_out(people: dict[str, Any]) -> list[str]:
-    """Return the people whom kept columns single out, if there are such columns."""
-    declared = [
-        f"{column['name']} alone singles out {column['singled_out']:,} and is declared unknown to outsiders"
-        for column in people["declared_unknown_to_outsiders"]
-    ]
-    if people["by_all_columns"] == people["by_quasi_identifiers"] and not declared:
-        return []
-    return [
-        f"singled out among {counted(people['people'], 'person', 'people')}: {people['by_quasi_identifiers']:,} by the "
-        f"quasi-identifiers, {people['by_all_columns']:,} together with all kept columns"
-        + (f"; {'; '.join(declared)}" if declared else "")
-    ]
-
-
-def _of_classes(sidecar: dict[str, Any]) -> str:
-    records, classes = sidecar["records"], sidecar["classes"]
-    audit = sidecar["audit"]
-    # People who have several rows are counted, not their rows.
-    of_people = audit["people"] < records["release"]
-    smallest = ""
-    if classes["number"]:
-        size = counted(audit["smallest_class"], "person", "people") if of_people else f"{classes['smallest']:,}"
-        smallest = f", the smallest of {size}"
-    shared = f"{records['shared']:,} of {counted(records['release'], 'record')}"
-    if of_people:
-        shared = f"{audit['people_shared']:,} of {counted(audit['people'], 'person', 'people')} ({shared})"
-    # Sidecars of earlier versions say nothing of rounds.
-    last = sidecar.get("round")
-    drawn = ", as drawn" if last and last["outcomes"] == "drawn" else ""
-    named = f"wave {last['wave']}" if last and "wave" in last else f"round {last['number']:,}" if last else ""
-    in_round = f" in {named}, the last{drawn}" if last else ""
-    counterfeit = sidecar.get("counterfeits", {}).get("number", 0)
-    added = f" and {counted(counterfeit, 'counterfeit record')}" if "counterfeits" in sidecar else ""
-    names = {"risk": "re-identification risk", "utility": "utility"}
-    expected = {column: sidecar["expected"].get(column, {}).get("value") for column in names}
-    measures = [f"{names[column]} {value:.4f}" for column, value in expected.items() if value is not None]
-    return (
-        f"{sidecar['policy']}: {shared}{added} in "
-        f"{counted(classes['number'], 'equivalence class', 'equivalence classes')}{smallest}\n"
-        f"{', '.join(measures)}{in_round}"
-    )
 
 
 def apply(

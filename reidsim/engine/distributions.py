@@ -1,8 +1,8 @@
-"""How outcomes are distributed over single records, and over cases of how many people are re-identified: quantiles."""
+"""Quantiles of outcomes over records, and of the number of people re-identified."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,20 +16,23 @@ from reidsim.games.reidentified import Reidentified
 from reidsim.scenarios.people import once_each
 
 LEVELS = {"minimum": 0.0, "q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95, "maximum": 1.0}
-# What the number of people re-identified is called beside outcomes of single records.
+# Name of the measure "number of people re-identified" among outcomes of single records.
 PEOPLE = "reidentified"
 _OUTCOMES = ("publisher_payoff", "adversary_payoff", "risk")
-# Outcomes of single records whose distribution is kept, and what they are called.
+# Columns of single records whose distribution is kept.
 _BY_RECORD = (*_OUTCOMES, "prosecutor", "journalist", "marketer", "overall")
+
+
+def _row(policy: str, measure: str, quantiles: Iterable[float]) -> dict[str, Any]:
+    return {"policy": policy, "measure": measure, **dict(zip(LEVELS, quantiles, strict=True))}
 
 
 def quantiles_of_people(found: Mapping[str, Reidentified]) -> list[dict[str, Any]]:
     """Return quantiles of the number of people re-identified, one row per policy."""
-    rows = []
-    for policy, each in found.items():
-        quantiles = {name: float(each.people.quantile(level)) for name, level in LEVELS.items()}
-        rows.append({"policy": policy, "measure": PEOPLE, **quantiles})
-    return rows
+    return [
+        _row(policy, PEOPLE, [float(each.people.quantile(level)) for level in LEVELS.values()])
+        for policy, each in found.items()
+    ]
 
 
 def distributions_of_rounds(
@@ -43,16 +46,10 @@ def distributions_of_rounds(
     outcomes : mapping of str to ndarray of float64, shape (n,)
         Of records, by column.
     shared : ndarray of int64, shape (n,)
-        How many records have each.
+        Number of records with each outcome.
     """
-    return [
-        {
-            "policy": policy,
-            "measure": measure,
-            **dict(zip(LEVELS, weighted_quantiles(values, shared, LEVELS.values()), strict=True)),
-        }
-        for measure, values in outcomes.items()
-    ]
+    levels = LEVELS.values()
+    return [_row(policy, name, weighted_quantiles(values, shared, levels)) for name, values in outcomes.items()]
 
 
 def quantiles_of_records(equilibria: Mapping[str, Equilibrium]) -> list[dict[str, Any]]:
@@ -61,13 +58,12 @@ def quantiles_of_records(equilibria: Mapping[str, Equilibrium]) -> list[dict[str
     for policy, equilibrium in equilibria.items():
         outcomes = np.array([equilibrium.publisher_payoff, equilibrium.adversary_payoff, equilibrium.risk])
         found = np.quantile(outcomes, list(LEVELS.values()), axis=1).T.tolist()
-        for measure, values in zip(_OUTCOMES, found, strict=True):
-            rows.append({"policy": policy, "measure": measure, **dict(zip(LEVELS, values, strict=True))})
+        rows += [_row(policy, measure, values) for measure, values in zip(_OUTCOMES, found, strict=True)]
     return rows
 
 
 def distributions_of_result(result: RunResult) -> pd.DataFrame:
-    """Return the same of a result of any game: of all rounds of agents, else from its records if it keeps any."""
+    """Return quantiles of a result of any game: over all rounds of agents, else over its records, if any."""
     of_rounds = result.analysis.tables().get("distributions")
     if of_rounds is not None:
         return of_rounds

@@ -1,4 +1,4 @@
-"""The file of records behind a run: which one it was, and what was in it."""
+"""The released file of a run: its path and hash."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def release_file_facts(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
     -------
     dict
         Empty, or the keys ``scenario_file``, the path of the scenario as seen from the working folder, and
-        ``release_file`` with ``path``, as seen from there, and ``sha256``; and where the labels of attributes stand in
+        ``release_file`` with ``path``, as seen from there, and ``sha256``; and if labels of attributes are in
         files, ``hierarchies`` with the same of each.
     """
     kind, scenario = kind_of(loaded.scenario), loaded.scenario
@@ -37,7 +37,7 @@ def release_file_facts(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
     try:
         files = kind.shared_columns(scenario).hierarchies or {}
     except InputError:
-        # Records that are not those of their file are not shared.
+        # Records that differ from their file are not shared.
         return {"scenario_file": scenario_file, "release_file": facts}
     hierarchies = {
         name: _facts(loaded.folder / file.path, file.path)
@@ -54,7 +54,7 @@ def _facts(path: Path, text: str) -> dict[str, str]:
 
 
 def find_release_file(shown: str) -> Path:
-    """Return the path of a file that `release_file_facts` told of, as seen from the working folder."""
+    """Return the path of a file in `release_file_facts`, as seen from the working folder."""
     return data_file(shown, Path(), _BUNDLED_AMONG)
 
 
@@ -83,7 +83,7 @@ def _shown(path: Path) -> str:
 
 
 def require_hash(path: Path, told: str, problem: str, *, hint: str | None = None) -> None:
-    """Refuse a file whose SHA-256 is another than was told.
+    """Refuse a file with another SHA-256.
 
     Raises
     ------

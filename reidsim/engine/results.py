@@ -1,4 +1,4 @@
-"""The results folder of a run: written whole or not at all, timed, and read back; figures may be added."""
+"""Results folders: written completely or not at all, with a manifest; figures may be added later."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, fields
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -22,10 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-import reidsim
+from reidsim.core.measures import WORDS, Measure
 from reidsim.errors import InputError, reading, writing
 from reidsim.file_sizes import require_no_device
-from reidsim.measures import Measure
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import is_of_package, kind_of, kind_of_content
 from reidsim.scenarios.schema import ScenarioHead
@@ -49,7 +47,7 @@ def write_results(folder: Path, write: Callable[[Path], None]) -> None:
     """Fill a results folder so that it appears complete or not at all.
 
     Everything is written to a hidden folder beside it, which takes its name once all is on disk. Nobody but the user
-    can read it: results tell of people, see `open_to_group`.
+    can read it, since results contain data about people; see `open_to_group`.
 
     Parameters
     ----------
@@ -86,7 +84,7 @@ def unfinished_beside(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def removing_unused(folder: Path) -> Iterator[None]:
-    """Remove a folder and those that it is in if this block made them, fails, and leaves nothing in them."""
+    """If the block fails, remove the empty folders that it has made, from `folder` upwards."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         yield
@@ -100,7 +98,7 @@ def removing_unused(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def writing_results(folder: Path) -> Iterator[None]:
-    """Let what the system refuses be an error of results that cannot be written."""
+    """Convert errors of the operating system to errors of results that cannot be written."""
     try:
         yield
     except OSError as error:
@@ -110,12 +108,12 @@ def writing_results(folder: Path) -> Iterator[None]:
 
 
 def keep_private(folder: Path) -> None:
-    """Let nobody but the user read a folder and what is in it, whatever new files are by default."""
+    """Make a folder and its content readable by the user only."""
     _set_permissions(folder, of_folders=0o700, of_files=0o600)
 
 
 def open_to_group(folder: Path) -> None:
-    """Let the group of a folder read it and what is in it, too.
+    """Make a folder and its content readable by its group.
 
     Raises
     ------
@@ -146,7 +144,7 @@ def require_free(folder: Path) -> None:
 
 
 def require_no_standard_output(path: Path) -> None:
-    """Refuse ``-``, which stands for standard output, where several files are written.
+    """Refuse ``-``, the name of standard output, for several files.
 
     Raises
     ------
@@ -170,7 +168,7 @@ def _require_free(folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and those that it is in, unless they are there; one with nothing in it is the user's alone.
+    """Make a folder and its parents, if missing; an empty folder becomes private.
 
     Raises
     ------
@@ -194,7 +192,7 @@ def next_free_folder(parent: Path, name: str) -> Path:
 def make_manifest(
     loaded: LoadedScenario[ScenarioHead], timings: Mapping[str, float], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Say what made a results folder: the scenario as run and its files, hash, seed, versions, timings (in seconds)."""
+    """Return the manifest of a results folder: the scenario, its hash, seed, versions and timings (in seconds)."""
     parts, kind = loaded.makers(), kind_of(loaded.scenario)
     return {
         "scenario": loaded.name,
@@ -205,8 +203,8 @@ def make_manifest(
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _RECORDED_VERSIONS}},
         "timings_seconds": {key: round(value, 3) for key, value in timings.items()},
         **({"parts": parts} if parts else {}),
-        # Whoever reads them need not have, or trust, the code of a kind that is not of the package.
-        **({} if is_of_package(kind.name) else {"measures": [asdict(measure) for measure in kind.measures]}),
+        # A reader need not have, or trust, the code of a user's kind.
+        **({} if is_of_package(kind.name) else {"measures": [measure.words for measure in kind.measures]}),
         **facts,
     }
 
@@ -222,14 +220,13 @@ def measures_told(manifest: Mapping[str, Any]) -> tuple[Measure, ...]:
     told = manifest.get("measures")
     if told is None:
         return kind_of_content(manifest["content"]).measures_of(manifest["content"])
-    names = [field.name for field in fields(Measure)]
-    if not isinstance(told, list) or not all(isinstance(each, dict) and sorted(each) == sorted(names) for each in told):
+    if not isinstance(told, list) or not all(isinstance(each, dict) and sorted(each) == sorted(WORDS) for each in told):
         raise InputError("not the manifest of a run", where="measures", expected="what reidsim run writes")
-    return tuple(Measure(**{name: str(each[name]) for name in names}) for each in told)
+    return tuple(Measure(**dict[str, Any]({name: str(each[name]) for name in WORDS})) for each in told)
 
 
 class Result(ABC):
-    """What was found, which is drawn and kept in a results folder the same way whatever it is of."""
+    """A result, which can be drawn, reported and saved as a folder."""
 
     name: str
     manifest: dict[str, Any]
@@ -240,16 +237,15 @@ class Result(ABC):
         """Return the tables of the results folder, by name."""
 
     def plot(self) -> Figure:
-        """Draw the figure that tells most of it; see `reidsim.plot`."""
-        figure: Figure = reidsim.plot(self)
+        """Draw the main figure; see `reidsim.plot`."""
+        figure: Figure = import_module("reidsim").plot(self)
         return figure
 
     def report(self, path: str | Path | None = None, *, author: str = "", institution: str = "") -> Any:
         """Write the report of the result; see `reidsim.report`."""
-        return reidsim.report(self, path, author=author, institution=institution)
+        return import_module("reidsim").report(self, path, author=author, institution=institution)
 
     def _repr_html_(self) -> str:
-        # Of a floor above, as are figures and reports.
         text: str = import_module("reidsim.front.results").result_html(self)
         return text
 
@@ -274,7 +270,7 @@ class Result(ABC):
 
 
 def require_sound(manifest: Mapping[str, Any], path: Path) -> None:
-    """Check that the scenario in a manifest is the one of which the manifest holds the hash.
+    """Check the hash of the scenario in a manifest.
 
     Raises
     ------
@@ -316,12 +312,12 @@ class Clock:
 
 
 def begun(loaded: LoadedScenario[ScenarioHead], progress: Progress | None) -> tuple[Kind, Clock, Progress]:
-    """Return the kind of a scenario that is going to be played, a clock, and what reports progress, if anything does.
+    """Return the kind of a scenario, a clock, and a progress reporter, having imported its parts.
 
     Raises
     ------
     InputError
-        If what the scenario names cannot be imported: that is told before anything is read.
+        If a part cannot be imported; before any file is read.
     """
     loaded.makers()
     report: Progress = progress or (lambda task, done, total: None)
@@ -344,7 +340,7 @@ _READ = ("figures",)
 def require_no_links(folder: Path) -> None:
     """Check that no file of a results folder is a symbolic link, pipe or device; the folder itself may be a link.
 
-    What a link leads to would be read into a report, or overwritten by a batch that goes on.
+    The target of a link would be read into a report, or overwritten by a resumed batch.
 
     Parameters
     ----------
@@ -372,7 +368,7 @@ def require_no_links(folder: Path) -> None:
 def add_figures(result: Result, folder: Path, illustrate: Illustrator) -> None:
     """Draw the figures of a result into the folder that it was saved in without them.
 
-    The folder stays as it is, complete without figures, until all are drawn; an interrupt or an error leaves it so.
+    The folder is unchanged, complete without figures, until all are drawn, also after an interrupt or an error.
 
     Raises
     ------

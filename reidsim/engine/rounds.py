@@ -21,13 +21,13 @@ from reidsim.agents.measures import (
     weighted_quantiles,
 )
 from reidsim.agents.profile import AdversaryProfile, Holdings, Setting
+from reidsim.core.measures import columns_of
 from reidsim.engine.distributions import distributions_of_rounds, quantiles_of_people
 from reidsim.engine.run_result import run_table
 from reidsim.errors import listed
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
-from reidsim.measures import columns_of
 from reidsim.scenarios.people import PERSON
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.study import AnalysisTables, Played, PolicyOutcome, Progress, Study, equilibria_of
@@ -37,13 +37,13 @@ from reidsim.wording import counted
 _MEANS = columns_of((*MEASURES, PARTICIPATION, BREACHES))
 # Measures of `AgentAnalysis.broken_guarantees`.
 _OF_GUARANTEES = columns_of((PUBLISHER_PAYOFF, UTILITY, PARTICIPATION, SHARE_ATTACKED, BREACHES, DISTINCT))
-# Those that are quantiles over the records shared in all of them.
+# Measures that are quantiles over the records shared in all rounds.
 _RISKS = [column for column in columns_of(RUN_MEASURES) if column in RISK_QUANTILES]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AgentAnalysis(AnalysisTables):
-    """What is collected round by round.
+    """Tables collected round by round.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class PlayedPolicy(NamedTuple):
     participants : ndarray of bool, shape (n_subjects,)
         Who took part in the last round.
     people : Reidentified
-        How many people are re-identified in a round, of which each is equally likely.
+        Number of people re-identified in a round; rounds are equally likely.
     outcomes : dict of str to ndarray of float64, shape (n,)
         Of the records shared in all rounds, by column.
     shared : ndarray of int64, shape (n,)
@@ -90,7 +90,7 @@ class PlayedPolicy(NamedTuple):
     bought : dict of str to frozenset of str
         Resources that adversaries bought, by adversary.
     row_of_subject : ndarray of int, shape (n_subjects,), optional
-        The rows of `last`, where these are others than those of the study.
+        The rows of `last`, if they differ from the study's.
     """
 
     policy: str
@@ -115,7 +115,7 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
     setting : Setting
     policy : str
     replication, draw : int
-        Which draw of the records, and which of several runs of all rounds on them, this is, as tables tell.
+        Numbers of the draw of the records, and of the repetition of all rounds on them.
     """
     # mesa is slow to import, and only needed here.
     from reidsim.agents.adversary import Adversary
@@ -199,7 +199,7 @@ def _of_guarantee(played: PlayedPolicy, corrected: str) -> pd.DataFrame:
 
 
 def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -> Played:
-    """Play all rounds of every policy in every draw; records are those of the last round of the first draw.
+    """Play all rounds of every policy in every draw; records are from the last round of the first draw.
 
     With `explain`, guarantees that did not hold are played again without wrong beliefs; see `broken_guarantees`.
 
@@ -239,7 +239,7 @@ def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -
 
 
 def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Study[Any], dict[str, PolicyOutcome]]:
-    """Return how the last round of each policy ended, and the study on the rows of which it is told."""
+    """Return the outcome of the last round of each policy, and the study with the same rows."""
     if all(each.row_of_subject is None for each in played):
         return study, {each.policy: PolicyOutcome(each.last) for each in played}
     kind = kind_of(study.scenario)
@@ -252,7 +252,7 @@ def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Stu
 def _as_decided(
     study: Study[Any], last: dict[str, PolicyOutcome], played: Sequence[PlayedPolicy]
 ) -> dict[str, PolicyOutcome]:
-    """Return the outcomes for warnings: whoever stayed away is not withheld by a policy."""
+    """Return the outcomes for warnings: an absent subject is not withheld by a policy."""
     row, told = kind_of(study.scenario).row_of_subject(study, 0), {}
     for each in played:
         equilibrium = last[each.policy].equilibrium
@@ -266,7 +266,7 @@ def _as_decided(
 
 
 def describe_rounds(study: Study[Any]) -> str:
-    """Say in a line how large the world of a study's agents is."""
+    """Return the size of a study with agents, in a line."""
     kind = kind_of(study.scenario)
     setting = kind.settings(study)(kind.policies_of(study.scenario)[0], 0, 0)
     adversaries = counted(len(setting.profiles), "adversary", "adversaries")
@@ -321,10 +321,10 @@ def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
 
 
 def with_participation(records: pd.DataFrame, played: Sequence[PlayedPolicy]) -> pd.DataFrame:
-    """Return the records of the last round with a column that tells who took part in it, after the outcomes."""
+    """Return the records of the last round with column ``participates``, after the outcomes."""
     takes_part = np.concatenate([each.participants for each in played])
     if len(takes_part) < len(records):
-        # Subjects are people with several records, which are told by number.
+        # Subjects are people with several records, identified by number.
         person = records[PERSON].to_numpy().reshape(len(played), -1)
         takes_part = np.concatenate([each.participants[of] for each, of in zip(played, person, strict=True)])
     records = records.copy()
@@ -333,7 +333,7 @@ def with_participation(records: pd.DataFrame, played: Sequence[PlayedPolicy]) ->
 
 
 def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
-    """Return what a reader should know about adversaries whose budget allows no attack."""
+    """Return warnings of adversaries whose budget allows no attack."""
     poor = [profile for profile in profiles if not profile.can_attack]
     amounts = [f"{profile.name!r} has {profile.budget:,g}, an attack costs {profile.cheapest:,g}" for profile in poor]
     if poor and len(poor) == len(profiles):

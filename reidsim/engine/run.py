@@ -6,20 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reidsim.engine.batch.batch_run import run_batch_loaded
-from reidsim.engine.batch.design import (
-    at_point,
-    check_points,
-    design_of,
-    has_several_runs,
-    is_batch,
-    require_runs_fit,
-)
+from reidsim.engine.batch.design import at_point, check_points, design_of, has_several_runs, is_batch
 from reidsim.engine.batch.executors.choice import executor_named
 from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.engine.stress.checks import check_stress
 from reidsim.errors import InputError
-from reidsim.memory import memory_text
 from reidsim.progress import watched
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.schema import ScenarioHead
@@ -50,7 +42,7 @@ def run(
     allow_code : bool
         Whether modules that the scenario names as adversary or policy may run.
     progress : callable, optional
-        Called with what is being done, how much is done and how much there is.
+        Called with the task, the completed steps and all steps.
 
     Returns
     -------
@@ -109,16 +101,16 @@ def run_batch(
     timeout : float, optional
         Seconds after which a run is given up (in processes only).
     folder : str or Path, optional
-        New results folder. What ended is kept there, whatever happens to the batch.
+        New results folder. Runs that ended are kept there if the batch fails.
     resume : bool
         Go on with the batch of the folder.
     rerun_failed : bool
-        Go on with it, and do those of its runs again that did not end well.
+        Go on with it, and repeat its failed runs.
 
     Returns
     -------
     RunResult
-        A `BatchResult`, with statistics over runs; of replications of the masking game alone, what `run` returns.
+        A `BatchResult`, with statistics over runs; for replications of the masking game alone, the result of `run`.
 
     Raises
     ------
@@ -145,23 +137,22 @@ def run_batch(
 
 
 def describe(loaded: LoadedScenario[ScenarioHead]) -> str:
-    """Check that everything a scenario names can be used, and say in a line what there is to solve.
+    """Check that all files and parts of a scenario can be used; return its size in a line.
 
     Raises
     ------
     InputError
-        If a file, value or hierarchy cannot be used, or a batch or stress test asks for what the game does not have.
+        If a file, value or hierarchy cannot be used, or the game has no such output or part.
     """
     if loaded.scenario.stress is not None:
         check_stress(loaded)
     loaded = whoever_comes(loaded)
-    if not has_several_runs(loaded.scenario):
+    if not is_batch(loaded.scenario):
+        if has_several_runs(loaded.scenario):
+            design_of(loaded)
         return check_once(loaded)
     design = design_of(loaded)
-    if not is_batch(loaded.scenario):
-        return check_once(loaded)
-    kept = memory_text(require_runs_fit(loaded, design))
     check_points(loaded, design)
     first = check_once(at_point(loaded, design.values(0)))
     points = f"{counted(len(design.points), 'point')}, {counted(design.replications, 'replication')} of each"
-    return f"{points}, {kept} of memory for their results; the first: {first}"
+    return f"{points}; the first: {first}"

@@ -1,25 +1,25 @@
-"""What a run of a scenario found, in memory and as a results folder."""
+"""The result of a run, in memory and as a results folder."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import pandas as pd
 
-import reidsim
+from reidsim.core.measures import Measure
 from reidsim.engine.results import Result, measures_told
-from reidsim.measures import Measure
 from reidsim.scenarios.study import AnalysisTables
 from reidsim.wording import counted
 
-# Columns of a run that say which run it is and how it ended; the others are measures.
+# Columns that identify a run and its state; other columns are measures.
 RUN_COLUMNS = ("scenario", "point", "replication", "policy", "state", "seed")
 
 
 @dataclass(frozen=True, eq=False)
 class RunResult(Result):
-    """What a run of a scenario found.
+    """The result of a run.
 
     Parameters
     ----------
@@ -33,15 +33,15 @@ class RunResult(Result):
     analysis : AnalysisTables
         Tables behind the figures.
     manifest : dict
-        What made the result.
+        Scenario, versions and options behind the result.
     warnings : tuple of str
-        What a reader of the result should know.
+        Notes for readers of the result.
     by : tuple of str
-        Columns of `runs` that tell apart what is averaged.
+        Columns of `runs` by which measures are averaged.
     measured : tuple of str
         Columns of `runs` that are averaged; all that are measures, if not given.
     held : object
-        What the files that it tells of live in, and so has to live as long.
+        Owner of temporary files of the result, which must live as long.
     """
 
     name: str
@@ -56,7 +56,7 @@ class RunResult(Result):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures of the scenario's kind: what columns of `runs` are called and mean."""
+        """The measures of the scenario's kind: labels and definitions of columns of `runs`."""
         return measures_told(self.manifest)
 
     @property
@@ -72,7 +72,7 @@ class RunResult(Result):
 
     def share(self, policy: str | None = None, **options: Any) -> pd.DataFrame:
         """Return the records as a policy shares them; see `reidsim.share`."""
-        table: pd.DataFrame = reidsim.share(self, policy, **options)
+        table: pd.DataFrame = import_module("reidsim").share(self, policy, **options)
         return table
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
@@ -82,7 +82,7 @@ class RunResult(Result):
 
 
 def run_table(name: str, seed: int, replication: int, summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of one replication as results folders keep them, of measures indexed by policy."""
+    """Return the rows of one replication in ``runs.parquet``, from measures indexed by policy."""
     table = summary.reset_index()
     table.insert(0, "scenario", name)
     table.insert(1, "point", 0)

@@ -1,4 +1,4 @@
-"""A released file, whoever made it, beside the policies of a scenario: its payoff, its risk, who is attacked."""
+"""Payoff and risk of any released file, compared with the policies of a scenario."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.engine.memory import build_within_memory
+from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.release_file import release_file_facts, sha256_of
 from reidsim.engine.results import Result, begun, make_manifest
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import averages
 from reidsim.games.reidentified import measures_table, reidentified_in
-from reidsim.measures import Measure, measures_among
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.load import LoadedScenario
@@ -26,18 +25,18 @@ from reidsim.scenarios.study import Progress, equilibria_of
 
 @dataclass(frozen=True, eq=False)
 class ScoreResult(Result):
-    """What a released file leads to, beside the policies of a scenario.
+    """Outcomes of a released file, compared with the policies of a scenario.
 
     Parameters
     ----------
     name : str
         Scenario.
     file : str
-        Name of the file, under which it stands among the policies.
+        Name of the file, used as name of its policy.
     summary : DataFrame
         Measures per record, indexed by policy; the file first.
     records : DataFrame
-        What comes of each record of the release as the file has it: ``record``, ``shared``, ``attacked``,
+        Outcome of each record of the release in the file: ``record``, ``shared``, ``attacked``,
         ``success_probability``, ``publisher_payoff``, ``adversary_payoff``, ``utility``. Of each ``person``, numbered
         as they first appear, where the scenario counts people.
     measures : dict of str to Measure
@@ -67,19 +66,19 @@ def score_loaded(
 ) -> ScoreResult:
     """Play a released file as a policy of a scenario.
 
-    A row hides among the people whose values are in the sets of values that its cells stand for. Its utility counts
+    The group of a row are the people whose values are in the sets of values of its cells. Its utility counts
     these sets as groups of their size. Records without a row are withheld.
 
     Parameters
     ----------
     loaded : LoadedScenario
-        About a table of records, of which the file is a release.
+        Scenario about a table of records, released in the file.
     file : str or Path
         Delimited text or Parquet: values, labels of hierarchies, ``*``, intervals and sets.
     key : str, optional
-        Column of both files that says whose record a row is; rows are in the order of the release, if not given.
+        Column of both files that identifies the person of a row; rows are in the order of the release, if not given.
     progress : callable, optional
-        Called with what is being done, how much is done and how much there is.
+        Called with the task, the completed steps and all steps.
 
     Returns
     -------
@@ -93,7 +92,7 @@ def score_loaded(
     path = Path(file)
     kind, clock, report = begun(loaded, progress)
     kind.policies_of(loaded.scenario)
-    study = build_within_memory(loaded)
+    study = kind.build(loaded)
     released, told = kind.play_released(study, path, key)
     clock.lap("build")
     outcomes = equilibria_of(kind.play(study, progress=lambda done, total: report("playing", done, total)))

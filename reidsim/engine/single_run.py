@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.engine.memory import build_within_memory, memory_told
 from reidsim.engine.release_file import release_file_facts
 from reidsim.engine.results import begun, make_manifest
 from reidsim.engine.rounds import describe_rounds, play_rounds
@@ -32,7 +31,7 @@ def run_once(
     progress: Progress | None = None,
     explain: bool = False,
 ) -> RunResult:
-    """Run a scenario at the values it gives itself, whatever it says about other points and replications.
+    """Run a scenario once, at its own values.
 
     Parameters
     ----------
@@ -50,7 +49,7 @@ def run_once(
         If something that it names cannot be used, or a policy cannot be played.
     """
     kind, clock, report = begun(loaded, progress)
-    study = study or build_within_memory(loaded)
+    study = study or kind.build(loaded)
     clock.lap("build")
     _LOGGER.info("%s: data read in %.2f s", loaded.name, clock.laps["build"])
     with locating(loaded.path):
@@ -72,7 +71,7 @@ def run_once(
 
 
 def check_once(loaded: LoadedScenario[ScenarioHead]) -> str:
-    """Check everything that one run of a scenario needs; return in a line what there is to solve.
+    """Check everything that one run of a scenario needs; return its size in a line.
 
     Raises
     ------
@@ -81,14 +80,13 @@ def check_once(loaded: LoadedScenario[ScenarioHead]) -> str:
     """
     loaded.makers()
     kind = kind_of(loaded.scenario)
-    study = build_within_memory(loaded)
+    study = kind.build(loaded)
     with locating(loaded.path):
-        size = describe_rounds(study) if kind.in_rounds(loaded.scenario) else kind.describe(study)
-    return size + memory_told(study)
+        return describe_rounds(study) if kind.in_rounds(loaded.scenario) else kind.describe(study)
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:
-    """Play every policy of a scenario in every draw; records and tables are those of the first."""
+    """Play every policy of a scenario in every draw; records and tables are from the first draw."""
     kind, scenario = kind_of(study.scenario), study.scenario
     runs, runtimes = [], []
     people: dict[str, list[Reidentified]] = {}

@@ -15,7 +15,6 @@ from matplotlib.ticker import MaxNLocator
 
 from reidsim.agents.measures import DISTINCT, PARTICIPATION
 from reidsim.figures import style
-from reidsim.figures.inputs import checked
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
 from reidsim.palette import BLACK, GREY
 
@@ -48,11 +47,6 @@ def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
     -------
     Figure
         Four panels.
-
-    Raises
-    ------
-    InputError
-        If the table is empty or lacks a column.
     """
     return _by_policy(rounds, _PANELS)
 
@@ -70,16 +64,10 @@ def waves_by_policy(rounds: pd.DataFrame) -> Figure:
     -------
     Figure
         Four panels.
-
-    Raises
-    ------
-    InputError
-        If the table is empty or lacks a column.
     """
-    table = checked(rounds, "rounds", text=("policy", "wave"), numbers=("draw", "round", "newly_exposed"))
-    exposed = table.groupby(["draw", "policy"], sort=False, observed=True)["newly_exposed"].cumsum()
+    exposed = rounds.groupby(["draw", "policy"], sort=False, observed=True)["newly_exposed"].cumsum()
     figure = _by_policy(rounds.assign(**{_EXPOSED: exposed.to_numpy()}), _PANELS_OF_WAVES)
-    named = table.drop_duplicates("round").sort_values("round")
+    named = rounds.drop_duplicates("round").sort_values("round")
     for axes in figure.axes[-2:]:
         axes.set_xticks(named["round"], named["wave"])
         style.label_axes(axes, x="wave")
@@ -89,8 +77,7 @@ def waves_by_policy(rounds: pd.DataFrame) -> Figure:
 def _by_policy(rounds: pd.DataFrame, shown: tuple[tuple[str, str, str], ...]) -> Figure:
     """Draw columns over the rounds in four panels, by policy."""
     columns = [column for column, _, _ in shown]
-    table = checked(rounds, "rounds", text=("policy",), numbers=("round", *columns))
-    means = table.groupby(["policy", "round"], sort=False, observed=True)[columns].mean().reset_index()
+    means = rounds.groupby(["policy", "round"], sort=False, observed=True)[columns].mean().reset_index()
     look = style.looks(style.ordered_policies(means["policy"]))
     figure, grid = style.new_figure(2, 2, panel=(4.4, 2.8), sharex=True)
     handles: list[Artist] = []
@@ -126,15 +113,9 @@ def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
     -------
     Figure
         One panel per policy; the true weight is a thin line.
-
-    Raises
-    ------
-    InputError
-        If the table is empty or lacks a column.
     """
-    table = checked(adversaries, "adversaries", text=("policy", "adversary"), numbers=("round", "belief", "weight"))
     keys = ["policy", "round", "adversary"]
-    means = table.groupby(keys, sort=False, observed=True)[["belief", "weight"]].mean().reset_index()
+    means = adversaries.groupby(keys, sort=False, observed=True)[["belief", "weight"]].mean().reset_index()
     policies = style.ordered_policies(means["policy"])
     names = list(dict.fromkeys(means["adversary"]))
     look = style.looks(names)
@@ -181,27 +162,19 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: s
     Figure
         One column per policy, means over draws: above, stacked bars; below, a line of distinct people against the
         number of data subjects.
-
-    Raises
-    ------
-    InputError
-        If a table is empty or lacks a column.
     """
-    numbers = ("replication", "draw", "round", "breaches")
-    table = checked(through, "through", text=("policy", "adversary", "through"), numbers=numbers)
-    people = checked(rounds, "rounds", text=("policy",), numbers=("round", "subjects", DISTINCT.column))
-    n_draws = len(table[["replication", "draw"]].drop_duplicates())
-    who = table["adversary"].astype(str)
-    table = table.assign(finder=who.where(table["through"] == "", who + ": " + table["through"].astype(str)))
-    found = table.groupby(["policy", "finder", "round"], sort=False, observed=True)["breaches"].sum() / n_draws
-    distinct = people.groupby(["policy", "round"], observed=True)[DISTINCT.column].mean()
-    subjects = int(people["subjects"].max())
+    n_draws = len(through[["replication", "draw"]].drop_duplicates())
+    who = through["adversary"].astype(str)
+    through = through.assign(finder=who.where(through["through"] == "", who + ": " + through["through"].astype(str)))
+    found = through.groupby(["policy", "finder", "round"], sort=False, observed=True)["breaches"].sum() / n_draws
+    distinct = rounds.groupby(["policy", "round"], observed=True)[DISTINCT.column].mean()
+    subjects = int(rounds["subjects"].max())
     # Bars too low to be seen have their number in the legend.
     totals = found.groupby(["policy", "finder"], observed=True).sum().groupby("finder", observed=True).max()
     low = totals < _SEEN * found.groupby(["policy", "round"], observed=True).sum().max()
     unseen = {str(finder): f" (at most {total:.2g} in all rounds)" for finder, total in totals[low].items()}
-    finders, policies = list(dict.fromkeys(table["finder"])), style.ordered_policies(table["policy"])
-    places = np.arange(1, int(table["round"].max()) + 1)
+    finders, policies = list(dict.fromkeys(through["finder"])), style.ordered_policies(through["policy"])
+    places = np.arange(1, int(through["round"].max()) + 1)
     look = style.looks(finders)
     figure, (above, below) = style.new_figure(2, len(policies), panel=(3.2, 2.4), sharex=True)
     handles: list[Artist] = []

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.core.measures import Measure
 from reidsim.figures import style
-from reidsim.figures.inputs import checked
-from reidsim.measures import Measure
 from reidsim.palette import GREY
 
 
@@ -26,13 +25,7 @@ def attribute_shares(table: pd.DataFrame, measures: Sequence[Measure]) -> Figure
     Returns
     -------
     Figure
-
-    Raises
-    ------
-    InputError
-        If the table is empty or lacks a column.
     """
-    table = checked(table, "attributes", text=("policy", "attribute", "measure"), numbers=("share", "standard_error"))
     attributes, policies = list(table["attribute"].unique()), style.ordered_policies(table["policy"])
     look, height = style.looks(policies), 0.8 / len(policies)
     places = np.arange(len(attributes))

@@ -11,11 +11,10 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from reidsim.core.measures import Measure, measures_among
 from reidsim.figures import style
-from reidsim.figures.inputs import checked
 from reidsim.figures.style import label_axes, legend_below, looks, new_figure, ordered_policies, policy_name
 from reidsim.games.measures import ADVERSARY_PAYOFF, MEASURES, PUBLISHER_PAYOFF
-from reidsim.measures import Measure, measures_among
 from reidsim.palette import BLUE, GREY, VERMILION
 from reidsim.scenarios.faces import Shown
 from reidsim.scenarios.people import once_each
@@ -46,13 +45,12 @@ def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASU
     measures : iterable of Measure
         Those of the scenario's kind.
     """
-    table = checked(summary, "summary", text=("policy",), numbers=list(_COLOURS))
-    names = [style.policy_name(policy) for policy in table["policy"]]
-    figure, grid = style.new_figure(1, 2, panel=(4.2, 0.8 + _ROW * len(table)), sharey=True)
-    places = np.arange(len(table))
+    names = [style.policy_name(policy) for policy in summary["policy"]]
+    figure, grid = style.new_figure(1, 2, panel=(4.2, 0.8 + _ROW * len(summary)), sharey=True)
+    places = np.arange(len(summary))
     for (column, measure), axes in zip(measures_among(measures, _COLOURS).items(), grid[0], strict=True):
-        bars = axes.barh(places, table[column], color=_COLOURS[column], height=0.6)
-        _label_bars(axes, bars, [measure.format.format(value) for value in table[column].tolist()])
+        bars = axes.barh(places, summary[column], color=_COLOURS[column], height=0.6)
+        _label_bars(axes, bars, [measure.format.format(value) for value in summary[column].tolist()])
         style.label_axes(axes, title=measure.label, x=style.UNIT)
         style.number_ticks(axes.xaxis)
     grid[0][0].set_yticks(places, names, parse_math=False)
@@ -81,11 +79,10 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
     records : DataFrame
         One row per record and policy, with columns ``policy``, ``attacked`` and ``success_probability``.
     """
-    table = checked(records, "records", text=("policy",), numbers=("success_probability",), flags=("attacked",))
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
     lines, highest = [], 0.0
-    rows = {str(name): places for name, places in table.groupby("policy", sort=False, observed=True).indices.items()}
-    risks = np.where(table["attacked"], table["success_probability"], 0.0)
+    rows = {str(name): places for name, places in records.groupby("policy", sort=False, observed=True).indices.items()}
+    risks = np.where(records["attacked"], records["success_probability"], 0.0)
     for policy, own in style.looks(style.ordered_policies(rows)).items():
         found, numbers = np.unique(-risks[rows[policy]], return_counts=True)
         risk, share = -found, np.cumsum(numbers) / numbers.sum()
@@ -117,19 +114,15 @@ def reidentified_by_policy(distributions: pd.DataFrame) -> Figure:
     ----------
     distributions : DataFrame
         One row per policy and number, with columns ``policy``, ``people`` and ``at_most``.
-
-    Raises
-    ------
-    InputError
-        If the table is empty or lacks a column.
     """
-    table = checked(distributions, "reidentified", text=("policy",), numbers=("people", "at_most"))
     figure, [[axes]] = new_figure(1, 1, panel=(5.2, 3.0))
-    ends = table[table["at_most"] >= _ALMOST_ALL].groupby("policy", observed=True)["people"].min()
+    ends = distributions[distributions["at_most"] >= _ALMOST_ALL].groupby("policy", observed=True)["people"].min()
     last = max(1.0, float(ends.max()))
     lines = []
-    for policy, own in looks(ordered_policies(table["policy"])).items():
-        chosen = table[(table["policy"] == policy) & (table["people"] <= last)].sort_values("people")
+    for policy, own in looks(ordered_policies(distributions["policy"])).items():
+        chosen = distributions[(distributions["policy"] == policy) & (distributions["people"] <= last)].sort_values(
+            "people"
+        )
         people, at_most = chosen["people"].tolist(), chosen["at_most"].tolist()
         lines += axes.step(
             [0.0, *people, 1.1 * last], [0.0, *at_most, at_most[-1]], where="post", color=own.colour,

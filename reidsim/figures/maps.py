@@ -12,12 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
-from reidsim.errors import InputError
 from reidsim.figures import style
-from reidsim.figures.inputs import checked, only_value, refuse_repeated
 from reidsim.figures.spacing import cell_edges, draw_cells
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
-from reidsim.measures import columns_of
 from reidsim.releases.strategy_space import Floats
 
 # What tables call averages over all records, in place of one record.
@@ -63,24 +60,15 @@ def parameter_maps(
     Figure
         Loss on the x axis, benefit on the y axis, each logarithmic where its values grow by a factor; the brighter,
         the larger.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, lacks a column or a point of the grid, holds a point twice or several records, or
-        says of one record that a part of it is attacked.
     """
-    measures = columns_of((GENERALIZATION_INTENSITY, SHARE_ATTACKED, PUBLISHER_PAYOFF, ADVERSARY_PAYOFF))
-    table = checked(maps, "maps", text=("record",), numbers=(*axes, *measures))
-    record = only_value(table, "record", "maps")
-    refuse_repeated(table, axes, "maps")
-    upwards, rightwards = _grid_values(table, axes)
-    table = table.sort_values(list(axes))
+    record = str(maps["record"].iloc[0])
+    upwards, rightwards = (np.unique(maps[name]) for name in axes)
+    maps = maps.sort_values(list(axes))
     figure, grid = style.new_figure(2, 2, panel=(4.6, 3.5))
     title = title or ("All records (averages)" if record == ALL_RECORDS else f"Record ({record})")
     figure.suptitle(title, fontsize=11, parse_math=False)
-    for panel, place in zip(_panels(record, table), [place for row in grid for place in row], strict=True):
-        surface = table[panel.column].to_numpy().reshape(len(upwards), len(rightwards))
+    for panel, place in zip(_panels(record, maps), [place for row in grid for place in row], strict=True):
+        surface = maps[panel.column].to_numpy().reshape(len(upwards), len(rightwards))
         _draw_panel(figure, place, panel, upwards, rightwards, surface)
         style.label_axes(place, x=style.parameter_label(axes[1]), y=style.parameter_label(axes[0]))
         if case is not None and _is_inside(case, upwards, rightwards):
@@ -103,14 +91,6 @@ def _panels(record: str, table: pd.DataFrame) -> tuple[_Panel, ...]:
         SHARE_ATTACKED.column, "(b) Adversary's strategy", f"{SHARE_ATTACKED.label} (share)", "gray", (0.0, 1.0)
     )
     if record != ALL_RECORDS:
-        if not table["share_attacked"].isin([0, 1]).all():
-            raise InputError(
-                "one record is attacked or not",
-                source="maps table",
-                where="column 'share_attacked'",
-                found=float(table.loc[~table["share_attacked"].isin([0, 1]), "share_attacked"].iloc[0]),
-                expected=f"0 or 1, or {ALL_RECORDS!r} as record",
-            )
         share = _Panel(
             "share_attacked", "(b) Adversary's strategy", "", ListedColormap(["black", "white"]), (0.0, 1.0),
             ("no attack", "attack"),
@@ -138,18 +118,6 @@ def _draw_panel(
     axes.set_xlim(*cell_edges(rightwards)[[0, -1]])
     axes.set_ylim(*cell_edges(upwards)[[0, -1]])
     style.label_axes(axes, title=panel.title)
-
-
-def _grid_values(table: pd.DataFrame, names: tuple[str, str]) -> tuple[Floats, Floats]:
-    upwards, rightwards = (np.unique(table[name]) for name in names)
-    if len(table) < len(upwards) * len(rightwards):
-        raise InputError(
-            "the grid has holes",
-            source="maps table",
-            found=f"{len(table)} points",
-            expected=f"{len(upwards)} x {len(rightwards)} values of {names[0]} and {names[1]}",
-        )
-    return upwards, rightwards
 
 
 def _is_inside(case: tuple[float, float], benefits: Floats, losses: Floats) -> bool:

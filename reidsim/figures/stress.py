@@ -9,11 +9,10 @@ import pandas as pd
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
+from reidsim.core.measures import Measure
 from reidsim.figures import style
-from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.spacing import draw_cells
 from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.measures import Measure
 from reidsim.palette import GREY
 
 # The index drawn as a bar, and the one that is marked on it.
@@ -33,14 +32,9 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
         Table ``sensitivity`` of a stress test.
     measures : mapping of str to Measure
         The outputs, by column.
-
-    Raises
-    ------
-    InputError
-        If the table is empty or lacks a column.
     """
     single = indices[(indices["other"] == "") & indices["value"].notna()]
-    table = checked(single, "sensitivity", text=("policy", "output", "index", "parameter"), numbers=("value",))
+    table = single
     table[["low", "high"]] = single[["low", "high"]].to_numpy(dtype=np.float64)
     bar = "total" if (table["index"] == "total").any() else "mu_star"
     title, mark = _BARS[bar]
@@ -78,14 +72,9 @@ def regret_curves(regrets: pd.DataFrame) -> Figure:
     -------
     Figure
         The share of points (y) at which payoff, or regret, is at most the value (x).
-
-    Raises
-    ------
-    InputError
-        If the table is empty or lacks a column.
     """
     complete = regrets[regrets["regret"].notna()]
-    table = checked(complete, "regrets", text=("policy",), numbers=("publisher_payoff", "regret"))
+    table = complete
     look = style.looks(style.ordered_policies(table["policy"]))
     figure, grid = style.new_figure(1, 2, panel=(4.4, 3.0))
     for axes, (column, name) in zip(grid[0], (("publisher_payoff", "Payoff"), ("regret", "Regret")), strict=True):
@@ -116,31 +105,24 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
     -------
     Figure
         One panel per value believed in, where the true value changes, and per true value, where the belief does.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, lacks a column or holds a point twice.
     """
-    table = checked(curves, "belief_curves", text=("key", "policy"), numbers=("true", "believed", payoff.column))
-    table = table.drop_duplicates()
-    refuse_repeated(table, ("true", "believed", "policy"), "belief_curves")
-    name = str(table["key"].iloc[0])
+    curves = curves.drop_duplicates()
+    name = str(curves["key"].iloc[0])
     words = style.key_words(name)
     true, believed = (style.with_unit(f"{whose} {words}", name) for whose in ("True", "Believed"))
     drawn = [
         (f"{style.sentence(words)} believed to be {value:.6g}", "true", true, rows)
-        for value, rows in table.groupby("believed", observed=True)
+        for value, rows in curves.groupby("believed", observed=True)
         if rows["true"].min() < rows["true"].max()
     ] + [
         (f"{style.sentence(words)} is {value:.6g}", "believed", believed, rows)
-        for value, rows in table.groupby("true", observed=True)
+        for value, rows in curves.groupby("true", observed=True)
         if rows["believed"].min() < rows["believed"].max()
     ]
-    drawn = drawn or [(style.sentence(words), "true", true, table)]
+    drawn = drawn or [(style.sentence(words), "true", true, curves)]
     # A grid of beliefs and truths has a panel for each of many values; the first few tell the story.
     drawn = drawn[: 2 * _COLUMNS]
-    look = style.looks(style.ordered_policies(table["policy"]))
+    look = style.looks(style.ordered_policies(curves["policy"]))
     figure, every = style.panels(len(drawn), _COLUMNS, panel=(4.0, 3.0))
     for (title, x, label, rows), axes in zip(drawn, every, strict=True):
         handles = []
@@ -166,16 +148,8 @@ def policy_map(chart: pd.DataFrame, x: str, y: str) -> Figure:
         Table ``policy_map`` of a stress test; a full grid.
     x, y : str
         Names of the parameters.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, lacks a column or holds a point twice.
     """
-    table = checked(
-        chart.assign(margin=chart["margin"].fillna(0)), "policy_map", text=("best",), numbers=("x", "y", "margin")
-    )
-    refuse_repeated(table, ("x", "y"), "policy_map")
+    table = chart.assign(margin=chart["margin"].fillna(0))
     policies = style.ordered_policies(name for name in table["best"] if name)
     look = style.looks(policies)
     xs, ys = np.unique(table["x"]), np.unique(table["y"])

@@ -11,13 +11,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.core.measures import columns_of
 from reidsim.figures import style
-from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.maps import ALL_RECORDS, parameter_maps
 from reidsim.figures.spacing import scale_axis
 from reidsim.figures.style import LOSS_AND_GAIN, key_words, number_text, policy_name
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
-from reidsim.measures import columns_of
 from reidsim.scenarios.asked import gain_goes_with_loss
 from reidsim.scenarios.design_schema import SweepSection
 from reidsim.scenarios.faces import ShownSweep
@@ -203,21 +202,13 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
     Figure
         One row per parameter, the publisher on the left, the adversary on the right, one line per policy; the x axis
         is logarithmic where the values grow by a factor.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, lacks a column, or has two rows for the same parameter, value and policy.
     """
-    columns = columns_of(measure for measure, _ in _SIDES)
-    table = checked(lines, "lines", text=("parameter", "policy"), numbers=("value", *columns))
-    refuse_repeated(table, ("parameter", "value", "policy"), "lines")
-    parameters = style.ordered_parameters(table["parameter"])
-    look = style.looks(style.ordered_policies(table["policy"]))
+    parameters = style.ordered_parameters(lines["parameter"])
+    look = style.looks(style.ordered_policies(lines["policy"]))
     figure, grid = style.new_figure(len(parameters), 2, panel=(4.4, 2.7))
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     for parameter, row in zip(parameters, grid, strict=True):
-        here = table[table["parameter"] == parameter].sort_values("value")
+        here = lines[lines["parameter"] == parameter].sort_values("value")
         for (measure, side), axes in zip(_SIDES, row, strict=True):
             handles = []
             for policy, own in look.items():

@@ -7,7 +7,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from reidsim.figures import style
-from reidsim.figures.inputs import checked
 from reidsim.palette import GREY
 from reidsim.scenarios.asked import loss_text
 
@@ -32,19 +31,13 @@ def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, ow
     Returns
     -------
     Figure
-
-    Raises
-    ------
-    InputError
-        If a table is empty or lacks a column.
     """
-    table = checked(lines, "lines", text=("policy",), numbers=("value", "publisher_payoff"))
-    look = style.looks(style.ordered_policies(table["policy"]))
+    look = style.looks(style.ordered_policies(lines["policy"]))
     figure, grid = style.new_figure(1, 1, panel=(6.4, 3.6))
     axes = grid[0][0]
     handles = []
     for policy, each in look.items():
-        points = table[table["policy"] == policy].sort_values("value")
+        points = lines[lines["policy"] == policy].sort_values("value")
         handles += axes.plot(
             points["value"], points["publisher_payoff"], color=each.colour, linestyle=each.dashes, linewidth=1.6,
             label=style.policy_name(policy),

@@ -17,7 +17,7 @@ from reidsim.games.adversary_types import TypesGame
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.fixed_policies import MASKING_POLICIES, PublishedPolicy, solve_policy
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.whoever_comes import against_whoever_comes
+from reidsim.games.masking.several_adversaries import against_whoever_comes
 from reidsim.random_streams import replication_stream
 from reidsim.releases.masking import MaskingSpace
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.core.measures import measures_among
 from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.release_file import sha256_of
 from reidsim.engine.results import Result
@@ -22,7 +23,6 @@ from reidsim.engine.stress.run import StressResult
 from reidsim.figures.style import policy_name
 from reidsim.front.files import write_given
 from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.measures import measures_among
 from reidsim.reports.illustration import illustrate
 from reidsim.reports.measures_html import measures_table
 from reidsim.reports.page.report import report_text, write_report

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from threading import Lock
 
 import numpy as np
 
@@ -169,7 +168,7 @@ class Attempts:
 
 @dataclass
 class AttemptsSoFar:
-    """Attempts that are put together from replies to some rows after the others, in several threads or one.
+    """Attempts put together from replies to some rows after the others.
 
     Parameters
     ----------
@@ -180,15 +179,13 @@ class AttemptsSoFar:
     _presence: Presence = field(default_factory=Presence)
     _arrays: list[Floats] = field(default_factory=list)
     _knows_gain: bool = True
-    _making: Lock = field(default_factory=Lock)
 
     def add(self, response: Response, rows: Rows) -> None:
         """Take the reply to some rows."""
         replies = response.by_type
-        with self._making:
-            if not self._arrays:
-                self._presence = response.presence
-                self._arrays = [np.zeros((len(replies), len(self.loss))) for _ in range(4)]
+        if not self._arrays:
+            self._presence = response.presence
+            self._arrays = [np.zeros((len(replies), len(self.loss))) for _ in range(4)]
         risk, payoff, attempted, gain = self._arrays
         for number, reply in enumerate(replies):
             risk[number, rows] = reply.reidentified

@@ -1,4 +1,4 @@
-"""Every defender against every adversary: what comes of plans that were made for somebody else."""
+"""Every defender against every adversary, including adversaries that it did not plan against."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.information import declared_information
 from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.core.measures import columns_of
 from reidsim.errors import InputError, not_among, require_among, require_distinct
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.defenders.defender import Defender, Game, outcome_of, paid_in, record_game_of
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.games.record_game import Choice, RecordGame
-from reidsim.measures import columns_of
 from reidsim.releases.focused import space_of_all
 
 CROSS_PLAY_MEASURES = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF, UTILITY, SHARE_ATTACKED, RISK, REGRET)
 CROSS_PLAY_COLUMNS = ("defender", "plans_against", "adversary", *columns_of(CROSS_PLAY_MEASURES))
-# Beyond so many forms nobody plans against several adversaries at once: compiled solvers are for one.
+# Most strategies for plans against several adversaries: compiled solvers support one.
 MOST_FORMS = 2**20
-# What a defender may plan against besides the adversaries themselves.
+# Names of mixtures of all adversaries that a defender may plan against.
 ALL_TYPES, WORST_TYPE = "all-types", "worst-type"
 
 
@@ -37,7 +37,7 @@ class Opponent:
     name : str
     truth : RecordGame or MaskingGame
         The game against it, in which payoffs accrue. The expectation against an adversary who acts at random is that of
-        a `TypesGame` of what it may do.
+        a `TypesGame` of its possible behaviours.
     belief : RecordGame or MaskingGame, optional
         The game against it that the defender believes in when it plans; the truth, if not given.
     among_all : bool
@@ -57,7 +57,7 @@ class Opponent:
 
 @dataclass(frozen=True, eq=False)
 class CrossPlay:
-    """What came of every defender against every adversary.
+    """Outcomes of every defender against every adversary.
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ class CrossPlay:
         One row per defender (and adversary planned against) and adversary faced; columns `CROSS_PLAY_COLUMNS`. Money
         in currency units per record.
     left_out : tuple of str
-        What cannot play, with the reason.
+        Players that cannot play, with the reason.
     """
 
     table: pd.DataFrame
     left_out: tuple[str, ...]
 
     def matrix(self, measure: str) -> pd.DataFrame:
-        """Return one measure with defenders as rows, named with whom they plan against, and adversaries as columns.
+        """Return one measure, a row per defender and adversary planned against, a column per adversary.
 
         Raises
         ------
@@ -105,12 +105,12 @@ def matrix_of(table: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def row_name(defender: str, against: str) -> str:
-    """Return what a row is called: a defender, and the adversary that it plans against, if any."""
+    """Return the name of a row: a defender, and the adversary that it plans against, if any."""
     return f"{defender} vs {against}" if against else defender
 
 
 def require_measure(measure: str, where: str | None = None) -> None:
-    """Check that cross-play tells a measure; `where` is what asks for it, for the message.
+    """Check that cross-play has a measure; `where` names the option in the error.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def cross_play(
 ) -> CrossPlay:
     """Play every defender against every adversary.
 
-    A defender that plans does so against one adversary, and is then faced with each of them. Those in `against_each`
+    A planning defender plans against one adversary, and then meets each of them. Defenders in `against_each`
     plan against each adversary in turn, against all as equally likely types, against the type that is worst for each
     record, and on each of the `ideas`; the others against `own` alone.
 
@@ -143,21 +143,21 @@ def cross_play(
         Games over the same records and forms, with the same benefits and losses.
     defenders : sequence of Defender
     own : str, optional
-        The adversary whom the scenario is about: the first, if not given.
+        The scenario's own adversary; the first, if not given.
     against_each : collection of str, optional
         Names of defenders: the first that plans, if not given.
     ideas : mapping of str to RecordGame or MaskingGame, optional
         Further games to plan on, by the names that results give them.
     weights : ndarray of int64, shape (n_records,), optional
-        Records that each row of the games stands for; one each, if not given.
+        Number of records of each row of the games; 1, if not given.
     progress : callable, optional
         Called with plans played and in all.
 
     Raises
     ------
     InputError
-        If there is no adversary, or two have one name, or two defenders have, or an adversary says that it decides on
-        what it cannot know.
+        If there is no adversary, two adversaries or two defenders have the same name, or an adversary declares
+        information that it cannot have.
     """
     own = _checked(opponents, defenders, own)
     if against_each is None:
@@ -165,7 +165,7 @@ def cross_play(
     cannot: dict[str, InputError] = {}
 
     def played(opponent: Opponent, paid: Game, choice: Choice) -> NDArray[np.float64] | None:
-        """Return what comes of a choice; None, for good, once the adversary has found that it cannot play."""
+        """Return the outcome of a choice; always None after the adversary was unable to play once."""
         if opponent.name not in cannot:
             try:
                 return averages_of(paid, choice, weights)
@@ -231,7 +231,7 @@ def _plans(
 
 
 def _checked(opponents: Sequence[Opponent], defenders: Sequence[Defender], own: str | None) -> str:
-    """Return the name of the scenario's own adversary, if all can be told apart and know what they may."""
+    """Check names and information of all players; return the name of the scenario's own adversary."""
     names = [opponent.name for opponent in opponents]
     own = names[0] if own is None and names else own
     if own is None or own not in names:
@@ -251,7 +251,7 @@ def _check_information(opponent: Opponent) -> None:
 
 
 def can_plan_against_all(opponents: Sequence[Opponent]) -> bool:
-    """Tell whether there are few enough forms to plan against several adversaries at once."""
+    """Return whether there are few enough strategies to plan against several adversaries at once."""
     return record_game_of(opponents[0].truth).space.size <= MOST_FORMS
 
 
@@ -262,7 +262,7 @@ def all_types(opponents: Sequence[Opponent], *, worst: bool = False) -> TypesGam
 
 
 def mixed_game(games: Mapping[str, RecordGame], weights: Mapping[str, float], *, worst: bool = False) -> TypesGame:
-    """Return the game against one of several adversaries, drawn with these weights, or the worst for each record.
+    """Return the game against an adversary drawn with these weights, or against the worst for each record.
 
     Parameters
     ----------

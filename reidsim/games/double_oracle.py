@@ -33,21 +33,21 @@ from reidsim.games.matrix_games import Floats, Mixtures, equilibrium, zero_sum
 
 # Whether the adversary who comes is the one that hurts the defender most, or the one that gains most.
 Sum = Literal["zero-sum", "general-sum"]
-# A reply that pays less more than this share of the payoffs' size is one of those known.
+# A reply is new if it pays more than known plans by this share of the payoffs' size.
 _NEW = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class DoubleOracle:
-    """What came of adding best replies.
+    """The result of a double oracle.
 
     Parameters
     ----------
     iterations : DataFrame
         One row per iteration: ``iteration``, ``defenders`` and ``adversaries`` (how many are in the game),
         ``publisher_payoff`` and ``adversary_payoff`` of its solution, ``exploitability`` (how much both could gain in
-        sum by best replies among all plans and adversaries), ``best_exploitability`` (the least so far), and what is
-        added for the next: ``added_defender``, ``added_adversary``.
+        sum by best replies among all plans and adversaries), ``best_exploitability`` (the least so far), and
+        the strategies added for the next: ``added_defender``, ``added_adversary``.
     mixtures : DataFrame
         Of the iteration with the least exploitability, one row per strategy of positive probability: ``player``,
         ``strategy``, ``plans_against``, ``probability``.
@@ -62,7 +62,7 @@ class DoubleOracle:
 
 @dataclass(eq=False)
 class _Plans:
-    """The rows of the game: those of cross-play, then best replies; payoffs against every adversary."""
+    """The rows of the game: plans of cross-play, then best replies, with payoffs against every adversary."""
 
     names: list[tuple[str, str]]
     payoff: Floats
@@ -90,7 +90,7 @@ def double_oracle(
 ) -> DoubleOracle:
     """Add best replies until nobody can gain more than a tolerance.
 
-    Both players know the true amounts, and how the other mixes; whom the publisher believes in does not matter.
+    Both players know the true amounts and the other's mixture; the publisher's beliefs do not matter.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def double_oracle(
         In currency units per record, above 0.
     most_iterations : int
     weights : ndarray of int64, shape (n_records,), optional
-        Records that each row of the games stands for; one each, if not given.
+        Number of records of each row of the games; 1, if not given.
     progress : callable, optional
         Called with iterations done and at most to do.
 
@@ -199,13 +199,9 @@ def _come_together(opponent: Opponent) -> bool:
 
 
 def _reply(
-    plans: _Plans,
-    playing: Sequence[Opponent],
-    oracle: Defender,
-    mixture: Floats,
-    weights: NDArray[np.int64] | None,
+    plans: _Plans, playing: Sequence[Opponent], oracle: Defender, mixture: Floats, weights: NDArray[np.int64] | None
 ) -> int:
-    """Return the row of the best reply to a mixture of adversaries; a new one only if it beats those known."""
+    """Return the row of the best reply to a mixture of adversaries; a new row only if it beats all known rows."""
     faced = {each.name: share for each, share in zip(playing, mixture.tolist(), strict=True) if share > 0}
     games = {each.name: record_game_of(each.truth) for each in playing if each.name in faced}
     if len(faced) == 1:

@@ -29,13 +29,13 @@ _ACCURATE = 1e-9
 # Payoffs from 0 to 1 as integers, so that Lemke and Howson's method has no rounding.
 _WHOLE = 2.0**53
 _TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-# The status by which `scipy.optimize.linprog` says that no solution meets the constraints.
+# Status of `scipy.optimize.linprog` for infeasible constraints.
 _INFEASIBLE = 2
 
 
 @dataclass(frozen=True, eq=False)
 class Mixtures:
-    """How two players mix their strategies, and what they get.
+    """Mixed strategies of two players, and their payoffs.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def pure_exploitability(payoff: Floats, value: float) -> Floats:
     ----------
     payoff : ndarray of float64, shape (n_rows, n_columns)
     value : float
-        What the best mixture makes sure of.
+        Value of the game.
     """
     return np.asarray(np.maximum(value - payoff.min(axis=1), 0.0))
 
@@ -121,7 +121,7 @@ def _maximin(payoff: Floats) -> Floats:
     from scipy.optimize import linprog
 
     n_rows, n_columns = payoff.shape
-    # The last variable is what the mixture makes sure of.
+    # The last variable is the guaranteed payoff.
     below = np.hstack([-payoff.T, np.ones((n_columns, 1))])
     whole = np.append(np.ones(n_rows), 0.0)[None]
     bounds = [(0, None)] * n_rows + [(None, None)]
@@ -328,6 +328,6 @@ def _program(
 
 
 def _mixture(probabilities: Floats) -> Floats:
-    """Return probabilities whose sum is 1, without what is below rounding."""
+    """Return probabilities with sum 1, without entries below rounding."""
     kept = np.where(probabilities > 1e-12, probabilities, 0.0)
     return np.asarray(kept / kept.sum())

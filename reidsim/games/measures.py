@@ -1,52 +1,124 @@
-"""What a policy leads to: the measures of a game, and their averages over records."""
+"""Measures of an outcome: averages over records, and measures of the number of people re-identified."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reidsim.core.measures import Measure, Weights, measures_worded
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.measures import measures_worded
 from reidsim.validation import read_toml
 
-_WORDS = {part: measures_worded(words) for part, words in read_toml(Path(__file__).with_suffix(".toml")).items()}
-PUBLISHER_PAYOFF = _WORDS["game"]["publisher_payoff"]
-ADVERSARY_PAYOFF = _WORDS["game"]["adversary_payoff"]
-UTILITY = _WORDS["game"]["utility"]
-GENERALIZATION_INTENSITY = _WORDS["game"]["generalization_intensity"]
-SHARE_ATTACKED = _WORDS["game"]["share_attacked"]
-RISK = _WORDS["game"]["risk"]
-RISK_IF_ATTACKED = _WORDS["game"]["risk_if_attacked"]
-SHARE_UNCHANGED = _WORDS["game"]["share_unchanged"]
-SHARE_SUPPRESSED = _WORDS["game"]["share_suppressed"]
-# The nine measures of a game, in the order in which tables print them (Wan et al. 2015, Table 7, and utility).
-MEASURES = tuple(_WORDS["game"].values())
-# How many people are re-identified, and what that means for payoffs.
-REIDENTIFIED = tuple(_WORDS["reidentified"].values())
+
+def _mean(attribute: str, outcome: Equilibrium, weights: Weights) -> float:
+    return float(np.average(getattr(outcome, attribute), weights=weights))
+
+
+def _share(intensity: float, outcome: Equilibrium, weights: Weights) -> float:
+    return float(np.average(outcome.generalization_intensity == intensity, weights=weights))
+
+
+def _risk_if_attacked(outcome: Equilibrium, weights: Weights) -> float:
+    attacks = weights * outcome.attack_probability
+    return float(np.average(outcome.success_probability, weights=attacks)) if attacks.sum() > 0 else np.nan
+
+
+PUBLISHER_PAYOFF = Measure(
+    "publisher_payoff",
+    "Publisher's payoff",
+    "{:,.2f}",
+    "per record: benefit of the release, less the expected loss where the adversary attacks",
+    partial(_mean, "publisher_payoff"),
+)
+ADVERSARY_PAYOFF = Measure(
+    "adversary_payoff",
+    "Adversary's payoff",
+    "{:,.2f}",
+    "per record: expected gain less cost where the adversary attacks, 0 elsewhere",
+    partial(_mean, "adversary_payoff"),
+)
+UTILITY = Measure(
+    "utility",
+    "Utility",
+    "{:.4f}",
+    "share of the full benefit that the release keeps; 1 is unchanged",
+    partial(_mean, "utility"),
+)
+GENERALIZATION_INTENSITY = Measure(
+    "generalization_intensity",
+    "Generalization intensity",
+    "{:.4f}",
+    "levels applied, as a fraction of the maximum; 0 is unchanged, 1 fully suppressed",
+    partial(_mean, "generalization_intensity"),
+)
+SHARE_ATTACKED = Measure(
+    "share_attacked",
+    "Records attacked",
+    "{:.2%}",
+    "share of records that the adversary attacks",
+    partial(_mean, "attack_probability"),
+)
+RISK = Measure(
+    "risk",
+    "Re-identification risk",
+    "{:.4f}",
+    "mean over all records of the probability that the record is attacked and its person re-identified",
+    partial(_mean, "risk"),
+)
+RISK_IF_ATTACKED = Measure(
+    "risk_if_attacked",
+    "Risk of attacked records",
+    "{:.4f}",
+    "mean over attacked records of the probability of re-identification; none without attack",
+    _risk_if_attacked,
+)
+SHARE_UNCHANGED = Measure(
+    "share_unchanged",
+    "Records shared unchanged",
+    "{:.2%}",
+    "share of records with generalization intensity 0",
+    partial(_share, 0.0),
+)
+SHARE_SUPPRESSED = Measure(
+    "share_suppressed",
+    "Records suppressed",
+    "{:.2%}",
+    "share of records with generalization intensity 1, or withheld",
+    partial(_share, 1.0),
+)
+# In the order in which tables print them (Wan et al. 2015, Table 7, and utility).
+MEASURES = (
+    PUBLISHER_PAYOFF,
+    ADVERSARY_PAYOFF,
+    UTILITY,
+    GENERALIZATION_INTENSITY,
+    SHARE_ATTACKED,
+    RISK,
+    RISK_IF_ATTACKED,
+    SHARE_UNCHANGED,
+    SHARE_SUPPRESSED,
+)
+
+_OTHERS = {part: measures_worded(words) for part, words in read_toml(Path(__file__).with_suffix(".toml")).items()}
+REIDENTIFIED = tuple(_OTHERS["reidentified"].values())
 ANY_REIDENTIFIED, *_, PUBLISHER_CVAR, ADVERSARY_CVAR = REIDENTIFIED
-RISK_QUANTILE = _WORDS["some"]["risk_quantile"]
-HOUSEHOLD_RISK = _WORDS["some"]["household_risk"]
-REGRET = _WORDS["some"]["regret"]
-SUCCESS_PROBABILITY = _WORDS["record"]["success_probability"]
-RECORD_RISK = _WORDS["record"]["risk"]
+RISK_QUANTILE = _OTHERS["some"]["risk_quantile"]
+HOUSEHOLD_RISK = _OTHERS["some"]["household_risk"]
+REGRET = _OTHERS["some"]["regret"]
+SUCCESS_PROBABILITY = _OTHERS["record"]["success_probability"]
+RECORD_RISK = _OTHERS["record"]["risk"]
 
 
-def averages(equilibrium: Equilibrium, weights: NDArray[np.int64]) -> dict[str, float]:
-    """Average the outcomes of cells over their records, `weights` (n_cells,) in each; by column of `MEASURES`."""
-    attacked = equilibrium.attack_probability
-    intensity = equilibrium.generalization_intensity
-    success = equilibrium.success_probability
-    any_attack = (weights * attacked).sum() > 0
-    return {
-        PUBLISHER_PAYOFF.column: np.average(equilibrium.publisher_payoff, weights=weights),
-        ADVERSARY_PAYOFF.column: np.average(equilibrium.adversary_payoff, weights=weights),
-        UTILITY.column: np.average(equilibrium.utility, weights=weights),
-        GENERALIZATION_INTENSITY.column: np.average(intensity, weights=weights),
-        SHARE_ATTACKED.column: np.average(attacked, weights=weights),
-        RISK.column: np.average(attacked * success, weights=weights),
-        RISK_IF_ATTACKED.column: np.average(success, weights=weights * attacked) if any_attack else np.nan,
-        SHARE_UNCHANGED.column: np.average(intensity == 0, weights=weights),
-        SHARE_SUPPRESSED.column: np.average(intensity == 1, weights=weights),
-    }
+def averages(outcome: Equilibrium, weights: Weights) -> dict[str, float]:
+    """Return the measures of an outcome, by column.
+
+    Parameters
+    ----------
+    outcome : Equilibrium
+        Arrays of shape (n_rows,).
+    weights : ndarray of int64, shape (n_rows,)
+        Number of records of each row.
+    """
+    return {measure.column: measure.compute(outcome, weights) for measure in MEASURES if measure.compute}

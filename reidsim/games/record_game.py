@@ -266,9 +266,7 @@ def shared_rows(strategies: Strategies) -> Iterator[tuple[int, Rows]]:
     strategies : ndarray of int64, shape (n_records,)
         ``WITHHELD`` (-1) where a record is not shared.
     """
-    # Sorting by two bytes takes time in proportion to the number of records.
-    small = len(strategies) > 0 and strategies.max() <= np.iinfo(np.int16).max
-    order = np.argsort(strategies.astype(np.int16) if small else strategies, kind="stable")
+    order = np.argsort(strategies, kind="stable")
     in_order = strategies[order]
     ends = [*(np.flatnonzero(in_order[1:] != in_order[:-1]) + 1).tolist(), len(order)] if len(order) else []
     for begin, end in zip([0, *ends], ends, strict=False):

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from reidsim.core.measures import columns_of
 from reidsim.games.attempts import Case
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import ADVERSARY_CVAR, ANY_REIDENTIFIED, PUBLISHER_CVAR, REIDENTIFIED
 from reidsim.linkage.poisson_binomial import Successes, mixture, successes
 from reidsim.linkage.weighted_sums import Sums, mixture_of_sums
-from reidsim.measures import columns_of
 from reidsim.populations.population import Counts
 
 # Share of the outcomes over which conditional values at risk are means.

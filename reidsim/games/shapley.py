@@ -1,4 +1,4 @@
-"""Shapley shares: what each of several parts adds, averaged over all orders in which they can come in.
+"""Shapley shares: the contribution of each part to a value, averaged over all orders of the parts.
 
 Shapley 1953, A value for n-person games, Contributions to the Theory of Games II. Beyond a few parts the average is
 over orders drawn at random (Castro, Gomez and Tejada 2009, Polynomial calculation of the Shapley value based on
@@ -16,13 +16,13 @@ import numpy as np
 from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Floats
 
-# Returns the values of a set of parts, shape (n_values,), given as a number whose bit i says whether part i is in.
+# Returns the values of a set of parts, shape (n_values,), given as a number whose bit i is 1 if it has part i.
 SetValue = Callable[[int], Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class ShapleyShares:
-    """Shares of several values at once.
+    """Shapley shares of several values.
 
     Parameters
     ----------

@@ -4,13 +4,13 @@ What a kind of one's own is made of can be imported from here.
 """
 
 from reidsim.adversaries.response import Linkage
+from reidsim.core.measures import Measure
 from reidsim.games.defenders.best_reply import BestReply
 from reidsim.games.record_game import RecordGame
-from reidsim.measures import Measure
 from reidsim.releases.masking import MaskingSpace
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.planners import planner
-from reidsim.scenarios.policy import Policy
+from reidsim.scenarios.policy import Policies, Policy
 from reidsim.scenarios.publisher_schema import PublisherScenario
 from reidsim.scenarios.schema import economics_of
 from reidsim.scenarios.study import Study, World
@@ -21,6 +21,7 @@ __all__ = [
     "Linkage",
     "MaskingSpace",
     "Measure",
+    "Policies",
     "Policy",
     "PublisherScenario",
     "RecordGame",

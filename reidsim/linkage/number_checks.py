@@ -59,17 +59,3 @@ def check_whole(name: str, values: NDArray[np.generic]) -> Integers:
             expected="a whole number below 2**31",
         )
     return given.astype(np.int64)
-
-
-def checked_alleles(name: str, alleles: NDArray[np.generic], n_loci: int) -> Integers:
-    """Return alleles as whole numbers, shape (n, n_loci).
-
-    Raises
-    ------
-    InputError
-        If the shape is another, or an allele is not a whole number of 0 or more.
-    """
-    if np.ndim(alleles) != 2 or np.shape(alleles)[1] != n_loci:
-        expected = f"one column for each of {n_loci} loci"
-        raise InputError("alleles have another shape", where=name, found=np.shape(alleles), expected=expected)
-    return check_whole(name, alleles)

@@ -1,4 +1,4 @@
-"""Populations by name: bundled recipes and the user's own."""
+"""Populations by name: bundled recipes, the user's recipes, and files of ``reidsim populate``."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ from reidsim.populations.individuals import Individuals
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import CensusCellsRecipe, CountsRecipe, RegistryRecipe, Sf1Recipe, VoterFileRecipe
 from reidsim.populations.registry import draw_registry
-from reidsim.populations.resource_recipe import ResourceRecipe, resource_of
-from reidsim.populations.resources import ExternalResource
+from reidsim.populations.resources import ExternalResource, ResourceRecipe, resource_of
 from reidsim.populations.sf1 import sf1_population
-from reidsim.populations.voter_file import read_voter_file
+from reidsim.populations.voter_file import voter_file_population
 from reidsim.populations.voter_list import VoterListRecipe, voter_list_population
 from reidsim.validation import read_toml
 
@@ -48,17 +47,17 @@ Recipe = Annotated[
     | VoterListRecipe,
     Field(discriminator="kind"),
 ]
-# What a recipe makes, before anything is counted.
+# The result of a recipe.
 Made = Population | Individuals | Genealogy | ExternalResource
 Counting = Literal["sample", "expected"]
 Progress = Callable[[str, int, int], None]
 
-# Of a genealogy, what its people are counted by.
+# Attributes by which the people of a genealogy are counted.
 _COUNTED_TRAITS = ("sex", "birth_year", "state", "surname")
 
 
 class _AnyRecipe(RootModel[Recipe]):
-    """A recipe of any kind, told apart by its key ``kind``."""
+    """A recipe of any kind, distinguished by its key ``kind``."""
 
 
 def load_population(recipe: str | Path, *, counts: Counting = "sample", seed: int | None = None) -> Population:
@@ -88,9 +87,8 @@ def load_population(recipe: str | Path, *, counts: Counting = "sample", seed: in
     made = make(recipe, counts=counts, seed=seed)
     if isinstance(made, Population):
         return made
-    if isinstance(made, Genealogy):
-        return genealogy_individuals(made).select(_COUNTED_TRAITS).population()
-    return (made.records if isinstance(made, ExternalResource) else made).population()
+    people = as_individuals(made)
+    return (people.select(_COUNTED_TRAITS) if isinstance(made, Genealogy) else people).population()
 
 
 def load_individuals(recipe: str | Path, *, seed: int | None = None) -> Individuals:
@@ -106,15 +104,32 @@ def load_resource(recipe: str | Path, *, seed: int | None = None) -> ExternalRes
     return made
 
 
-def recipe_of(path: Path) -> Recipe:
-    """Read a recipe without making what it describes.
+def as_individuals(made: Made) -> Individuals:
+    """Return one row per person of the result of a recipe; of an external resource, one per record."""
+    if isinstance(made, Population):
+        return Individuals.of(made)
+    if isinstance(made, Genealogy):
+        return genealogy_individuals(made)
+    return made.records if isinstance(made, ExternalResource) else made
+
+
+def recipe_of(path: Path, overrides: Mapping[str, object] | None = None) -> Recipe:
+    """Read a recipe without following it.
+
+    Parameters
+    ----------
+    path : Path
+    overrides : mapping of str to object, optional
+        Values by key path that replace the recipe's.
 
     Raises
     ------
     InputError
         If the file cannot be read or is no recipe.
     """
-    return validated_after({}, _AnyRecipe, read_toml(path), path).root
+    content = read_toml(path)
+    override(content, overrides or {})
+    return validated_after(overrides or {}, _AnyRecipe, content, path).root
 
 
 def make(
@@ -125,7 +140,7 @@ def make(
     overrides: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> Made:
-    """Make what a recipe describes: a population, individuals, a genealogy or an external resource.
+    """Make the population, individuals, genealogy or external resource of a recipe.
 
     Parameters
     ----------
@@ -136,38 +151,38 @@ def make(
     overrides : mapping of str to object, optional
         Values by key path that replace the recipe's, such as ``{"people.generations": 5}``.
     progress : callable, optional
-        Called with what is being done, how much is done and how much there is.
+        Called with the task, the steps done and all steps.
     """
     path = resolve(recipe, "populations", "population recipe")
-    if path.suffix == ".parquet":
-        if overrides or seed is not None:
-            raise InputError("made already", source=path, expected="a recipe, where a seed or keys are to be changed")
-        return _read(path)
-    return _RecipeFile(path, counts, progress).make(seed, overrides or {})
+    if path.suffix == ".parquet" and (overrides or seed is not None):
+        raise InputError("made already", source=path, expected="a recipe, where a seed or keys are to be changed")
+    return _Maker(counts, progress).make(path, seed, overrides)
 
 
 @dataclass(frozen=True)
-class _RecipeFile:
-    """A recipe to be made; `needed_by` are the recipes that name it, each named by the one before."""
+class _Maker:
+    """Follows recipes; `needed_by` are the recipes that name the current one, outermost first."""
 
-    path: Path
     counts: Counting
     progress: Progress | None
     needed_by: tuple[Path, ...] = ()
 
-    def make(self, seed: int | None, changes: Mapping[str, object]) -> Made:
-        content = read_toml(self.path)
-        override(content, changes)
-        recipe = validated_after(changes, _AnyRecipe, content, self.path).root
-        with locating(self.path):
-            return self._made(recipe, seed)
+    def make(self, path: Path, seed: int | None = None, overrides: Mapping[str, object] | None = None) -> Made:
+        if path.suffix == ".parquet":
+            return read_genealogy(path) if is_genealogy(path) else read_population_file(path)
+        recipe = recipe_of(path, overrides)
+        with locating(path):
+            return self._made(recipe, path, seed)
 
-    def _made(self, recipe: Recipe, seed: int | None) -> Made:
-        folder, name, expected = self.path.parent, self.path.stem, self.counts == "expected"
+    def _made(self, recipe: Recipe, path: Path, seed: int | None) -> Made:
+        folder, name, expected = path.parent, path.stem, self.counts == "expected"
         if isinstance(recipe, Sf1Recipe):
             return sf1_population(recipe, folder, name=name)
         if isinstance(recipe, VoterFileRecipe):
-            return self._voters(recipe)
+            # The categories of the population alone matter, so that expected counts are not needed.
+            drawn = replace(self, counts="sample")
+            within = None if recipe.population is None else drawn._cells(recipe.population, path).domain
+            return voter_file_population(recipe, folder, within, name=name)
         own = recipe.seed if seed is None else seed
         if isinstance(recipe, CountsRecipe):
             return counted_population(recipe, folder, name=name, seed=own)
@@ -177,55 +192,29 @@ class _RecipeFile:
             return attribute_model_population(recipe, folder, name=name, expected=expected, seed=own)
         if isinstance(recipe, FittedRecipe):
             named = None if recipe.start is None else recipe.start.population
-            start = None if named is None else self._cells(named)
+            start = None if named is None else self._cells(named, path)
             return fitted_population(recipe, start, folder, name=name, expected=expected, seed=own)
         if isinstance(recipe, GenealogyRecipe):
             return genealogy_of(recipe, folder, name=name, seed=own, progress=self.progress)
         if isinstance(recipe, VoterListRecipe):
-            people = self._cells(recipe.population)
+            people = self._cells(recipe.population, path)
             return voter_list_population(recipe, people, folder, name=name, expected=expected, seed=own)
-        # A stream of its own, so that a population drawn with the same seed tells nothing about who is listed.
+        # A stream of its own: the draw of a population with the same seed does not reveal who is listed.
         rng = np.random.default_rng(np.random.SeedSequence(own, spawn_key=tuple(recipe.kind.encode())))
         if isinstance(recipe, RegistryRecipe):
-            return draw_registry(self._cells(recipe.population), recipe.size, rng, name=name, source=recipe.source)
-        return resource_of(recipe, as_individuals(self._named(recipe.population, "sample")), rng, name=name)
+            people = self._cells(recipe.population, path)
+            return draw_registry(people, recipe.size, rng, name=name, source=recipe.source)
+        world = as_individuals(replace(self, counts="sample")._named(recipe.population, path))
+        return resource_of(recipe, world, rng, name=name)
 
-    def _named(self, recipe: str, counts: Counting) -> Made:
-        """Make what another recipe, named in this one, describes."""
-        named = resolve(recipe, "populations", "population recipe", base=self.path.parent)
-        if named.suffix == ".parquet":
-            return _read(named)
-        needed_by = (*self.needed_by, self.path.resolve())
-        if named.resolve() in needed_by:
+    def _named(self, recipe: str, by: Path) -> Made:
+        """Return the result of another recipe, named in the one at the path `by`."""
+        path = resolve(recipe, "populations", "population recipe", base=by.parent)
+        needed_by = (*self.needed_by, by.resolve())
+        if path.resolve() in needed_by:
             raise InputError("a recipe cannot name itself, nor one that needs it", where="population", found=recipe)
-        return _RecipeFile(named, counts, self.progress, needed_by).make(None, {})
+        return replace(self, needed_by=needed_by).make(path)
 
-    def _cells(self, recipe: str, counts: Counting | None = None) -> Population:
-        made = self._named(recipe, counts or self.counts)
+    def _cells(self, recipe: str, by: Path) -> Population:
+        made = self._named(recipe, by)
         return made if isinstance(made, Population) else as_individuals(made).population()
-
-    def _voters(self, recipe: VoterFileRecipe) -> Population:
-        # Only its categories matter, so it need not be expected counts, which not every recipe has.
-        within = None if recipe.population is None else self._cells(recipe.population, "sample").domain
-        voters, report = read_voter_file(
-            self.path.parent / recipe.file,
-            statuses=recipe.statuses,
-            ages_missing=recipe.ages_missing,
-            within=within,
-            name=self.path.stem,
-        )
-        return replace(voters, source=f"{recipe.source} ({report})")
-
-
-def _read(path: Path) -> Made:
-    """Read what `reidsim populate` wrote."""
-    return read_genealogy(path) if is_genealogy(path) else read_population_file(path)
-
-
-def as_individuals(made: Made) -> Individuals:
-    """Return what a recipe made as one row per person; of an external resource, per record."""
-    if isinstance(made, Population):
-        return Individuals.of(made)
-    if isinstance(made, Genealogy):
-        return genealogy_individuals(made)
-    return made.records if isinstance(made, ExternalResource) else made

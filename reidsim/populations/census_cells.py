@@ -1,4 +1,4 @@
-"""People by age, race, sex and area, made from figures by area and figures by age."""
+"""People by age, race, sex and area from figures by area and figures by age: recipes of kind ``census-cells``."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.bundled import data_file
-from reidsim.errors import InputError, nearest
+from reidsim.errors import InputError, require_among
 from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.figure_files import read_figures
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import CensusCellsRecipe, Tail
 from reidsim.random_counts import draw_multinomial
-from reidsim.tables import numbers, read_table, require_columns
+from reidsim.tables import numbers, require_columns
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ def census_population(recipe: CensusCellsRecipe, folder: Path, *, name: str, exp
     """Make a population by age, race, sex and area.
 
     The people of an area are split over races like its adults (Hispanic adults by the recipe's percentages), in whole
-    people by largest remainders; the people of one area and race are spread over ages and sexes like those of the
+    people by largest remainders; the people of an area and race are spread over ages and sexes like the people of the
     race in the age figures, by one multinomial draw.
 
     Parameters
@@ -47,7 +47,7 @@ def census_population(recipe: CensusCellsRecipe, folder: Path, *, name: str, exp
     ages, age_sex_shares = _ages_by_sex_and_race(recipe, folder, races)
     domain = Domain(
         (
-            Attribute(recipe.age.attribute, tuple(str(age) for age in ages)),
+            Attribute(recipe.age.attribute, tuple(map(str, ages))),
             Attribute(recipe.race.attribute, tuple(races)),
             Attribute(recipe.sex.attribute, tuple(recipe.sex.columns)),
             Attribute(recipe.areas.attribute, tuple(areas)),
@@ -67,54 +67,51 @@ def census_population(recipe: CensusCellsRecipe, folder: Path, *, name: str, exp
 
 
 def tail_weights(tail: Tail, years: int) -> Floats:
-    """Return how an open-ended age group spreads over its first `years` years; sums to 1."""
+    """Return the shares of the first `years` years of an open-ended age group; they sum to 1."""
     above = np.arange(years)
     weights = np.exp(-tail.linear * above - tail.quadratic * above**2)
     return np.asarray(weights / weights.sum())
 
 
+def largest_remainders(people: Floats, shares: Floats) -> NDArray[np.int64]:
+    """Round ``people x shares`` to whole people that sum to each area's people."""
+    exact = people[:, None] * shares
+    whole = np.floor(exact).astype(np.int64)
+    lacking = np.rint(people).astype(np.int64) - whole.sum(axis=1)
+    rank = np.argsort(np.argsort(whole - exact, axis=1, kind="stable"), axis=1)
+    return np.asarray(whole + (rank < lacking[:, None]))
+
+
 def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], Floats, Floats]:
-    path = data_file(recipe.areas.file, folder, "populations")
-    frame = read_table(path, comment="#")
-    require_columns(frame, [recipe.areas.code, recipe.areas.people], path)
+    """Return the areas, the people of each, and the shares of races, shape (n_areas, n_races)."""
+    frame, path = read_figures(recipe.areas.file, folder, [recipe.areas.code, recipe.areas.people])
     people = np.asarray(numbers(frame, recipe.areas.people, path), dtype=np.float64)
-    adults = np.column_stack([_sum(frame, columns, path) for columns in recipe.race.adults.values()])
-    hispanic = recipe.race.hispanic
+    races, hispanic = recipe.race.adults, recipe.race.hispanic
+    adults = np.column_stack([_sum(frame, columns, path) for columns in races.values()])
     if hispanic is not None:
-        unknown = [race for race in hispanic.percent if race not in recipe.race.adults]
-        if unknown:
-            raise InputError(
-                "race without a column of adults",
-                where=f"race.hispanic.percent.{unknown[0]}",
-                hint=nearest(unknown[0], recipe.race.adults),
-            )
-        percent = np.array([hispanic.percent.get(race, 0.0) for race in recipe.race.adults])
+        require_among("race without a column of adults", hispanic.percent, races, where="race.hispanic.percent")
+        percent = np.array([hispanic.percent.get(race, 0.0) for race in races])
         adults += np.outer(_sum(frame, [hispanic.column], path), percent / percent.sum())
     totals = adults.sum(axis=1, keepdims=True)
-    # An area whose people are known but not its adults' races has the mix of all areas together.
+    # An area without adults has the race mix of all areas together.
     overall = adults.sum(axis=0) / adults.sum()
     shares = np.where(totals > 0, adults / np.where(totals > 0, totals, 1.0), overall)
     return frame[recipe.areas.code].tolist(), people, np.asarray(shares)
 
 
 def _ages_by_sex_and_race(recipe: CensusCellsRecipe, folder: Path, races: list[str]) -> tuple[list[int], Floats]:
-    path = data_file(recipe.age.file, folder, "populations")
-    frame = read_table(path, comment="#")
-    require_columns(frame, [recipe.age.column], path)
+    """Return the ages, and the shares of age and sex within each race, shape (n_races, n_ages, n_sexes)."""
+    frame, path = read_figures(recipe.age.file, folder, [recipe.age.column])
     ages = numbers(frame, recipe.age.column, path).astype(int).tolist()
     if ages != list(range(ages[0], ages[0] + len(ages))):
         raise InputError("ages are not consecutive single years", source=path, where=f"column {recipe.age.column!r}")
     if recipe.age.oldest < ages[-1]:
         raise InputError("below the last age of the figures", where="age.oldest", found=recipe.age.oldest)
-    for sex, by_race in recipe.sex.columns.items():
-        lacking = [race for race in races if race not in by_race]
-        if lacking:
-            raise InputError("race missing", where=f"sex.columns.{sex}", expected=f"columns for {lacking[0]!r}")
+    by_sex = recipe.sex.columns
+    for sex, by_race in by_sex.items():
+        require_among("race missing", races, by_race, where=f"sex.columns.{sex}")
     counts = np.stack(
-        [
-            np.column_stack([_sum(frame, by_race[race], path) for by_race in recipe.sex.columns.values()])
-            for race in races
-        ]
+        [np.column_stack([_sum(frame, by_race[race], path) for by_race in by_sex.values()]) for race in races]
     )
     years = recipe.age.oldest - ages[-1] + 1
     tail = counts[:, -1:, :] * tail_weights(recipe.age.tail, years)[None, :, None]
@@ -125,12 +122,3 @@ def _ages_by_sex_and_race(recipe: CensusCellsRecipe, folder: Path, races: list[s
 def _sum(frame: pd.DataFrame, columns: list[str], path: Path) -> Floats:
     require_columns(frame, columns, path)
     return np.asarray(np.sum([numbers(frame, column, path).to_numpy(dtype=np.float64) for column in columns], axis=0))
-
-
-def largest_remainders(people: Floats, shares: Floats) -> NDArray[np.int64]:
-    """Round ``people x shares`` to whole people that sum to each area's people."""
-    exact = people[:, None] * shares
-    whole = np.floor(exact).astype(np.int64)
-    lacking = np.rint(people).astype(np.int64) - whole.sum(axis=1)
-    rank = np.argsort(np.argsort(whole - exact, axis=1, kind="stable"), axis=1)
-    return np.asarray(whole + (rank < lacking[:, None]))

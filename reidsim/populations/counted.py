@@ -1,4 +1,4 @@
-"""A user's own file as a population: one row per person, or per cell with a column of counts."""
+"""A population from a file with one row per person, or per cell with a column of counts."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.bundled import data_file
-from reidsim.errors import InputError, locating, refuse_rows
+from reidsim.errors import InputError, locating, refuse_rows, require_among
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.domain import natural_categories as natural_categories
+from reidsim.populations.figure_files import read_figures
 from reidsim.populations.population import Counts, Population
 from reidsim.populations.recipe import CountsRecipe
 from reidsim.populations.sampling import UNKNOWN, complete_records
-from reidsim.tables import numbers, read_table, require_columns
+from reidsim.tables import numbers, require_columns
 
-# The category that stands for a missing value where missing values have one of their own.
+# The category of missing values where they have their own.
 MISSING = "missing"
+_DONE = {"drop": "left out", "category": "counted under a category of their own", "draw": "drawn from the others"}
 
 
 def counted_population(recipe: CountsRecipe, folder: Path, *, name: str, seed: int | None = None) -> Population:
     """Read a population from a CSV or Parquet file.
 
     Categories are those of the recipe or the values seen, in natural order. Missing values follow ``recipe.missing``,
-    values outside given categories ``recipe.unknown``; ``source`` of the population says what was done to how many
-    rows.
+    values outside given categories ``recipe.unknown``; ``source`` of the population reports the rows concerned.
 
     Parameters
     ----------
@@ -42,69 +42,54 @@ def counted_population(recipe: CountsRecipe, folder: Path, *, name: str, seed: i
     InputError
         If the file cannot be used; names the file, row and column.
     """
-    path = data_file(recipe.file, folder, "populations")
-    frame = read_table(path, delimiter=recipe.delimiter, comment="#", encoding=recipe.encoding)
-    require_columns(frame, recipe.columns.values(), path)
-    _require_known_attributes(recipe)
-    blank = np.column_stack([frame[column].isin(recipe.missing_values) for column in recipe.columns.values()])
-    attributes, codes = [], np.full(blank.shape, UNKNOWN, dtype=np.int32)
-    for position, (attribute, column) in enumerate(recipe.columns.items()):
-        values = frame[column].mask(pd.Series(blank[:, position]), "")
-        known = Attribute(attribute, _categories(recipe, attribute, values, path))
-        codes[:, position] = known.labels.get_indexer(pd.Index(values))
-        attributes.append(known)
-    counts = None if recipe.count is None else _counts(frame, recipe.count, path)
-    unknown = (codes == UNKNOWN) & ~blank
-    if unknown.any() and recipe.unknown == "error":
-        row, position = map(int, np.argwhere(unknown)[0])
-        column = list(recipe.columns.values())[position]
-        raise InputError(
-            f"value outside the categories of {attributes[position].name!r}",
-            source=path,
-            where=f"row {row + 1}, column {column!r}",
-            found=frame[column].iloc[row],
-            hint='unknown = "drop" or "missing" in the recipe',
-        )
-    outside = unknown.any(axis=1) if recipe.unknown == "drop" else np.zeros(len(frame), dtype=bool)
-    incomplete = (codes == UNKNOWN).any(axis=1) & ~outside
-    if incomplete.any() and recipe.missing == "error":
-        row = int(incomplete.argmax())
-        column = list(recipe.columns.values())[int((codes[row] == UNKNOWN).argmax())]
-        raise InputError(
-            "value missing",
-            source=path,
-            where=f"row {row + 1}, column {column!r}",
-            hint='missing = "drop", "category" or "draw" in the recipe',
-        )
+    frame, path = read_figures(
+        recipe.file, folder, recipe.columns.values(), delimiter=recipe.delimiter, encoding=recipe.encoding
+    )
+    require_among("not an attribute of the recipe", recipe.categories, recipe.columns, where="categories")
+    counts = np.ones(len(frame), dtype=np.int64) if recipe.count is None else _counts(frame, recipe.count, path)
+    attributes, columns = [], []
+    outside, incomplete = np.zeros(len(frame), dtype=bool), np.zeros(len(frame), dtype=bool)
+    for attribute, column in recipe.columns.items():
+        blank = frame[column].isin(recipe.missing_values).to_numpy()
+        values = frame[column].mask(blank, "")
+        seen = recipe.categories.get(attribute) or natural_categories(values[values != ""])
+        if not seen:
+            raise InputError("no value in the column", source=path, where=f"column {column!r}")
+        attributes.append(Attribute(attribute, seen))
+        columns.append(attributes[-1].labels.get_indexer(pd.Index(values)).astype(np.int32))
+        unknown = (columns[-1] == UNKNOWN) & ~blank
+        if recipe.unknown == "error":
+            hint = 'unknown = "drop" or "missing" in the recipe'
+            problem = f"value outside the categories of {attribute!r}"
+            _refuse(unknown, problem, path, column, frame[column], hint)
+        outside |= unknown & (recipe.unknown == "drop")
+        incomplete |= columns[-1] == UNKNOWN
+    incomplete &= ~outside
+    codes = np.column_stack(columns)
+    if recipe.missing == "error" and incomplete.any():
+        column = list(recipe.columns.values())[int((codes[incomplete.argmax()] == UNKNOWN).argmax())]
+        _refuse(incomplete, "value missing", path, column, None, 'missing = "drop", "category" or "draw" in the recipe')
     keep = ~outside & ~incomplete if recipe.missing == "drop" else ~outside
-    row_numbers = np.flatnonzero(keep) + 1
-    codes, counts = codes[keep], None if counts is None else counts[keep]
-    if recipe.missing == "category" and incomplete.any():
-        attributes, codes = _with_category_of_their_own(attributes, codes, path)
-    domain = Domain(tuple(attributes))
-    if recipe.missing == "draw" and incomplete.any():
-        codes, counts = _drawn(domain, codes, counts, row_numbers, recipe.seed if seed is None else seed, path)
+    row_numbers, codes, counts = np.flatnonzero(keep) + 1, codes[keep], counts[keep]
     source = recipe.source + _report(len(frame), int(outside.sum()), int(incomplete.sum()), recipe.missing)
     if not len(codes):
         raise InputError("no row is left", source=path, found=source.strip())
+    if recipe.missing == "category":
+        attributes = [_with_missing_category(each, codes[:, at], path) for at, each in enumerate(attributes)]
+    domain = Domain(tuple(attributes))
+    if recipe.missing == "draw" and incomplete.any():
+        own = recipe.seed if seed is None else seed
+        codes, counts = _drawn(domain, codes, counts, row_numbers, own, path)
     return Population.from_records(domain, codes, counts, name=name, source=source)
 
 
-def _require_known_attributes(recipe: CountsRecipe) -> None:
-    for attribute in recipe.categories:
-        if attribute not in recipe.columns:
-            raise InputError(
-                "not an attribute of the recipe", where=f"categories.{attribute}", expected=f"{list(recipe.columns)}"
-            )
-
-
-def _categories(recipe: CountsRecipe, attribute: str, values: pd.Series[str], path: Path) -> tuple[str, ...]:
-    if attribute in recipe.categories:
-        return recipe.categories[attribute]
-    seen = natural_categories(values[values != ""])
-    if not seen:
-        raise InputError("no value in the column", source=path, where=f"column {recipe.columns[attribute]!r}")
-    return seen
+def _refuse(
+    wrong: NDArray[np.bool_], problem: str, path: Path, column: str, found: pd.Series[str] | None, hint: str
+) -> None:
+    try:
+        refuse_rows(wrong, problem, source=path, column=column, found=found)
+    except InputError as error:
+        raise error.but(hint=hint) from None
 
 
 def _counts(frame: pd.DataFrame, column: str, path: Path) -> Counts:
@@ -116,49 +101,42 @@ def _counts(frame: pd.DataFrame, column: str, path: Path) -> Counts:
     return values.astype(np.int64 if whole else np.float64)
 
 
-def _with_category_of_their_own(attributes: list[Attribute], codes: Codes, path: Path) -> tuple[list[Attribute], Codes]:
-    extended, codes = [], codes.copy()
-    for position, attribute in enumerate(attributes):
-        missing = codes[:, position] == UNKNOWN
-        if missing.any():
-            if MISSING in attribute.categories:
-                raise InputError(f"{MISSING!r} is a value already", source=path, where=f"attribute {attribute.name!r}")
-            codes[missing, position] = attribute.size
-            attribute = Attribute(attribute.name, (*attribute.categories, MISSING))
-        extended.append(attribute)
-    return extended, codes
+def _with_missing_category(attribute: Attribute, codes: Codes, path: Path) -> Attribute:
+    """Return the attribute with a category of missing values, if there are any; their codes change in place."""
+    missing = codes == UNKNOWN
+    if not missing.any():
+        return attribute
+    if MISSING in attribute.categories:
+        raise InputError(f"{MISSING!r} is a value already", source=path, where=f"attribute {attribute.name!r}")
+    codes[missing] = attribute.size
+    return Attribute(attribute.name, (*attribute.categories, MISSING))
 
 
 def _drawn(
-    domain: Domain, codes: Codes, counts: Counts | None, row_numbers: NDArray[np.intp], seed: int, path: Path
-) -> tuple[Codes, Counts | None]:
-    """Draw missing values from complete rows that agree in the known ones, person by person where rows are counts."""
+    domain: Domain, codes: Codes, counts: Counts, row_numbers: NDArray[np.intp], seed: int, path: Path
+) -> tuple[Codes, Counts]:
+    """Draw missing values, person by person, from complete rows that agree in the known values."""
     complete = (codes != UNKNOWN).all(axis=1)
     if not complete.any():
         raise InputError("no row is complete, so missing values cannot be drawn", source=path)
+    if not np.issubdtype(counts.dtype, np.integer):
+        problem = "missing values of fractions of people cannot be drawn"
+        raise InputError(problem, source=path, expected="whole counts")
     with locating(path):
-        people = Population.from_records(
-            domain, codes[complete], None if counts is None else counts[complete], name=path.stem
-        )
-        incomplete, numbers_of = codes[~complete], row_numbers[~complete]
-        if counts is not None:
-            if not np.issubdtype(counts.dtype, np.integer):
-                raise InputError("missing values of fractions of people cannot be drawn", expected="whole counts")
-            times = counts[~complete].astype(np.int64)
-            incomplete, numbers_of = np.repeat(incomplete, times, axis=0), np.repeat(numbers_of, times)
+        people = Population.from_records(domain, codes[complete], counts[complete], name=path.stem)
+        times = counts[~complete].astype(np.int64)
+        incomplete = np.repeat(codes[~complete], times, axis=0)
         rng = np.random.default_rng(np.random.SeedSequence(seed))
-        drawn = complete_records(people, incomplete, rng, row_numbers=numbers_of)
-    together = np.concatenate([people.cells, drawn])
-    people_of_each = np.concatenate([people.counts, np.ones(len(drawn), dtype=people.counts.dtype)])
-    return together.astype(np.int32), people_of_each
+        drawn = complete_records(people, incomplete, rng, row_numbers=np.repeat(row_numbers[~complete], times))
+    together = np.concatenate([people.cells, drawn]).astype(np.int32)
+    return together, np.concatenate([people.counts, np.ones(len(drawn), dtype=people.counts.dtype)])
 
 
 def _report(rows: int, outside: int, incomplete: int, rule: str) -> str:
-    """Say what was done to rows with values that are unknown or missing."""
-    done = {"drop": "left out", "category": "counted under a category of their own", "draw": "drawn from the others"}
-    said = []
+    """Report the rows with unknown or missing values, and their treatment."""
+    parts = []
     if outside:
-        said.append(f"{outside:,} of {rows:,} rows left out: value outside the categories")
+        parts.append(f"{outside:,} of {rows:,} rows left out: value outside the categories")
     if incomplete:
-        said.append(f"{incomplete:,} of {rows:,} rows with missing values: {done[rule]}")
-    return f" ({'; '.join(said)})" if said else ""
+        parts.append(f"{incomplete:,} of {rows:,} rows with missing values: {_DONE[rule]}")
+    return f" ({'; '.join(parts)})" if parts else ""

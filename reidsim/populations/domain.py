@@ -1,7 +1,8 @@
-"""Attributes and their ordered categories: the integer language that everything else speaks."""
+"""Attributes with ordered categories, and integer codes of values over a domain of attributes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, nearest, not_among
+from reidsim.errors import InputError, listed, nearest, require_among, require_distinct
+from reidsim.tables import text_column
 from reidsim.wording import whole_number
 
 Codes = NDArray[np.int32]
@@ -44,9 +46,7 @@ class Attribute:
     def __post_init__(self) -> None:
         if not self.categories:
             raise InputError("an attribute needs at least one category", where=f"attribute {self.name!r}")
-        if len(set(self.categories)) != len(self.categories):
-            repeated = next(c for c in self.categories if self.categories.count(c) > 1)
-            raise InputError("category given twice", where=f"attribute {self.name!r}", found=repeated)
+        require_distinct("category given twice", self.categories, where=f"attribute {self.name!r}")
 
     def __repr__(self) -> str:
         return f"Attribute({self.name!r}, {len(self.categories):,} categories)"
@@ -67,9 +67,9 @@ class Attribute:
         Parameters
         ----------
         values : iterable
-            Labels; whole numbers match the category that prints the same (``48`` and ``48.0`` both match ``"48"``).
+            Labels; whole numbers match the category of the same text (``48`` and ``48.0`` both match ``"48"``).
         column : str, optional
-            What messages call the values' column (the attribute's name, if not given).
+            Column of the values in messages (the attribute's name, if not given).
 
         Returns
         -------
@@ -86,19 +86,15 @@ class Attribute:
             # Each text is looked up once.
             place, distinct = pd.factorize(series, use_na_sentinel=False)
             series = pd.Series(distinct)
-        labels = _as_labels(series)
+        labels = text_column(series)
         codes: Codes = self.labels.get_indexer(pd.Index(labels)).astype(np.int32)[place]
         if (codes < 0).any():
             row = int(np.flatnonzero(codes < 0)[0])
             value = labels.iloc[place[row]]
-            missing = pd.isna(value) or not value
-            raise InputError(
-                "value missing" if missing else f"value outside the categories of {self.name!r}",
-                where=f"row {row + 1}, column {(column or self.name)!r}",
-                found=None if missing else value,
-                expected=f"one of {listed(self.categories)}",
-                hint=None if missing else nearest(str(value), self.categories),
-            )
+            problem = f"value outside the categories of {self.name!r}" if value else "value missing"
+            where, found = f"row {row + 1}, column {(column or self.name)!r}", value or None
+            hint = nearest(value, self.categories) if value else None
+            raise InputError(problem, where=where, found=found, expected=f"one of {listed(self.categories)}", hint=hint)
         return codes
 
 
@@ -116,8 +112,7 @@ class Domain:
     def __post_init__(self) -> None:
         if not self.attributes:
             raise InputError("a domain needs at least one attribute")
-        if len(set(self.names)) != len(self.names):
-            raise InputError("attribute named twice", found=list(self.names))
+        require_distinct("attribute named twice", self.names)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{each.name} {len(each.categories):,}" for each in self.attributes)
@@ -144,10 +139,8 @@ class Domain:
         InputError
             If the domain has no such attribute.
         """
-        try:
-            return self.names.index(name)
-        except ValueError:
-            raise not_among("no such attribute", name, self.names) from None
+        require_among("no such attribute", (name,), self.names)
+        return self.names.index(name)
 
     def select(self, names: Sequence[str]) -> Domain:
         """Return the domain of some attributes, in the order given."""
@@ -155,14 +148,7 @@ class Domain:
 
     def encode(self, frame: pd.DataFrame) -> Codes:
         """Return the codes of a table whose columns include every attribute, shape (n_rows, n_attributes)."""
-        missing = [name for name in self.names if name not in frame.columns]
-        if missing:
-            raise InputError(
-                "column missing",
-                where=f"column {missing[0]!r}",
-                expected=f"columns {listed(self.names)}",
-                hint=nearest(missing[0], map(str, frame.columns)) or f"found {listed(frame.columns)}",
-            )
+        require_among("column missing", self.names, frame.columns, where="columns")
         return np.column_stack([attribute.encode(frame[attribute.name]) for attribute in self.attributes])
 
     def decode(self, codes: Codes) -> pd.DataFrame:
@@ -180,7 +166,7 @@ class Domain:
         Raises
         ------
         InputError
-            If the domain has 2**62 cells or more, which 64-bit keys cannot tell apart; `row_keys` has no such limit.
+            If the domain has 2**62 cells or more, too many for 64-bit keys; `row_keys` has no such limit.
         """
         return mixed_radix_keys(codes, self.shape)
 
@@ -195,9 +181,7 @@ def mixed_radix_keys(
     InputError
         If there are 2**62 numbers or more; names the key `where`.
     """
-    cells = 1
-    for radix in radices:
-        cells *= int(radix)
+    cells = math.prod(map(int, radices))
     if cells >= MOST_KEYS:
         raise InputError("too many cells in the domain", where=where, found=cells, expected="fewer than 2**62")
     keys = np.zeros(len(codes), dtype=np.int64)
@@ -270,13 +254,3 @@ def natural_categories(values: pd.Series[str]) -> tuple[str, ...]:
     if len(numbers) == len(labels):
         return tuple(sorted(labels, key=lambda label: (numbers[label], label)))
     return tuple(sorted(labels))
-
-
-def _as_labels(series: pd.Series[Any]) -> pd.Series[str]:
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        series = series.astype(series.cat.categories.dtype)
-    labels = series.astype("str").str.strip()
-    if pd.api.types.is_float_dtype(series.dtype):
-        whole = (series == series.round()).fillna(False).to_numpy(dtype=bool)
-        labels = labels.mask(whole, series.where(whole, 0).astype("int64").astype("str"))
-    return labels.mask(series.isna().to_numpy())

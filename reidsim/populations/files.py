@@ -1,4 +1,4 @@
-"""Populations as Parquet files: what `reidsim populate` writes, with what made it, and reads back."""
+"""Parquet files of populations that ``reidsim populate`` writes and reads back, and files that appear complete."""
 
 from __future__ import annotations
 
@@ -43,63 +43,58 @@ def cells_table(population: Population, made: Mapping[str, Any]) -> pa.Table:
 
 
 def individuals_table(people: Individuals, made: Mapping[str, Any]) -> pa.Table:
-    """Return labels of people, a row each; missing values are null."""
+    """Return the labels of people, one row each; missing values are null."""
     table = pa.table(_label_columns(people.domain, people.codes))
     return _described(table, "individuals", people.domain, people.name, people.source, {**made, "count": None})
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """Write a Parquet file so that it appears complete or not at all.
+    """Write a new Parquet file so that it appears complete or not at all.
 
     Raises
     ------
     InputError
-        If there is something at the path, or it cannot be written.
-    """
-    require_new_file(path)
-    replace_table(path, table)
-
-
-def replace_table(path: Path, table: pa.Table) -> None:
-    """Write a Parquet file, over one that is there, so that it appears complete or not at all.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
+        If the path exists, or the file cannot be written.
     """
 
     def write(unfinished: str) -> None:
         pq.write_table(table, unfinished, compression="zstd")
-        # People made up by a recipe are no secret.
+        # Populations made by recipes contain no personal data: the file gets the usual permissions.
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(unfinished, 0o666 & ~mask)
 
+    require_new_file(path)
     _replace(path, write)
 
 
 def write_new_file(path: Path, content: bytes) -> None:
-    """Write a file so that it appears complete or not at all; only its owner can read it.
+    """Write a new file, readable by its owner alone, so that it appears complete or not at all.
 
     Raises
     ------
     InputError
-        If there is something at the path, or it cannot be written.
+        If the path exists, or the file cannot be written.
     """
     require_new_file(path)
     _replace(path, lambda unfinished: Path(unfinished).write_bytes(content))
 
 
 def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = "") -> str:
-    """Return the name of a file beside the one that it is going to be, which `write` fills, given that name.
+    """Write a temporary file in the folder of a path, readable by its owner alone, and return its name.
 
-    Only its owner can read it, unless `write` sets other permissions.
+    Parameters
+    ----------
+    path : Path
+    write : callable
+        Fills the file of a given name.
+    ending : str
+        Of the name.
 
     Raises
     ------
     OSError
-        If it cannot be written; then nothing is left behind.
+        If it cannot be written; no file remains then.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}-", suffix=ending, dir=path.parent)
@@ -117,14 +112,14 @@ def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = 
 
 
 def not_written(path: Path, error: OSError) -> InputError:
-    """Return what to tell of a file that cannot be written."""
+    """Return the error of a file that cannot be written."""
     if error.errno == errno.ENOSPC:
         return InputError("the disk is full; nothing was written", source=path)
     return InputError(f"cannot be written: {error.strerror or error}", source=path)
 
 
 def _replace(path: Path, write: Callable[[str], object]) -> None:
-    """Put what `write` makes of the name of an unfinished file at a path."""
+    """Write a temporary file and move it to a path."""
     try:
         unfinished = unfinished_beside(path, write)
         try:
@@ -137,12 +132,12 @@ def _replace(path: Path, write: Callable[[str], object]) -> None:
 
 
 def require_new_file(path: Path) -> None:
-    """Check, before any work is done, that a file can be written and overwrites nothing.
+    """Check, before any work is done, that a file is new and its folder can exist.
 
     Raises
     ------
     InputError
-        If there is something at the path, or a folder on the way to it is a file.
+        If the path exists, or a folder above it is a file.
     """
     if path.exists() or path.is_symlink():
         raise InputError("exists already", source=path, expected="a new file: nothing is overwritten")
@@ -152,21 +147,18 @@ def require_new_file(path: Path) -> None:
 
 
 def read_population_file(path: Path) -> Population | Individuals:
-    """Read a population that `reidsim populate` wrote.
+    """Read a population that ``reidsim populate`` wrote.
 
     Raises
     ------
     InputError
-        If the file cannot be read or was not written by it.
+        If the file cannot be read or has another origin.
     """
     table = read_parquet(path)
     content = population_metadata(table.schema)
     if content is None:
-        raise InputError(
-            "not written by reidsim populate",
-            source=path,
-            hint='a recipe of kind "counts" reads any Parquet file',
-        )
+        hint = 'a recipe of kind "counts" reads any Parquet file'
+        raise InputError("not written by reidsim populate", source=path, hint=hint)
     try:
         domain = Domain(tuple(Attribute(name, tuple(content["categories"][name])) for name in content["attributes"]))
         columns = [_codes_of(table.column(attribute.name), attribute) for attribute in domain.attributes]
@@ -182,7 +174,7 @@ def read_population_file(path: Path) -> Population | Individuals:
 
 
 def population_metadata(schema: pa.Schema) -> dict[str, Any] | None:
-    """Return what a file says about itself, None if `reidsim populate` did not write it."""
+    """Return the metadata of a file that ``reidsim populate`` wrote, None for other files."""
     text = (schema.metadata or {}).get(METADATA_KEY)
     try:
         content = json.loads(text) if text is not None else None
@@ -206,7 +198,7 @@ def _described(table: pa.Table, kind: str, domain: Domain, name: str, source: st
         "title": name,
         "source": source,
         "attributes": list(domain.names),
-        # Categories that nobody has are not among the values of a column.
+        # A column of a Parquet file lacks categories that nobody has.
         "categories": {attribute.name: list(attribute.categories) for attribute in domain.attributes},
         **made,
     }

@@ -11,15 +11,15 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from reidsim.bundled import data_file
 from reidsim.errors import InputError, listed, locating
 from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.figure_files import read_figures
 from reidsim.populations.population import Population
 from reidsim.populations.proportional_fitting import Margin, fit_margins
 from reidsim.populations.recipe import RecipeHead, Seed
 from reidsim.populations.value_groups import values_in_order
 from reidsim.random_counts import draw_multinomial
-from reidsim.tables import numbers, read_table, require_columns
+from reidsim.tables import numbers
 from reidsim.validation import Section
 
 Floats = NDArray[np.float64]
@@ -43,7 +43,7 @@ class StartingPoint(Section):
     table: CountTable | None = Field(default=None, description="counts in a CSV file, instead of a population")
 
     @model_validator(mode="after")
-    def _one_of_them(self) -> StartingPoint:
+    def _has_one_table(self) -> StartingPoint:
         if (self.population is None) == (self.table is None):
             raise InputError("one table to start from is needed", expected="either population or table")
         if self.attributes and self.population is None:
@@ -85,7 +85,7 @@ def fitted_population(
     ----------
     recipe : FittedRecipe
     start : Population or None
-        The one that ``recipe.start`` names, if it names one.
+        The population that ``recipe.start`` names, if any.
     folder : Path
         Where the recipe's files are.
     name : str
@@ -97,8 +97,8 @@ def fitted_population(
     Returns
     -------
     Population
-        Over the attributes of the table to start from, then those of the margins in their order. Its source says how
-        well the margins are met.
+        Over the attributes of the table to start from, then further attributes of margins, in order. Its source reports
+        how well the margins are met.
 
     Raises
     ------
@@ -106,22 +106,22 @@ def fitted_population(
         If a file cannot be used, margins contradict each other or cannot be met, or there are more than 50 million
         cells.
     """
-    tables = [(margin, _read(margin, folder)) for margin in recipe.margin]
+    tables = [(margin, *_read(margin, folder)) for margin in recipe.margin]
     known, counts = _start(recipe, start, folder)
     domain = _domain(known, tables)
-    _require_few(domain)
+    _require_few_cells(domain)
     # Attributes that only margins have are independent of the others in the table to start from.
     added = (1,) * (len(domain.attributes) - counts.ndim)
     table = np.broadcast_to(counts.reshape(*counts.shape, *added), domain.shape)
     margins = []
-    for number, (section, frame) in enumerate(tables, start=1):
+    for number, (section, frame, path) in enumerate(tables, start=1):
         title = section.name or f"{number} ({listed(section.columns)})"
-        target = _counted(section, frame, domain.select(tuple(section.columns)), folder)
+        target = _counted(section, frame, domain.select(tuple(section.columns)), path)
         if recipe.people is not None:
             target = target * (recipe.people / max(target.sum(), np.finfo(float).tiny))
         axes = tuple(domain.position(attribute) for attribute in section.columns)
         margins.append(Margin(title, axes, target))
-    fitted = fit_margins(table, margins, tolerance=recipe.tolerance, max_rounds=recipe.max_rounds, domain=domain)
+    fitted = fit_margins(table, margins, domain, tolerance=recipe.tolerance, max_rounds=recipe.max_rounds)
     if not fitted.converged:
         raise InputError(
             "no table found that meets all margins",
@@ -139,17 +139,14 @@ def fitted_population(
     return Population.from_dense(domain, drawn, name=name, source=source)
 
 
-def _require_few(domain: Domain, where: str | None = None, hint: str | None = None) -> None:
+def _require_few_cells(domain: Domain, where: str | None = None, hint: str | None = None) -> None:
     cells, expected = prod(domain.shape), f"at most {_MOST_CELLS:,}"
     if cells > _MOST_CELLS:
         raise InputError("too many cells to fit", where=where, found=cells, expected=expected, hint=hint)
 
 
-def _read(table: CountTable, folder: Path) -> pd.DataFrame:
-    path = data_file(table.file, folder, "populations")
-    frame = read_table(path, comment="#")
-    require_columns(frame, [*table.columns.values(), table.count], path)
-    return frame
+def _read(table: CountTable, folder: Path) -> tuple[pd.DataFrame, Path]:
+    return read_figures(table.file, folder, [*table.columns.values(), table.count])
 
 
 def _start(recipe: FittedRecipe, start: Population | None, folder: Path) -> tuple[tuple[Attribute, ...], Floats]:
@@ -157,43 +154,38 @@ def _start(recipe: FittedRecipe, start: Population | None, folder: Path) -> tupl
     if recipe.start is None:
         return (), np.ones(())
     if recipe.start.table is not None:
-        section, frame = recipe.start.table, _read(recipe.start.table, folder)
-        attributes = tuple(
-            Attribute(attribute, values_in_order(frame[column])) for attribute, column in section.columns.items()
-        )
-        return attributes, _counted(section, frame, Domain(attributes), folder)
+        section = recipe.start.table
+        frame, path = _read(section, folder)
+        attributes = tuple(Attribute(name, values_in_order(frame[column])) for name, column in section.columns.items())
+        return attributes, _counted(section, frame, Domain(attributes), path)
     if start is None:
         raise InputError("the population to start from is missing", where="start.population")
     if recipe.start.attributes:
         start = start.marginal(recipe.start.attributes)
-    _require_few(start.domain, where="start", hint="choose some of the attributes: start.attributes")
+    _require_few_cells(start.domain, where="start", hint="choose some of the attributes: start.attributes")
     counts = np.zeros(start.domain.shape)
     counts[tuple(start.cells.T)] = start.counts
     return start.domain.attributes, counts
 
 
-def _domain(known: tuple[Attribute, ...], tables: list[tuple[MarginTable, pd.DataFrame]]) -> Domain:
-    """Add to the attributes of the table to start from those of the margins, with the values seen in any of them."""
-    attributes = {attribute.name: attribute for attribute in known}
+def _domain(known: tuple[Attribute, ...], tables: list[tuple[MarginTable, pd.DataFrame, Path]]) -> Domain:
+    """Return the known attributes, then further attributes of margins with all values that occur."""
+    names = [attribute.name for attribute in known]
     seen: dict[str, list[pd.Series[str]]] = {}
-    for section, frame in tables:
+    for section, frame, _ in tables:
         for attribute, column in section.columns.items():
-            if attribute not in attributes:
+            if attribute not in names:
                 seen.setdefault(attribute, []).append(frame[column])
-    for name, columns in seen.items():
-        attributes[name] = Attribute(name, values_in_order(pd.concat(columns)))
-    return Domain(tuple(attributes.values()))
+    added = (Attribute(name, values_in_order(pd.concat(columns))) for name, columns in seen.items())
+    return Domain((*known, *added))
 
 
-def _counted(table: CountTable, frame: pd.DataFrame, domain: Domain, folder: Path) -> Floats:
+def _counted(table: CountTable, frame: pd.DataFrame, domain: Domain, path: Path) -> Floats:
     """Return the counts of a file as a table over the domain of its attributes."""
-    path = data_file(table.file, folder, "populations")
     people = numbers(frame, table.count, path).to_numpy(dtype=np.float64)
+    columns = zip(domain.attributes, table.columns.values(), strict=True)
     with locating(path):
-        codes = [
-            attribute.encode(frame[column], column)
-            for attribute, column in zip(domain.attributes, table.columns.values(), strict=True)
-        ]
+        codes = [attribute.encode(frame[column], column) for attribute, column in columns]
     counts = np.zeros(domain.shape)
     np.add.at(counts, tuple(codes), people)
     return counts

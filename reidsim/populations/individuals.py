@@ -1,4 +1,4 @@
-"""Who exists, one by one: a row of codes per person, where counts by cell do not tell enough."""
+"""A population with one row of codes per person, where counts by cell do not suffice."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
+from reidsim.memory import require_memory
 from reidsim.populations.domain import Codes, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.sampling import UNKNOWN
-
-# Rows of codes made from counts; more people are better left as counts.
-_MOST_PEOPLE = 10**8
 
 
 @dataclass(frozen=True)
@@ -28,14 +26,14 @@ class Individuals:
     codes : ndarray of int32, shape (n_people, n_attributes)
         ``UNKNOWN`` (-1) where a value is missing.
     name : str
-        How messages and results call them.
+        Name in messages and results.
     source : str
-        Where they come from.
+        Origin of the figures.
 
     Raises
     ------
     InputError
-        If there is nobody, or the codes are not over the domain.
+        If there are no people.
     """
 
     domain: Domain
@@ -44,24 +42,8 @@ class Individuals:
     source: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        if self.codes.ndim != 2 or self.codes.shape[1] != len(self.domain.attributes):
-            raise InputError(
-                "codes and domain disagree",
-                where=self.name,
-                found=f"codes of shape {self.codes.shape}",
-                expected=f"{len(self.domain.attributes)} columns",
-            )
         if len(self.codes) == 0:
             raise InputError("the population is empty", where=self.name)
-        for position, attribute in enumerate(self.domain.attributes):
-            column = self.codes[:, position]
-            if column.min() < UNKNOWN or column.max() >= attribute.size:
-                raise InputError(
-                    "code outside the categories",
-                    where=f"{self.name}, {attribute.name!r}",
-                    found=int(column.max() if column.max() >= attribute.size else column.min()),
-                    expected=f"{UNKNOWN} (missing) to {attribute.size - 1}",
-                )
 
     def __repr__(self) -> str:
         return f"Individuals({self.name!r}: {len(self.codes):,} people, {self.domain})"
@@ -73,20 +55,12 @@ class Individuals:
         Raises
         ------
         InputError
-            If its counts are expected ones, or more people than fit in memory.
+            If its counts are expected ones, or the rows do not fit into memory.
         """
-        if not np.issubdtype(population.counts.dtype, np.integer):
-            raise InputError(
-                "individuals cannot be made of expected counts", where=population.name, expected="whole people"
-            )
-        if population.total > _MOST_PEOPLE:
-            raise InputError(
-                "too many people for a row each",
-                where=population.name,
-                found=int(population.total),
-                expected=f"at most {_MOST_PEOPLE:,}",
-            )
-        codes = np.repeat(population.cells, population.counts.astype(np.int64), axis=0)
+        counts = population.whole_counts("individuals cannot be made of expected counts")
+        needed = int(counts.sum()) * len(population.domain.attributes) * population.cells.itemsize
+        require_memory(needed, "too many people for a row each", where=population.name)
+        codes = np.repeat(population.cells, counts, axis=0)
         return cls(population.domain, codes, name=population.name, source=population.source)
 
     @property
@@ -95,7 +69,7 @@ class Individuals:
         return len(self.codes)
 
     def column(self, attribute: str) -> Codes:
-        """Return everybody's codes of one attribute, shape (n_people,)."""
+        """Return the codes of an attribute, shape (n_people,)."""
         return self.codes[:, self.domain.position(attribute)]
 
     def select(self, attributes: Sequence[str]) -> Individuals:
@@ -113,16 +87,13 @@ class Individuals:
         Raises
         ------
         InputError
-            If a value is missing; names the attribute and how many.
+            If a value is missing; names the attribute and the number of missing values.
         """
         missing = (self.codes == UNKNOWN).sum(axis=0)
         if missing.any():
             position = int(missing.argmax())
-            raise InputError(
-                "people with missing values have no cell",
-                where=f"{self.name}, {self.domain.names[position]!r}",
-                found=f"{int(missing[position])} missing",
-            )
+            where, found = f"{self.name}, {self.domain.names[position]!r}", f"{int(missing[position])} missing"
+            raise InputError("people with missing values have no cell", where=where, found=found)
         return Population.from_records(self.domain, self.codes, name=self.name, source=self.source)
 
     def to_frame(self) -> pd.DataFrame:

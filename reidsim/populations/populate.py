@@ -1,4 +1,4 @@
-"""Making a population and keeping it as a file."""
+"""Writing the population of a recipe to a Parquet file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RECORDED_VERSIONS = ("reidsim", "numpy", "pyarrow")
 
 @dataclass(frozen=True)
 class PopulationFile:
-    """What was written.
+    """The file of a population.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class PopulationFile:
     rows : int
         Of the table.
     people : float
-        They stand for.
+        People of all rows.
     truth : Path, optional
         File of the true links of an external resource: the row of the population that each record is about.
     """
@@ -57,20 +57,20 @@ def populate(
     overrides: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> PopulationFile:
-    """Make what a recipe describes and write it as Parquet, with what made it.
+    """Make the population of a recipe and write it as Parquet; its metadata hold the recipe, seed and versions.
 
     Parameters
     ----------
     recipe : str or Path
         Name of a bundled recipe, or a TOML file.
     output : str or Path
-        New file, ``.parquet``. Of an external resource, ``NAME.truth.parquet`` beside it holds the true links, which
-        the file itself does not tell.
+        New file, ``.parquet``. The true links of an external resource, which the file itself does not contain, are
+        written to ``NAME.truth.parquet`` beside it.
     counts : {"sample", "expected"}
     seed : int, optional
     overrides : mapping of str to object, optional
     progress : callable, optional
-        As of `reidsim.populations.catalogue.make`.
+        See `reidsim.populations.catalogue.make`.
 
     Raises
     ------
@@ -89,14 +89,16 @@ def populate(
     made = make(path, counts=counts, seed=seed, overrides=overrides, progress=progress)
     if counts == "expected" and not (isinstance(made, Population) and made.counts.dtype == np.float64):
         raise InputError("a recipe without expected counts", source=path, hint="leave --expected out")
-    about = _about(path, counts, seed, overrides or {})
+    about = _origin(path, counts, seed, overrides or {})
     table = _table(made, about)
     write_table(output, table)
     people = made.total if isinstance(made, Population) else float(table.num_rows)
     if not isinstance(made, ExternalResource):
         return PopulationFile(output, table.num_rows, people)
+    links = pa.table({"record": np.arange(len(made.person)), "person": made.person})
+    about_links = json.dumps({**about, "kind": "truth"}).encode()
     try:
-        write_table(truth, _truth_table(made, about))
+        write_table(truth, links.replace_schema_metadata({METADATA_KEY: about_links}))
     except BaseException:
         output.unlink()
         raise
@@ -109,19 +111,14 @@ def _table(made: Made, about: Mapping[str, Any]) -> pa.Table:
     if isinstance(made, Genealogy):
         return to_table(made, about)
     if isinstance(made, ExternalResource):
-        # Recipe and seed would tell whom the records are about to who has the population.
-        told = {key: about[key] for key in ("recipe", "versions")}
-        return individuals_table(made.records, {**told, "price": made.price, "buyers": list(made.buyers)})
+        # With recipe and seed, an adversary who has the population could make the true links.
+        disclosed = {key: about[key] for key in ("recipe", "versions")}
+        return individuals_table(made.records, {**disclosed, "price": made.price, "buyers": list(made.buyers)})
     return individuals_table(made, about)
 
 
-def _truth_table(resource: ExternalResource, about: Mapping[str, Any]) -> pa.Table:
-    table = pa.table({"record": np.arange(len(resource.person)), "person": resource.person})
-    return table.replace_schema_metadata({METADATA_KEY: json.dumps({**about, "kind": "truth"}).encode()})
-
-
-def _about(path: Path, counts: Counting, seed: int | None, changes: Mapping[str, object]) -> dict[str, Any]:
-    """Say what makes a population: the recipe with its changes, seed and versions."""
+def _origin(path: Path, counts: Counting, seed: int | None, changes: Mapping[str, object]) -> dict[str, Any]:
+    """Return the recipe with its changes, the seed and the versions that make a population."""
     content = read_toml(path)
     override(content, changes)
     return {

@@ -1,4 +1,4 @@
-"""Who exists: how many people stand in each cell of a domain."""
+"""A population as the number of people in each cell of a domain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Counts = NDArray[np.number[Any]]
 
 @dataclass(frozen=True)
 class Population:
-    """People by cell of a domain; empty cells are not stored, so large domains cost what they hold.
+    """People by cell of a domain; empty cells are not stored, so that large domains cost little.
 
     Parameters
     ----------
@@ -31,9 +31,14 @@ class Population:
     counts : ndarray of int64, shape (n_cells,)
         People in each cell; float64 when they are expected counts.
     name : str
-        How messages and results call it.
+        Name in messages and results.
     source : str
-        Where the figures come from.
+        Origin of the figures.
+
+    Raises
+    ------
+    InputError
+        If there are no people, or a count is negative.
     """
 
     domain: Domain
@@ -43,12 +48,6 @@ class Population:
     source: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        if self.cells.shape != (len(self.counts), len(self.domain.attributes)):
-            raise InputError(
-                "cells and counts disagree",
-                where=self.name,
-                found=f"cells of shape {self.cells.shape}, {len(self.counts)} counts",
-            )
         if len(self.counts) == 0 or not self.counts.sum() > 0:
             raise InputError("the population is empty", where=self.name)
         if (self.counts < 0).any():
@@ -61,7 +60,7 @@ class Population:
     def from_records(
         cls, domain: Domain, codes: Codes, counts: Counts | None = None, *, name: str = "population", source: str = ""
     ) -> Population:
-        """Add up rows of codes (n, m), each worth one person or `counts` people, to one row per occupied cell."""
+        """Return the sums by cell of rows of codes (n, m), each of one person or of `counts` people."""
         first, inverse = distinct_rows(list(codes.T), len(codes))
         if counts is not None and (counts < 0).any():
             raise InputError("negative count", where=name, found=counts.min().item(), expected="0 or more")
@@ -73,7 +72,7 @@ class Population:
 
     @classmethod
     def from_dense(cls, domain: Domain, table: Counts, *, name: str = "population", source: str = "") -> Population:
-        """Keep the occupied cells of a full table whose shape is ``domain.shape``."""
+        """Return the occupied cells of a full table of shape ``domain.shape``."""
         cells = np.argwhere(table > 0).astype(np.int32)
         return cls(domain, cells, table[table > 0], name=name, source=source)
 
@@ -115,12 +114,12 @@ class Population:
         return cls.from_records(domain, domain.encode(table), counts, name=name, source=source)
 
     def relabelled(self, labels: Mapping[str, Callable[[str], str]]) -> Population:
-        """Return the population with the categories of some attributes read by functions; equal labels are merged.
+        """Return the population with new labels for the categories of some attributes; equal labels are merged.
 
         Parameters
         ----------
         labels : mapping of str to callable
-            The function that returns the label of a category, by attribute.
+            Function from a category to its label, by attribute.
         """
         attributes, columns, changed = [], [], False
         for position, attribute in enumerate(self.domain.attributes):
@@ -136,6 +135,18 @@ class Population:
         return Population.from_records(
             Domain(tuple(attributes)), np.column_stack(columns), self.counts, name=self.name, source=self.source
         )
+
+    def whole_counts(self, problem: str) -> NDArray[np.int64]:
+        """Return the counts as whole people.
+
+        Raises
+        ------
+        InputError
+            With the given problem, if they are expected counts.
+        """
+        if not np.issubdtype(self.counts.dtype, np.integer):
+            raise InputError(problem, where=self.name, expected="counts of whole people")
+        return self.counts.astype(np.int64)
 
     @property
     def total(self) -> float:

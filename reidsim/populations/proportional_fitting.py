@@ -1,4 +1,4 @@
-"""Iterative proportional fitting: the table nearest to a given one that has given margins.
+"""Iterative proportional fitting: the table closest to a given one that has given margins.
 
 Own code rather than a dependency: ipfn loops over the cells of each margin in Python and has had no release since 2021;
 humanleague is compiled C++; neither names margins that contradict each other or cannot be met.
@@ -21,12 +21,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Margin:
-    """What a table has to sum to over all axes but some.
+    """Required sums of a table over all axes but some.
 
     Parameters
     ----------
     name : str
-        How messages call it.
+        Name in messages.
     axes : tuple of int
         Axes of the table that are kept.
     target : ndarray of float64
@@ -38,7 +38,7 @@ class Margin:
     target: Floats
 
     def sums(self, table: Floats) -> Floats:
-        """Return the sums of a table that should be `target`, same shape."""
+        """Return the sums of a table to be compared with `target`, same shape."""
         others = tuple(axis for axis in range(table.ndim) if axis not in self.axes)
         return np.asarray(table.sum(axis=others).transpose(np.argsort(np.argsort(self.axes))))
 
@@ -50,19 +50,19 @@ class Margin:
 
 @dataclass(frozen=True)
 class FittedTable:
-    """A table fitted to margins, and how well.
+    """A table fitted to margins.
 
     Parameters
     ----------
     table : ndarray of float64
     rounds : int
-        How often the table was scaled to all margins in turn.
+        Number of times the table was scaled to all margins in turn.
     error : float
         Largest difference between a margin's sum and its target, as a share of the people.
     worst : str
         Name of the margin with this difference.
     converged : bool
-        Whether `error` is within the tolerance asked for.
+        Whether `error` is within the tolerance.
     """
 
     table: Floats
@@ -76,28 +76,23 @@ class FittedTable:
 
 
 def fit_margins(
-    start: Floats,
-    margins: Sequence[Margin],
-    *,
-    tolerance: float = 1e-9,
-    max_rounds: int = 1000,
-    domain: Domain | None = None,
+    start: Floats, margins: Sequence[Margin], domain: Domain, *, tolerance: float = 1e-9, max_rounds: int = 1000
 ) -> FittedTable:
     """Scale a table to its margins in turn until it meets them all.
 
     Parameters
     ----------
     start : ndarray of float64
-        What is known of how the axes go together, such as counts of a sample, or ones; 0 or more. A cell of 0 stays
-        0. The odds ratios of the result are those of `start`.
+        Association of the axes, such as counts of a sample, or ones; 0 or more. A cell of 0 stays 0. The odds ratios of
+        the result are those of `start`.
     margins : sequence of Margin
         At least one. Their targets have the same total, and any two have the same sums over the axes they share.
+    domain : Domain
+        Of the table, for messages.
     tolerance : float
         Error to stop at, as a share of the people. Margins that differ by more contradict each other.
     max_rounds : int
         Rounds to stop after if the error is still larger.
-    domain : Domain, optional
-        Of the table, to name cells in messages by their values.
 
     Returns
     -------
@@ -107,8 +102,8 @@ def fit_margins(
     Raises
     ------
     InputError
-        If shapes do not match, a number is negative or not finite, margins contradict each other (names both), or a
-        margin has people in a place where every cell is 0 in `start` or by another margin.
+        If a margin or `start` has no people, margins contradict each other (names both), or a margin has people in a
+        place where every cell is 0 in `start` or by another margin.
 
     Notes
     -----
@@ -116,12 +111,12 @@ def fit_margins(
     Stephan 1940; Csiszar 1975). Nothing is divided by 0: a sum of 0 is only ever met with a target of 0.
     """
     table = np.array(start, dtype=np.float64)
-    if not np.isfinite(table).all() or (table < 0).any() or not table.sum() > 0:
+    if not table.sum() > 0:
         raise InputError("a table to start from has numbers of 0 or more, not all 0")
-    if not margins:
-        raise InputError("no margin to fit to")
     for margin in margins:
-        _check_margin(margin, table)
+        if not margin.target.sum() > 0:
+            problem = "a margin has numbers of 0 or more, not all 0"
+            raise InputError(problem, where=f"margin {margin.name!r}")
     total = float(margins[0].target.sum())
     for one, other in combinations(margins, 2):
         _check_agreement(one, other, tolerance * total, domain)
@@ -138,47 +133,28 @@ def fit_margins(
     return FittedTable(table, rounds, error, worst, converged=error <= tolerance)
 
 
-def _check_margin(margin: Margin, table: Floats) -> None:
-    where = f"margin {margin.name!r}"
-    if len(set(margin.axes)) != len(margin.axes) or not all(0 <= axis < table.ndim for axis in margin.axes):
-        raise InputError("no such axes of the table", where=where, found=margin.axes)
-    shape = tuple(table.shape[axis] for axis in margin.axes)
-    if margin.target.shape != shape:
-        raise InputError("shape of another table", where=where, found=margin.target.shape, expected=str(shape))
-    if not np.isfinite(margin.target).all() or (margin.target < 0).any() or not margin.target.sum() > 0:
-        raise InputError("a margin has numbers of 0 or more, not all 0", where=where)
-
-
-def _check_agreement(one: Margin, other: Margin, allowed: float, domain: Domain | None) -> None:
-    where = f"margins {one.name!r} and {other.name!r}"
-    sums = [float(margin.target.sum()) for margin in (one, other)]
-    if abs(sums[0] - sums[1]) > allowed:
-        raise InputError(
-            "margins contradict each other",
-            where=where,
-            found=f"{sums[0]:,.10g} and {sums[1]:,.10g} people",
-            expected="the same number of people",
-        )
+def _check_agreement(one: Margin, other: Margin, allowed: float, domain: Domain) -> None:
+    """Check that two margins have the same sums over the axes they share; over none, the same total."""
     shared = tuple(axis for axis in one.axes if axis in other.axes)
-    if not shared:
-        return
-    # Each margin is a table of its own, whose axes have positions in `axes`.
-    first, second = (
-        Margin("", tuple(margin.axes.index(axis) for axis in shared), margin.target).sums(margin.target)
-        for margin in (one, other)
-    )
-    difference = np.abs(first - second)
-    if difference.max() > allowed:
-        cell = np.unravel_index(int(difference.argmax()), difference.shape)
-        raise InputError(
-            "margins contradict each other",
-            where=f"{where}, {_cell_name(shared, cell, domain)}",
-            found=f"{first[cell]:,.10g} and {second[cell]:,.10g} people",
-            expected="the same number of people",
+    for axes in ((), shared) if shared else ((),):
+        # Each margin is a table of its own, whose axes have positions in `axes`.
+        first, second = (
+            Margin("", tuple(margin.axes.index(axis) for axis in axes), margin.target).sums(margin.target)
+            for margin in (one, other)
         )
+        difference = np.abs(first - second)
+        if difference.max() > allowed:
+            cell = np.unravel_index(int(difference.argmax()), difference.shape)
+            place = f", {_cell_name(axes, cell, domain)}" if axes else ""
+            raise InputError(
+                "margins contradict each other",
+                where=f"margins {one.name!r} and {other.name!r}{place}",
+                found=f"{first[cell]:,.10g} and {second[cell]:,.10g} people",
+                expected="the same number of people",
+            )
 
 
-def _clear_zero_margins(table: Floats, margins: Sequence[Margin], domain: Domain | None) -> None:
+def _clear_zero_margins(table: Floats, margins: Sequence[Margin], domain: Domain) -> None:
     """Set the cells of empty margins to 0, and check that every other place of a margin has a cell left."""
     for margin in margins:
         table *= margin.spread((margin.target > 0).astype(np.float64), table.ndim)
@@ -200,8 +176,6 @@ def _largest_error(table: Floats, margins: Sequence[Margin], total: float) -> tu
     return errors[worst], margins[worst].name
 
 
-def _cell_name(axes: tuple[int, ...], cell: tuple[np.intp, ...], domain: Domain | None) -> str:
-    if domain is None:
-        return ", ".join(f"axis {axis} = {index}" for axis, index in zip(axes, cell, strict=True))
+def _cell_name(axes: tuple[int, ...], cell: tuple[np.intp, ...], domain: Domain) -> str:
     attributes = [domain.attributes[axis] for axis in axes]
     return ", ".join(f"{a.name} = {a.categories[index]}" for a, index in zip(attributes, cell, strict=True))

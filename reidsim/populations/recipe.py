@@ -1,4 +1,4 @@
-"""What a population recipe may say: one section class per kind of recipe."""
+"""The schemas of population recipes, one section class per kind."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 
 def _ends_no_cell(delimiter: str) -> str:
     if delimiter in '"\r\n\0':
-        raise InputError(
-            "not a delimiter", found=delimiter, expected='a character other than ", null and ends of lines'
-        )
+        expected = 'a character other than ", null and ends of lines'
+        raise InputError("not a delimiter", found=delimiter, expected=expected)
     return delimiter
 
 
@@ -91,7 +90,7 @@ class Tail(Section):
 
 
 class Age(Section):
-    """Single years of age; the last row of the file holds everybody of that age and over."""
+    """Single years of age; the last row of the file holds all people of that age and over."""
 
     attribute: str = Field(description="name of the attribute that holds the age")
     file: str = Field(description="CSV file with a row per single year of age, without gaps")

@@ -1,4 +1,4 @@
-"""Identified registries: who of a population is listed, and how many of each cell."""
+"""Identified registries: simple random samples of a population, counted by cell."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def draw_registry(
     Returns
     -------
     Population
-        Over the same domain, with the cells of which somebody was drawn; its counts (int64) sum to `size`, and no
-        cell has more people than in `population`. The share of the population that it lists, ``size`` over
+        Over the cells with a drawn person; its counts (int64) sum to `size`, and no cell has more people than in
+        `population`. The share of the population that it lists, ``size`` over
         ``population.total``, is the prior of Xia et al. 2015 that a person is in the registry.
 
     Raises
@@ -42,18 +42,11 @@ def draw_registry(
     ``n size / N`` in the registry on average, with variance ``n (size/N) (1 - size/N) (N - n) / (N - 1)``. Xia et
     al. (CIKM 2015, section 6.2) take their registry for such a sample.
     """
-    if not np.issubdtype(population.counts.dtype, np.integer):
-        raise InputError(
-            "a registry cannot be drawn from expected counts", where=population.name, expected="counts of whole people"
-        )
-    people = int(population.counts.sum())
+    counts = population.whole_counts("a registry cannot be drawn from expected counts")
+    people = int(counts.sum())
     if not 1 <= size <= people:
-        raise InputError(
-            "registry of a size that cannot be drawn",
-            where="size",
-            found=size,
-            expected=f"1 to {people}, the people of {population.name!r}",
-        )
-    drawn = draw_multivariate_hypergeometric(rng, population.counts.astype(np.int64), size)
+        expected = f"1 to {people}, the people of {population.name!r}"
+        raise InputError("registry of a size that cannot be drawn", where="size", found=size, expected=expected)
+    drawn = draw_multivariate_hypergeometric(rng, counts, size)
     listed = drawn > 0
     return Population(population.domain, population.cells[listed], drawn[listed], name=name, source=source)

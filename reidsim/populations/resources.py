@@ -1,22 +1,99 @@
-"""External resources: samples of a population that an adversary can hold, such as registries and genealogy databases.
+"""External resources: a file about some people of a population, one row each, such as a genealogy database.
 
-What the adversary sees (`ExternalResource.records`) and who each record is about (`ExternalResource.person`) are kept
-apart: an adversary model is given the first, payoffs are computed with both.
+The records, which the adversary sees, and the person behind each record are kept apart: an adversary model uses the
+records alone, payoffs are computed with both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, nearest
+from reidsim.errors import InputError, not_among, require_among
 from reidsim.populations.individuals import Individuals
+from reidsim.populations.recipe import RecipeHead, Seed, Share
 from reidsim.populations.sampling import UNKNOWN
+from reidsim.populations.value_groups import number_range, within
+from reidsim.validation import Section
 
+Floats = NDArray[np.float64]
 ANYONE = "anyone"
+
+
+class CoverageByGroup(Section):
+    """Share of the people listed, by the value of one attribute."""
+
+    by: str = Field(description="attribute that it depends on")
+    shares: dict[str, Share] = Field(
+        min_length=1, description='value, or range of numbers such as `"18..29"` or `"65.."` = probability'
+    )
+
+    def chances(self, codes: NDArray[np.integer], categories: Sequence[str]) -> Floats:
+        """Return the probability of each person, shape (n_people,), from the codes of the attribute.
+
+        Raises
+        ------
+        InputError
+            If a key is no value and no range, a value has two shares, or somebody has no value or no share.
+        """
+        shares = np.full(len(categories), np.nan)
+        for key, share in self.shares.items():
+            bounds = None if key in categories else number_range(key)
+            if key not in categories and bounds is None:
+                raise not_among(f"not a value of {self.by!r}", key, categories, where="coverage.shares")
+            members = np.array([c == key if bounds is None else within(c, bounds) for c in categories])
+            twice = members & ~np.isnan(shares)
+            if twice.any():
+                value = categories[int(twice.argmax())]
+                raise InputError("value with two shares", where="coverage.shares", found=value, expected="one")
+            shares[members] = share
+        if (codes < 0).any():
+            raise InputError("people without a value have no share", where=f"coverage.by = {self.by!r}")
+        lacking = np.isnan(shares) & (np.bincount(codes, minlength=len(categories)) > 0)
+        if lacking.any():
+            expected = f"one for {categories[int(lacking.argmax())]!r}"
+            raise InputError("share missing", where="coverage.shares", expected=expected)
+        return np.asarray(shares[codes])
+
+
+# One attribute, or several whose shares are multiplied.
+Coverage = Share | CoverageByGroup | Annotated[tuple[CoverageByGroup, ...], Field(min_length=1)]
+
+
+class ResourceRecipe(RecipeHead):
+    """A file about people of a population, such as a genealogy database.
+
+    At least one of ``size`` and ``coverage`` is needed.
+    """
+
+    kind: Literal["resource"] = Field(description="this kind")
+    population: str = Field(description="a population, of whole people")
+    seed: Seed = Field(description="seed of the draw")
+    size: Annotated[int, Field(gt=0)] | None = Field(default=None, description="exact number of records")
+    coverage: Coverage | None = Field(
+        default=None,
+        description="probability that a person is listed; tables by attribute are multiplied; with `size`, weights",
+    )
+    among: dict[str, tuple[str, ...]] = Field(
+        default={}, description="attribute = values of the people who can be listed"
+    )
+    attributes: tuple[str, ...] | None = Field(
+        default=None, min_length=1, description="attributes that the file carries; all without it"
+    )
+    missing: dict[str, Share] = Field(default={}, description="attribute = share of its values that are missing")
+    price: Annotated[float, Field(ge=0)] = Field(default=0.0, description="what the file costs, once")
+    buyers: tuple[str, ...] = Field(default=(ANYONE,), min_length=1, description="kinds of adversary who may have it")
+
+    @model_validator(mode="after")
+    def _lists_someone(self) -> ResourceRecipe:
+        if self.size is None and self.coverage is None:
+            raise InputError("nothing says who is listed", expected="size, coverage or both")
+        return self
 
 
 @dataclass(frozen=True)
@@ -26,20 +103,15 @@ class ExternalResource:
     Parameters
     ----------
     records : Individuals
-        What the adversary sees; missing values are ``UNKNOWN``.
+        The adversary's view; missing values are ``UNKNOWN``.
     person : ndarray of int64, shape (n_records,)
         The truth: row of the population that each record is about. Nobody has two records.
     n_people : int
         People of the population.
     price : float
-        What the resource costs, once, in currency units.
+        Paid once, in currency units.
     buyers : tuple of str
         Kinds of adversary who may have it; ``"anyone"`` for all.
-
-    Raises
-    ------
-    InputError
-        If somebody has two records, a record is about nobody, or the price is negative.
     """
 
     records: Individuals
@@ -48,25 +120,12 @@ class ExternalResource:
     price: float = 0.0
     buyers: tuple[str, ...] = (ANYONE,)
 
-    def __post_init__(self) -> None:
-        name = self.records.name
-        if self.person.shape != (self.records.n_people,):
-            raise InputError(
-                "records and people disagree", where=name, found=f"{self.records.n_people} records, {len(self.person)}"
-            )
-        if self.person.min() < 0 or self.person.max() >= self.n_people:
-            raise InputError("a record is about nobody", where=name, expected=f"people 0 to {self.n_people - 1}")
-        if len(np.unique(self.person)) != len(self.person):
-            raise InputError("a person has two records", where=name, expected="one record per person")
-        if not self.price >= 0:
-            raise InputError("negative price", where=name, found=self.price, expected="0 or more")
-
     def __repr__(self) -> str:
         return f"ExternalResource({len(self.person):,} rows about {self.n_people:,} people)"
 
     @property
     def name(self) -> str:
-        """How messages and results call it."""
+        """Name in messages and results."""
         return self.records.name
 
     @property
@@ -81,50 +140,60 @@ class ExternalResource:
         return record
 
 
-def draw_people(
-    world: Individuals,
-    rng: np.random.Generator,
-    *,
-    coverage: NDArray[np.float64] | float | None = None,
-    size: int | None = None,
-    among: NDArray[np.bool_] | None = None,
-) -> NDArray[np.int64]:
-    """Draw who has a record: everybody by chance, or exactly `size` people.
-
-    Parameters
-    ----------
-    world : Individuals
-    rng : numpy.random.Generator
-    coverage : float or ndarray of float64, shape (n_people,), optional
-        Probability that a person has a record, independently of others. With `size` it weighs who is drawn instead.
-    size : int, optional
-        Number of records; without weights every set of that many people is equally likely.
-    among : ndarray of bool, shape (n_people,), optional
-        Who can have a record (everybody, if not given).
-
-    Returns
-    -------
-    ndarray of int64, shape (n_records,)
-        Rows of the world, in random order, so that the place in the file tells nothing.
+def resource_of(recipe: ResourceRecipe, world: Individuals, rng: np.random.Generator, *, name: str) -> ExternalResource:
+    """Draw the resource of a recipe from its population.
 
     Raises
     ------
     InputError
-        If a probability is outside [0, 1], too few people can be drawn, or nobody was.
+        If an attribute or value does not exist, or nobody can be listed.
     """
-    chance = np.broadcast_to(np.asarray(1.0 if coverage is None else coverage, dtype=np.float64), (world.n_people,))
-    outside = ~((chance >= 0) & (chance <= 1))
-    if outside.any():
-        raise InputError(
-            "probability outside [0, 1]", where="coverage", found=float(chance[outside][0]), expected="0 to 1"
-        )
-    if among is not None:
-        chance = np.where(among, chance, 0.0)
+    chance = np.ones(world.n_people)
+    if isinstance(recipe.coverage, float):
+        chance *= recipe.coverage
+    elif recipe.coverage is not None:
+        groups = recipe.coverage if isinstance(recipe.coverage, tuple) else (recipe.coverage,)
+        chance = np.prod([g.chances(world.column(g.by), world.domain[g.by].categories) for g in groups], axis=0)
+    for attribute, values in recipe.among.items():
+        categories = world.domain[attribute].categories
+        require_among(f"not a value of {attribute!r}", values, categories, where=f"among.{attribute}")
+        chance = chance * np.isin(world.column(attribute), [categories.index(value) for value in values])
+    person = draw_people(chance, rng, recipe.size)
+    records = world.take(person).select(recipe.attributes or world.domain.names)
+    require_among("not an attribute of the resource", recipe.missing, records.domain.names, where="missing")
+    codes = with_values_missing(
+        records.codes, {records.domain.position(each): share for each, share in recipe.missing.items()}, rng
+    )
+    seen = Individuals(records.domain, codes, name=name, source=recipe.source)
+    return ExternalResource(seen, person, world.n_people, price=recipe.price, buyers=recipe.buyers)
+
+
+def draw_people(chance: Floats, rng: np.random.Generator, size: int | None = None) -> NDArray[np.int64]:
+    """Draw the people who have a record: each by chance, or exactly `size` of them.
+
+    Parameters
+    ----------
+    chance : ndarray of float64, shape (n_people,)
+        Probability that a person has a record, independent of others; with `size`, the weight of being drawn.
+    rng : numpy.random.Generator
+    size : int, optional
+        Number of records.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_records,)
+        Rows of the people in random order, so that the position in the file is uninformative.
+
+    Raises
+    ------
+    InputError
+        If too few people can be drawn, or nobody was.
+    """
     possible = np.flatnonzero(chance > 0)
     if size is None:
         drawn = possible[rng.random(len(possible)) < chance[possible]]
         if not len(drawn):
-            raise InputError("nobody is listed", where=world.name, expected="a larger coverage or population")
+            raise InputError("nobody is listed", where="coverage", expected="a larger coverage or population")
         return rng.permutation(drawn).astype(np.int64)
     if not 1 <= size <= len(possible):
         raise InputError("size that cannot be drawn", where="size", found=size, expected=f"1 to {len(possible)}")
@@ -137,58 +206,25 @@ def draw_people(
     return rng.permutation(possible[order]).astype(np.int64)
 
 
-def draw_resource(
-    world: Individuals,
-    person: NDArray[np.int64],
-    rng: np.random.Generator,
-    *,
-    attributes: Sequence[str] | None = None,
-    missing: Mapping[str, float] | None = None,
-    name: str = "resource",
-    source: str = "",
-    price: float = 0.0,
-    buyers: tuple[str, ...] = (ANYONE,),
-) -> ExternalResource:
-    """Make the file about some people: the attributes that it carries, with values missing.
+def with_values_missing(
+    codes: NDArray[np.int32], missing: Mapping[int, float], rng: np.random.Generator
+) -> NDArray[np.int32]:
+    """Return a copy of a file's codes in which shares of the values of some columns are missing.
+
+    Columns of the same share lose values together: exactly ``int(records x columns x share)`` of them, every set of
+    that many being equally likely (as in the genealogy database of Wan et al. 2021).
 
     Parameters
     ----------
-    world : Individuals
-    person : ndarray of int64, shape (n_records,)
-        As from `draw_people`.
+    codes : ndarray of int32, shape (n_records, n_attributes)
+    missing : mapping of int to float
+        Share of missing values, by column.
     rng : numpy.random.Generator
-    attributes : sequence of str, optional
-        Carried by the file (all, if not given).
-    missing : mapping of str to float, optional
-        Share of values missing, by attribute. Attributes of the same share lose values together: exactly
-        ``int(records x attributes x share)`` of them, every set of that many being equally likely (as the genealogy
-        database of Wan et al. 2021).
-    name, source : str
-    price : float
-        In currency units.
-    buyers : tuple of str
-
-    Raises
-    ------
-    InputError
-        If an attribute does not exist or is not carried, or a share is outside [0, 1].
     """
-    records = world.take(person).select(tuple(attributes) if attributes is not None else world.domain.names)
-    codes = records.codes.copy()
-    by_share: dict[float, list[int]] = {}
-    for attribute, share in (missing or {}).items():
-        if attribute not in records.domain.names:
-            raise InputError(
-                "not an attribute of the resource",
-                where=f"missing.{attribute}",
-                hint=nearest(attribute, records.domain.names),
-            )
-        if not 0 <= share <= 1:
-            raise InputError("share outside [0, 1]", where=f"missing.{attribute}", found=share, expected="0 to 1")
-        by_share.setdefault(share, []).append(records.domain.position(attribute))
-    for share, columns in by_share.items():
+    codes = codes.copy()
+    for share in dict.fromkeys(missing.values()):
+        columns = np.array([column for column, each in missing.items() if each == share])
         lost = rng.choice(len(codes) * len(columns), int(len(codes) * len(columns) * share), replace=False)
         rows, chosen = np.divmod(lost, len(columns))
-        codes[rows, np.asarray(columns)[chosen]] = UNKNOWN
-    seen = Individuals(records.domain, codes, name=name, source=source)
-    return ExternalResource(seen, person, world.n_people, price=price, buyers=buyers)
+        codes[rows, columns[chosen]] = UNKNOWN
+    return codes

@@ -1,4 +1,4 @@
-"""Completing records with what the population says about people like them."""
+"""Draws of missing attributes of records from the population."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def complete_records(
     ----------
     population : Population
     codes : ndarray of int32, shape (n_records, n_attributes)
-        Codes over ``population.domain``; ``UNKNOWN`` (-1) where the value is to be drawn.
+        Codes over ``population.domain``; ``UNKNOWN`` (-1) for values to draw.
     rng : numpy.random.Generator
     among : ndarray of bool, shape (n_cells,), optional
         Cells that may be drawn (all, if not given).
     row_numbers : ndarray of int, shape (n_records,), optional
-        What messages call the records (1, 2, ..., if not given).
+        Numbers of the records in messages (1, 2, ..., if not given).
 
     Returns
     -------
@@ -74,13 +74,10 @@ def _draw_matching(
     stop = np.searchsorted(cell_keys[order], keys, side="right")
     if (start == stop).any():
         at = int(np.flatnonzero(start == stop)[0])
-        names = [name for name, keep in zip(population.domain.names, known, strict=True) if keep]
-        labels = population.domain.select(names).decode(codes[at : at + 1][:, known]).iloc[0]
-        raise InputError(
-            f"nobody in population {population.name!r} matches a record, so its other attributes cannot be drawn",
-            where=f"row {row_numbers[at]}",
-            found=", ".join(f"{name} = {labels[name]}" for name in names),
-        )
+        values = zip(population.domain.attributes, codes[at].tolist(), known, strict=True)
+        found = ", ".join(f"{each.name} = {each.categories[code]}" for each, code, is_known in values if is_known)
+        problem = f"nobody in population {population.name!r} matches a record, so its other attributes cannot be drawn"
+        raise InputError(problem, where=f"row {row_numbers[at]}", found=found)
     low, high = cumulative[start], cumulative[stop]
     position = np.searchsorted(cumulative, low + rng.random(len(keys)) * (high - low), side="right") - 1
     chosen: NDArray[np.intp] = order[np.clip(position, start, stop - 1)]

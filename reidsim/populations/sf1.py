@@ -1,4 +1,7 @@
-"""The real 2010 Census Summary File 1 (SF1): people of each ZCTA by single year of age, sex and race."""
+"""People of each ZCTA by single year of age, sex and race from the 2010 Census Summary File 1: recipes of kind ``sf1``.
+
+Layout: 2010 Census Summary File 1, technical documentation SF1/10-4 (RV), chapters 2 and 6.
+"""
 
 from __future__ import annotations
 
@@ -39,34 +42,28 @@ _SINGLE_AGES = 100
 _GROUPED_AGES = (100, 105, 110)
 _AGES = _SINGLE_AGES + len(_GROUPED_AGES)
 _CELLS = 1 + len(SEXES) * (1 + _AGES)
-# A cell has at most 9 digits in the technical documentation's data dictionary.
+# Digits of a cell at most, by the data dictionary of the technical documentation.
 _CELL_DIGITS = 9
 
 # The tail weights of a recipe count years from here.
 _TAIL_AGE = 90
 
+# Fields of the geographic header (technical documentation, figure 2-5), whose positions are documented from 1.
+_SUMLEV, _GEOCOMP, _LOGRECNO, _ZCTA5, _POP100 = (
+    slice(start - 1, start - 1 + length) for start, length in ((9, 3), (12, 2), (19, 7), (172, 5), (319, 9))
+)
+_STATE_ZCTA, _WHOLE_AREA = "871", "00"
 
-class _ZctaRecord(NamedTuple):
+
+class _Zcta(NamedTuple):
     """A ZCTA in the geographic header; `people` is the header's own count (POP100)."""
 
     zcta: str
     logrecno: str
     people: int
 
-
-def _field(start: int, length: int) -> slice:
-    """Return where a field of the geographic header is, from its position as documented (counted from 1)."""
-    return slice(start - 1, start - 1 + length)
-
-
-# 2010 SF1 technical documentation, figure 2-5 (geographic header record).
-_SUMLEV = _field(9, 3)
-_GEOCOMP = _field(12, 2)
-_LOGRECNO = _field(19, 7)
-_ZCTA5 = _field(172, 5)
-_POP100 = _field(319, 9)
-_STATE_ZCTA = "871"
-_WHOLE_AREA = "00"
+    def __str__(self) -> str:
+        return f"LOGRECNO {self.logrecno} (ZCTA {self.zcta})"
 
 
 def sf1_population(recipe: Sf1Recipe, folder: Path, *, name: str) -> Population:
@@ -96,10 +93,6 @@ def sf1_population(recipe: Sf1Recipe, folder: Path, *, name: str) -> Population:
         If the folder or one of its eight files is missing, a line is cut short or has a cell that is not a whole
         number, a ZCTA has no line in a segment, the cells of a table do not add up to its totals, or the seven tables
         do not add up to the people of the geographic header. Names the file and the line or LOGRECNO.
-
-    Notes
-    -----
-    Layout: 2010 Census Summary File 1, technical documentation SF1/10-4 (RV), chapters 2 and 6.
     """
     files = data_file(recipe.folder, folder, "populations")
     if not files.is_dir():
@@ -110,7 +103,15 @@ def sf1_population(recipe: Sf1Recipe, folder: Path, *, name: str) -> Population:
     for race, tables in enumerate(TABLES_BY_RACE.values()):
         for table in tables:
             by_race[:, race] += _read_table(files / f"{recipe.state}000{SEGMENTS[table]}2010.sf1", table, records)
-    _check_people(by_race, records, header)
+    # Every table adds up within itself, so that a table in the place of another is detected only here.
+    for record, people in zip(records, by_race.sum(axis=(1, 2, 3)).tolist(), strict=True):
+        if people != record.people:
+            problem, expected = (
+                "tables PCT12A to PCT12G do not add up to the people of a ZCTA",
+                f"{record.people} (POP100)",
+            )
+            hint = "are all files of the same state and edition?"
+            raise InputError(problem, source=header, where=str(record), found=people, expected=expected, hint=hint)
     occupied = [row for row, record in enumerate(records) if record.people > 0]
     ages = _single_years(by_race[occupied], recipe.tail, recipe.oldest)
     domain = Domain(
@@ -124,60 +125,46 @@ def sf1_population(recipe: Sf1Recipe, folder: Path, *, name: str) -> Population:
     return Population.from_dense(domain, ages.transpose(3, 1, 2, 0), name=name, source=recipe.source)
 
 
-def _read_header(path: Path) -> list[_ZctaRecord]:
+def _read_header(path: Path) -> list[_Zcta]:
     """Return the ZCTAs of the geographic header, in order of their codes."""
     records = []
     for number, line in _lines(path):
+        where = f"line {number}"
         if len(line) < _POP100.stop:
-            raise InputError(
-                "line too short",
-                source=path,
-                where=f"line {number}",
-                found=f"{len(line)} characters",
-                expected="500, of which the first 327 are needed",
-            )
-        if line[_SUMLEV] != _STATE_ZCTA or line[_GEOCOMP] != _WHOLE_AREA:
-            continue
-        zcta, people = line[_ZCTA5], line[_POP100].strip()
-        for field, value in (("ZCTA5", zcta), ("POP100", people)):
-            if not value.isdecimal() or len(value) > _CELL_DIGITS:
-                raise InputError(f"{field} is not a number", source=path, where=f"line {number}", found=value)
-        records.append(_ZctaRecord(zcta, line[_LOGRECNO], int(people)))
+            found, expected = f"{len(line)} characters", "500, of which the first 327 are needed"
+            raise InputError("line too short", source=path, where=where, found=found, expected=expected)
+        if line[_SUMLEV] == _STATE_ZCTA and line[_GEOCOMP] == _WHOLE_AREA:
+            zcta, people = line[_ZCTA5], line[_POP100].strip()
+            _whole_number(zcta, "ZCTA5 is not a number", path, where)
+            records.append(_Zcta(zcta, line[_LOGRECNO], _whole_number(people, "POP100 is not a number", path, where)))
     if not records:
-        raise InputError(
-            "no ZCTA of the state",
-            source=path,
-            expected=f"lines of summary level {_STATE_ZCTA} and geographic component {_WHOLE_AREA}",
-        )
+        expected = f"lines of summary level {_STATE_ZCTA} and geographic component {_WHOLE_AREA}"
+        raise InputError("no ZCTA of the state", source=path, expected=expected)
     return sorted(records)
 
 
-def _read_table(path: Path, table: str, records: list[_ZctaRecord]) -> Integers:
-    """Return a table's people by ZCTA, sex and age, shape (n_records, 2, 103), once its totals have been checked."""
-    # A segment has lines for tracts, places and much else: only those of the ZCTAs are taken apart.
+def _read_table(path: Path, table: str, records: list[_Zcta]) -> Integers:
+    """Return a table's people by ZCTA, sex and age, shape (n_records, 2, 103), after a check of its totals."""
+    # Segments also have lines for tracts, places and other areas: only lines of ZCTAs are parsed.
     rows = {record.logrecno: row for row, record in enumerate(records)}
     cells = np.zeros((len(records), _CELLS), dtype=np.int64)
     for number, line in _lines(path):
         n_fields = line.count(",") + 1
         if n_fields != _LINKING_FIELDS + _CELLS:
-            raise InputError(
-                "line cut short or of another table",
-                source=path,
-                where=f"line {number}",
-                found=f"{n_fields} fields",
-                expected=f"{_LINKING_FIELDS + _CELLS}, the last {_CELLS} being {table}",
-            )
+            expected = f"{_LINKING_FIELDS + _CELLS}, the last {_CELLS} being {table}"
+            problem, found = "line cut short or of another table", f"{n_fields} fields"
+            raise InputError(problem, source=path, where=f"line {number}", found=found, expected=expected)
         *_, logrecno, values = line.split(",", _LINKING_FIELDS)
         if logrecno in rows:
-            cells[rows.pop(logrecno)] = _whole_numbers(values, path, f"line {number}, LOGRECNO {logrecno}, {table}")
+            where = f"line {number}, LOGRECNO {logrecno}, {table}, cell "
+            cells[rows.pop(logrecno)] = [
+                _whole_number(cell, "not a whole number", path, f"{where}{position}")
+                for position, cell in enumerate(values.split(","), start=1)
+            ]
     if rows:
-        logrecno, row = next(iter(rows.items()))
-        raise InputError(
-            "no line for a ZCTA of the geographic header",
-            source=path,
-            where=f"LOGRECNO {logrecno} (ZCTA {records[row].zcta}), {table}",
-            hint="the file may be cut short" if len(rows) < len(records) else "is it of the same state and edition?",
-        )
+        hint = "the file may be cut short" if len(rows) < len(records) else "is it of the same state and edition?"
+        where = f"{records[next(iter(rows.values()))]}, {table}"
+        raise InputError("no line for a ZCTA of the geographic header", source=path, where=where, hint=hint)
     by_sex = cells[:, 1:].reshape(len(records), len(SEXES), 1 + _AGES)
     totals, ages = by_sex[:, :, 0], by_sex[:, :, 1:]
     wrong = (cells[:, 0] != totals.sum(axis=1)) | (totals != ages.sum(axis=2)).any(axis=1)
@@ -187,35 +174,17 @@ def _read_table(path: Path, table: str, records: list[_ZctaRecord]) -> Integers:
         raise InputError(
             "cells do not add up",
             source=path,
-            where=f"LOGRECNO {records[row].logrecno} (ZCTA {records[row].zcta}), {table}",
+            where=f"{records[row]}, {table}",
             found=f"total {cells[row, 0]}, male {male} (ages {male_ages}), female {female} (ages {female_ages})",
             expected="total = male + female, each the sum of its ages",
         )
     return ages
 
 
-def _whole_numbers(values: str, path: Path, where: str) -> list[int]:
-    cells = values.split(",")
-    for position, cell in enumerate(cells, start=1):
-        if not cell.isdecimal() or len(cell) > _CELL_DIGITS:
-            raise InputError(
-                "not a whole number", source=path, where=f"{where}, cell {position}", found=cell, expected="0 or more"
-            )
-    return [int(cell) for cell in cells]
-
-
-def _check_people(by_race: Integers, records: list[_ZctaRecord], header: Path) -> None:
-    # Every table PCT12x adds up within itself, so only this tells one of them in the place of another.
-    for record, people in zip(records, by_race.sum(axis=(1, 2, 3)).tolist(), strict=True):
-        if people != record.people:
-            raise InputError(
-                "tables PCT12A to PCT12G do not add up to the people of a ZCTA",
-                source=header,
-                where=f"LOGRECNO {record.logrecno} (ZCTA {record.zcta})",
-                found=people,
-                expected=f"{record.people} (POP100)",
-                hint="are all files of the same state and edition?",
-            )
+def _whole_number(text: str, problem: str, path: Path, where: str) -> int:
+    if not text.isdecimal() or len(text) > _CELL_DIGITS:
+        raise InputError(problem, source=path, where=where, found=text, expected="0 or more")
+    return int(text)
 
 
 def _single_years(by_race: Integers, tail: Tail, oldest: int) -> Integers:
@@ -233,7 +202,7 @@ def _single_years(by_race: Integers, tail: Tail, oldest: int) -> Integers:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file with their numbers; one character is one byte, as the fixed positions need."""
+    """Yield the lines of a file with their numbers; one character is one byte, as fixed positions require."""
     try:
         with path.open(encoding="latin-1") as file:
             for number, line in enumerate(file, start=1):

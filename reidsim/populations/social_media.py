@@ -1,4 +1,4 @@
-"""What can be learned about a person from social media, attribute by attribute: recipes of kind ``social-media``."""
+"""Probabilities that attributes of a person can be learned from social media: recipes of kind ``social-media``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.bundled import resolve
-from reidsim.errors import InputError, listed, not_among
+from reidsim.errors import InputError, listed, require_among
 from reidsim.populations.recipe import RecipeHead
 from reidsim.populations.value_groups import number_range
 from reidsim.validation import Section, read_toml, validated
@@ -20,9 +20,11 @@ from reidsim.validation import Section, read_toml, validated
 Floats = NDArray[np.float64]
 Ages = NDArray[np.integer]
 
+_BASES = ("source", "assumed", "calibrated")
+
 
 class Figure(Section):
-    """A probability with where it comes from: published, assumed, or calibrated to a published result."""
+    """A probability and its basis: published, assumed, or calibrated to a published result."""
 
     probability: Annotated[float, Field(ge=0, le=1)] = Field(description="the figure")
     source: Annotated[str, Field(min_length=1)] | None = Field(default=None, description="where it was published")
@@ -34,40 +36,31 @@ class Figure(Section):
     )
 
     @model_validator(mode="after")
-    def _says_where_from(self) -> Figure:
-        given = [basis for basis in ("source", "assumed", "calibrated") if getattr(self, basis) is not None]
+    def _has_one_basis(self) -> Figure:
+        given = [basis for basis in _BASES if getattr(self, basis) is not None]
         if len(given) != 1:
-            raise InputError(
-                "a figure says where it comes from",
-                found=listed(given) if given else None,
-                expected="one of source, assumed, calibrated",
-            )
+            problem, expected = "a figure says where it comes from", f"one of {listed(_BASES)}"
+            raise InputError(problem, found=listed(given) if given else None, expected=expected)
         return self
 
 
 class AgeFigure(Figure):
-    """A probability for people of some ages."""
+    """A probability for people in a range of ages."""
 
     ages: str = Field(description='ages, such as `"18..29"` or `"65.."`')
 
     @model_validator(mode="after")
-    def _is_a_range(self) -> AgeFigure:
-        self.bounds  # noqa: B018 - raises what is wrong with it
+    def _has_a_range(self) -> AgeFigure:
+        if number_range(self.ages) is None:
+            expected = "such as '18..29' or '65..'"
+            raise InputError("not a range of ages", where="ages", found=self.ages, expected=expected)
         return self
 
     @property
-    def bounds(self) -> tuple[int, int | None]:
-        """First and last age; no last one if the range is open."""
-        bounds = number_range(self.ages)
-        if bounds is None:
-            raise InputError(
-                "not a range of ages", where="ages", found=self.ages, expected="such as '18..29' or '65..'"
-            )
-        return bounds
-
-    def __contains__(self, age: int) -> bool:
-        first, last = self.bounds
-        return age >= first and (last is None or age <= last)
+    def bounds(self) -> tuple[int, float]:
+        """First and last age; infinity if the range is open."""
+        first, last = number_range(self.ages) or (0, None)
+        return first, np.inf if last is None else last
 
 
 class FiguresByAge(Section):
@@ -83,14 +76,23 @@ class FiguresByAge(Section):
     )
 
     @model_validator(mode="after")
-    def _complete(self) -> FiguresByAge:
+    def _is_consistent(self) -> FiguresByAge:
         if self.overall is None and not self.by_age:
             raise InputError("no figure", expected="overall, by_age or both")
-        ordered = sorted(self.by_age, key=lambda figure: figure.bounds[0])
-        for younger, older in pairwise(ordered):
-            if older.bounds[0] in younger:
+        for younger, older in pairwise(sorted(self.by_age, key=lambda figure: figure.bounds[0])):
+            if older.bounds[0] <= younger.bounds[1]:
                 raise InputError("age groups overlap", where="by_age", found=f"{younger.ages} and {older.ages}")
         return self
+
+    def at(self, ages: Ages) -> Floats:
+        """Return the probability at each age, of the shape of `ages`; NaN at ages outside all groups."""
+        if self.overall is not None and not self.by_age:
+            return np.full(ages.shape, self.overall.probability)
+        found = np.full(ages.shape, np.nan)
+        for figure in self.by_age:
+            first, last = figure.bounds
+            found[(ages >= first) & (ages <= last)] = figure.probability
+        return found
 
 
 class SocialMediaRecipe(RecipeHead):
@@ -108,13 +110,13 @@ class SocialMediaRecipe(RecipeHead):
 
 @dataclass(frozen=True)
 class SocialMediaModel:
-    """Probabilities that attributes can be learned about people from social media.
+    """Probabilities that attributes of people can be learned from social media.
 
     Parameters
     ----------
     recipe : SocialMediaRecipe
     name : str
-        How messages call it.
+        Name in messages.
     """
 
     recipe: SocialMediaRecipe
@@ -122,7 +124,7 @@ class SocialMediaModel:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """Attributes that can be learned about somebody; all others cannot."""
+        """Attributes that can be learned."""
         return tuple(self.recipe.attributes)
 
     def use(self, age: int | Ages | None = None) -> Floats:
@@ -131,7 +133,7 @@ class SocialMediaModel:
         Parameters
         ----------
         age : int or ndarray of int, optional
-            In years; without it, of people of all ages together.
+            In years; people of all ages together, if not given.
 
         Returns
         -------
@@ -147,16 +149,16 @@ class SocialMediaModel:
         return self._probability(self.recipe.use, "use", age)
 
     def learnable(self, attribute: str, age: int | Ages | None = None) -> Floats:
-        """Return the probability that an attribute can be learned about a person.
+        """Return the probability that an attribute of a person can be learned.
 
-        It is the probability that the person uses the platform times that of learning the attribute about a user. For
-        two attributes of one person these events are only independent given use: see `use`.
+        It is the probability that the person uses the platform times that of learning the attribute about a user. The
+        events of two attributes of one person are independent given use only.
 
         Parameters
         ----------
         attribute : str
         age : int or ndarray of int, optional
-            In years; without it, of people of all ages together.
+            In years; people of all ages together, if not given.
 
         Returns
         -------
@@ -167,9 +169,8 @@ class SocialMediaModel:
         InputError
             If the attribute is not in the recipe, or there is no figure for an age.
         """
-        figures = self.recipe.attributes.get(attribute)
-        if figures is None:
-            raise not_among("no such attribute", attribute, self.attributes, source=self.name)
+        require_among("no such attribute", (attribute,), self.attributes, source=self.name)
+        figures = self.recipe.attributes[attribute]
         return self.use(age) * self._probability(figures, f"attributes.{attribute}", age)
 
     def _probability(self, figures: FiguresByAge, where: str, age: int | Ages | None) -> Floats:
@@ -178,29 +179,15 @@ class SocialMediaModel:
                 raise InputError("no figure for people of all ages", source=self.name, where=where, expected="overall")
             return np.asarray(figures.overall.probability)
         ages = np.asarray(age)
-        everybody = figures.overall.probability if figures.overall is not None and not figures.by_age else np.nan
-        found = np.full(ages.shape, everybody)
-        for figure in figures.by_age:
-            first, last = figure.bounds
-            found[(ages >= first) & (ages <= (np.inf if last is None else last))] = figure.probability
+        found = figures.at(ages)
         if np.isnan(found).any():
-            lacking = int(ages[np.isnan(found)].flat[0])
-            groups = listed(figure.ages for figure in figures.by_age)
+            lacking, groups = int(ages[np.isnan(found)].flat[0]), listed(figure.ages for figure in figures.by_age)
             raise InputError("no figure for an age", source=self.name, where=where, found=lacking, expected=groups)
         return found
 
 
 def load_social_media(recipe: str | Path) -> SocialMediaModel:
-    """Load a social-media model.
-
-    Parameters
-    ----------
-    recipe : str or Path
-        Name of a bundled recipe, such as ``"twitter-attributes"``, or a TOML file.
-
-    Returns
-    -------
-    SocialMediaModel
+    """Load a social-media model from a bundled recipe, such as ``"twitter-attributes"``, or a TOML file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Groups of an attribute's values, such as age groups, as recipes write them."""
+"""Groups of an attribute's values in recipes, such as age groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reidsim.errors import InputError, listed, locating, nearest
 from reidsim.populations.domain import Attribute
 from reidsim.wording import whole_number
 
-# The members of a group: values, ranges of whole numbers ("18..24", "75..", "..17"), or what no other group has.
+# Members of a group: values, ranges of whole numbers ("18..24", "75..", "..17"), or the rest.
 Members = Annotated[tuple[str, ...], Field(min_length=1)]
 Groups = dict[str, Members]
 
@@ -70,13 +70,9 @@ class Combinations:
         self.shape = tuple(len(g.labels) for g in self.grouped)
         self.size = prod(self.shape)
         if self.size > _TOO_MANY_COMBINATIONS:
-            raise InputError(
-                "too many combinations of values",
-                where=", ".join(g.attribute.name for g in self.grouped),
-                found=self.size,
-                expected=f"at most {_TOO_MANY_COMBINATIONS:,}",
-                hint="group the values of an attribute",
-            )
+            where, expected = ", ".join(g.attribute.name for g in self.grouped), f"at most {_TOO_MANY_COMBINATIONS:,}"
+            problem, hint = "too many combinations of values", "group the values of an attribute"
+            raise InputError(problem, where=where, found=self.size, expected=expected, hint=hint)
 
     def of_codes(self, columns: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64]:
         """Return the combination of each of `n` people from their codes, one column per attribute."""
@@ -98,14 +94,14 @@ class Combinations:
 
     @property
     def possible(self) -> NDArray[np.bool_]:
-        """Which combinations are of groups that all have a value, shape (size,)."""
+        """Combinations of groups that all have a value, shape (size,)."""
         possible = np.ones(1, dtype=np.bool_)
         for g in self.grouped:
             possible = np.outer(possible, np.isin(np.arange(len(g.labels)), g.codes)).ravel()
         return possible
 
     def label(self, number: int) -> str:
-        """Return how messages call a combination, such as ``"sex = Male, age = 18-24"``."""
+        """Return the name of a combination in messages, such as ``"sex = Male, age = 18-24"``."""
         groups = np.unravel_index(number, self.shape)
         return ", ".join(
             f"{g.attribute.name} = {g.labels[group]}" for g, group in zip(self.grouped, groups, strict=True)
@@ -159,38 +155,33 @@ def group_codes(attribute: Attribute, groups: Mapping[str, Sequence[str]]) -> ND
     InputError
         If a member is no value of the attribute, or a value belongs to two groups or to none.
     """
+    where = f"groups of {attribute.name!r}"
     codes = np.full(attribute.size, -1, dtype=np.int32)
-    rest: int | None = None
+    rest = [
+        code for code, members in enumerate(groups.values()) if REST in members and REST not in attribute.categories
+    ]
+    if len(rest) > 1:
+        raise InputError(f"{REST!r} in two groups", where=where, found=list(groups)[rest[1]])
     for code, (group, members) in enumerate(groups.items()):
         for member in members:
-            if member == REST and REST not in attribute.categories:
-                if rest is not None:
-                    raise InputError(f"{REST!r} in two groups", where=f"groups of {attribute.name!r}", found=group)
-                rest = code
+            if code in rest and member == REST:
                 continue
-            for position in positions_of(attribute, member, f"group {group!r} of {attribute.name!r}", also=repr(REST)):
+            for position in positions_of(attribute, member, f"group {group!r} of {attribute.name!r}"):
                 if codes[position] not in (-1, code):
-                    raise InputError(
-                        "value in two groups",
-                        where=f"groups of {attribute.name!r}",
-                        found=attribute.categories[position],
-                        hint=f"it is in {list(groups)[codes[position]]!r} and in {group!r}",
-                    )
+                    hint = f"it is in {list(groups)[codes[position]]!r} and in {group!r}"
+                    found = attribute.categories[position]
+                    raise InputError("value in two groups", where=where, found=found, hint=hint)
                 codes[position] = code
-    if rest is not None:
-        codes[codes < 0] = rest
+    if rest:
+        codes[codes < 0] = rest[0]
     if (codes < 0).any():
-        raise InputError(
-            "value in no group",
-            where=f"groups of {attribute.name!r}",
-            found=attribute.categories[int((codes < 0).argmax())],
-            expected=f"it in one of {listed(groups)}",
-        )
+        found = attribute.categories[int((codes < 0).argmax())]
+        raise InputError("value in no group", where=where, found=found, expected=f"it in one of {listed(groups)}")
     return codes
 
 
-def positions_of(attribute: Attribute, member: str, where: str, *, also: str = "") -> list[int]:
-    """Return the positions of the values that a value or a range of whole numbers stands for.
+def positions_of(attribute: Attribute, member: str, where: str) -> list[int]:
+    """Return the positions of the values that a value or a range of whole numbers denotes.
 
     Parameters
     ----------
@@ -198,9 +189,7 @@ def positions_of(attribute: Attribute, member: str, where: str, *, also: str = "
     member : str
         A value, or a range such as ``"18..24"``.
     where : str
-        What an error names.
-    also : str
-        What an error says is allowed besides.
+        Place named in errors.
 
     Raises
     ------
@@ -212,18 +201,13 @@ def positions_of(attribute: Attribute, member: str, where: str, *, also: str = "
     with locating(where=where):
         bounds = number_range(member)
     if bounds is None:
-        others = f", a range such as '18..24' or {also}" if also else ", or a range such as '18..24'"
-        raise InputError(
-            f"no value of {attribute.name!r}",
-            where=where,
-            found=member,
-            expected=f"one of {listed(attribute.categories)}{others}",
-            hint=nearest(member, attribute.categories),
-        )
+        expected = f"one of {listed(attribute.categories)}, or a range such as '18..24'"
+        problem, hint = f"no value of {attribute.name!r}", nearest(member, attribute.categories)
+        raise InputError(problem, where=where, found=member, expected=expected, hint=hint)
     return [place for place, value in enumerate(attribute.categories) if value.isdecimal() and within(value, bounds)]
 
 
 def within(value: str, bounds: tuple[int, int | None]) -> bool:
-    """Tell whether a value is a whole number of a range."""
+    """Return whether a value is a whole number in a range."""
     number = whole_number(value)
     return number is not None and number >= bounds[0] and (bounds[1] is None or number <= bounds[1])

@@ -6,7 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -15,10 +15,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed
+from reidsim.errors import InputError, listed, require_distinct
 from reidsim.file_sizes import require_no_device
 from reidsim.populations.domain import Attribute, Codes, Domain, mixed_radix_keys
 from reidsim.populations.population import Population
+from reidsim.populations.recipe import VoterFileRecipe
 from reidsim.tables import require_columns
 
 # Age at the end of the year: the column's name from 9 February 2022, and the one before.
@@ -30,9 +31,9 @@ SEXES = {"M": "Male", "F": "Female"}
 _UNDESIGNATED = "U"
 
 _OLDEST = 120
-# The layout has three; the rest is room for numbers that stand for an unknown age.
+# The layout has three; more digits leave room for numbers that denote an unknown age.
 _AGE_DIGITS = 9
-# Categories of all attributes but the last, the ZIP code, which is read as the number that it is.
+# Categories of all attributes but the last, the ZIP code, which is read as a number.
 _CATEGORIES = {
     "age": tuple(str(age) for age in range(_OLDEST + 1)),
     "race": tuple(dict.fromkeys(RACES.values())),
@@ -41,32 +42,26 @@ _CATEGORIES = {
 _ATTRIBUTES = (*_CATEGORIES, "zip")
 _SHAPE = (*(len(labels) for labels in _CATEGORIES.values()), 100_000)
 
-# Instead of a value's code: why there is none.
-_MISSING, _IMPLAUSIBLE, _UNREADABLE, _REMOVED, _NOT_KEPT = -1, -2, -3, -4, -5
-_WHY = {
-    _MISSING: "missing",
-    _IMPLAUSIBLE: "implausible",
-    _UNREADABLE: "unreadable",
-    _REMOVED: "removed",
-    _NOT_KEPT: "not kept",
-}
+# Reasons that a value has no code; the code is then the negative position.
+_REASONS = ("", "missing", "implausible", "unreadable", "removed", "not kept")
+_MISSING, _IMPLAUSIBLE, _UNREADABLE, _REMOVED, _NOT_KEPT = range(-1, -6, -1)
 
 
 @dataclass(frozen=True)
 class VoterFileReport:
-    """How many rows of a voter file became people, and why the others did not.
+    """The number of rows of a voter file that became people, and the reasons of the others.
 
     Parameters
     ----------
     rows : int
-        In the file, its header apart: those kept and those left out.
+        Rows below the header, kept or dropped.
     kept : int
         People in the population.
     left_out : Counter of str
-        Rows by reason, each row once, under the first that applies: "status removed" or "status not kept"; then age,
-        race, sex or zip, in this order, "missing" (blank, undesignated, an age that stands for unknown), "implausible"
-        (an age above 120) or "unreadable" (not in the documented form); then, of rows with all four values, the first
-        of these that is "not in the population".
+        Dropped rows by reason, each row once, under the first that applies: "status removed" or "status not kept"; then
+        age, race, sex or zip, in this order, "missing" (blank, undesignated, an age that denotes unknown),
+        "implausible" (an age above 120) or "unreadable" (not in the documented form); then, of rows with all four
+        values, the first value that is "not in the population".
     """
 
     rows: int
@@ -101,12 +96,12 @@ def read_voter_file(
         inside one and backslashes mean nothing.
     statuses : collection of str
         Status codes of the voters to keep, of A (active), I (inactive), S (temporary) and D (denied). Removed voters
-        (status R, or address ``REMOVED``) are always left out.
+        (status R, or address ``REMOVED``) are always dropped.
     ages_missing : collection of int
-        Ages that stand for an unknown one.
+        Ages that denote an unknown one.
     within : Domain, optional
-        Its attributes age, race, sex and zip give the categories and their order; voters with another value are left
-        out. Without it: ages 0 to 120; White, Black, AIAN, API, Other; Male, Female; the ZIP codes of the voters kept.
+        Its attributes age, race, sex and zip give the categories and their order; other voters are
+        dropped. Without it: ages 0 to 120; White, Black, AIAN, API, Other; Male, Female; the ZIP codes that occur.
     name, source : str
         Of the population.
     block_size : int
@@ -122,7 +117,7 @@ def read_voter_file(
     ------
     InputError
         If the file cannot be read, has no rows, lacks a column or names it twice, or has a line with more or fewer
-        fields than its header (says which line); if no voter is kept; if `within` lacks an attribute.
+        fields than its header (names the line); if no voter is kept; if `within` lacks an attribute.
 
     Notes
     -----
@@ -161,13 +156,22 @@ def read_voter_file(
     return Population.from_records(domain, codes, counts.astype(np.int64), name=name, source=source), report
 
 
+def voter_file_population(recipe: VoterFileRecipe, folder: Path, within: Domain | None, *, name: str) -> Population:
+    """Count the voters of a recipe of kind ``voter-file``; see `read_voter_file`."""
+    path = folder / recipe.file
+    voters, report = read_voter_file(
+        path, statuses=recipe.statuses, ages_missing=recipe.ages_missing, within=within, name=name
+    )
+    return replace(voters, source=f"{recipe.source} ({report})")
+
+
 def _read_rows(
     file: BinaryIO, path: Path, statuses: Collection[str], ages_missing: Collection[int], block_size: int
 ) -> tuple[NDArray[np.int32], Counter[str]]:
     """Return the cell of each row with all values, as its number in ``_SHAPE``, and count the other rows by reason."""
     header = _read_header(file, path)
     age = next(column for column in AGE_COLUMNS if column in header)
-    # What is read, what it is about and how: in the order in which it can be the reason to leave a row out.
+    # Columns, their subjects and readers, in the order in which they can be the reason to drop a row.
     columns: list[tuple[str, str, Callable[[str], int]]] = [
         ("status_cd", "status", partial(_status, kept=statuses)),
         ("res_street_address", "status", _address),
@@ -176,11 +180,10 @@ def _read_rows(
         ("gender_code", "sex", partial(_label, labels=SEXES, categories=_CATEGORIES["sex"])),
         ("zip_code", "zip", _zip),
     ]
-    require_columns(pd.DataFrame(columns=header), [column for column, _, _ in columns], path)
-    for column, _, _ in columns:
-        if header.count(column) > 1:
-            raise InputError("column named twice", source=path, where="line 1", found=column)
-    places = [header.index(column) for column, _, _ in columns]
+    wanted = [column for column, _, _ in columns]
+    require_columns(header, wanted, path)
+    require_distinct("column named twice", [name for name in header if name in wanted], source=path, where="line 1")
+    places = [header.index(column) for column in wanted]
     keys = [np.empty(0, dtype=np.int32)]
     left_out: Counter[str] = Counter()
     for block in _blocks(file, path, len(header), block_size):
@@ -206,7 +209,7 @@ def _read_rows(
         first = wrong[incomplete].argmax(axis=1)
         reasons = Counter(zip(first.tolist(), codes[incomplete, first].tolist(), strict=True))
         for (column, reason), number in reasons.items():
-            left_out[f"{columns[column][1]} {_WHY[reason]}"] += number
+            left_out[f"{columns[column][1]} {_REASONS[-reason]}"] += number
     return np.concatenate(keys), left_out
 
 
@@ -217,17 +220,13 @@ def _read_header(file: BinaryIO, path: Path) -> list[str]:
         raise InputError("the file is empty", source=path, expected="a header line, then a line per voter")
     header = [_bare(name) for name in line.split("\t")]
     if not any(column in header for column in AGE_COLUMNS):
-        raise InputError(
-            "column of ages missing",
-            source=path,
-            where="line 1",
-            expected=f"{' or '.join(map(repr, AGE_COLUMNS))} among the columns, which are {listed(header)}",
-        )
+        expected = f"{' or '.join(map(repr, AGE_COLUMNS))} among the columns, which are {listed(header)}"
+        raise InputError("column of ages missing", source=path, where="line 1", expected=expected)
     return header
 
 
 def _blocks(file: BinaryIO, path: Path, n_fields: int, size: int) -> Iterator[bytes]:
-    """Yield the lines after the header, about `size` bytes at a time, all of them found to have `n_fields` fields."""
+    """Yield the lines after the header, about `size` bytes at a time; all of them have `n_fields` fields."""
     line = 2
     while block := file.read(size):
         block += file.readline()
@@ -240,13 +239,8 @@ def _blocks(file: BinaryIO, path: Path, n_fields: int, size: int) -> Iterator[by
         broken = fields != n_fields
         if broken.any():
             row = int(broken.argmax())
-            raise InputError(
-                "broken line",
-                source=path,
-                where=f"line {line + row}",
-                found=f"{fields[row]} fields",
-                expected=f"{n_fields}, as in the header, with a tab between two",
-            )
+            found, expected = f"{fields[row]} fields", f"{n_fields}, as in the header, with a tab between two"
+            raise InputError("broken line", source=path, where=f"line {line + row}", found=found, expected=expected)
         line += len(ends)
         yield block
 
@@ -254,7 +248,7 @@ def _blocks(file: BinaryIO, path: Path, n_fields: int, size: int) -> Iterator[by
 def _recode(codes: Codes, categories: Mapping[str, tuple[str, ...]], domain: Domain) -> tuple[Codes, NDArray[np.bool_]]:
     """Return the cells' codes over `domain` and which cells are outside it, shape (4, n_cells), at the first attribute.
 
-    A cell with two values outside the domain is marked once, so that nobody is counted twice.
+    A cell with two values outside the domain is marked once, so that people are counted once.
     """
     recoded = np.empty_like(codes)
     outside = np.zeros(codes.T.shape, dtype=np.bool_)
@@ -266,7 +260,7 @@ def _recode(codes: Codes, categories: Mapping[str, tuple[str, ...]], domain: Dom
 
 
 def _codes(values: pd.Series[str], read: Callable[[str], int]) -> Codes:
-    """Return the code of each value; equal ones are read once."""
+    """Return the code of each value; equal values are read once."""
     which, distinct = pd.factorize(values)
     return np.array([read(_bare(value)) for value in distinct], dtype=np.int32)[which]
 

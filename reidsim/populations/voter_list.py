@@ -1,4 +1,4 @@
-"""A state's voter list drawn from a population: who of it is registered, and what the list tells about them."""
+"""The voter list of a state drawn from a population counted by cell: recipes of kind ``voter-list``."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from reidsim.bundled import data_file
-from reidsim.errors import InputError, locating, nearest, refuse_rows
+from reidsim.errors import InputError, locating, not_among, refuse_rows, require_among
 from reidsim.populations.domain import Attribute, Codes
-from reidsim.populations.population import Counts, Population
+from reidsim.populations.figure_files import read_figures
+from reidsim.populations.population import Population
 from reidsim.populations.recipe import RecipeHead, Seed, Share
 from reidsim.populations.value_groups import Combinations, GroupedAttribute, Groups
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile
 from reidsim.random_counts import draw_binomial
-from reidsim.tables import numbers, read_table, require_columns
+from reidsim.tables import numbers
 from reidsim.validation import Section
 from reidsim.wording import whole_number
 
 VOTING_AGE = 18
 
 Floats = NDArray[np.float64]
+
+_FACTS = ("sex", "race", "ethnicity", "party")
 
 
 class ListedAttributes(Section):
@@ -40,7 +42,7 @@ class ListedAttributes(Section):
     state: str | None = Field(default=None, description="attribute of the population that holds it")
 
     @model_validator(mode="after")
-    def _one_birth(self) -> ListedAttributes:
+    def _has_one_birth(self) -> ListedAttributes:
         if (self.age is None) == (self.year_of_birth is None):
             raise InputError("adults are unknown", expected="either age or year_of_birth")
         return self
@@ -48,8 +50,8 @@ class ListedAttributes(Section):
     @property
     def named(self) -> tuple[str, ...]:
         """Attributes of the population that are named, in the order of the keys."""
-        of_one = (self.age, self.year_of_birth, self.sex, self.race, self.ethnicity, self.party, self.state)
-        return (*(name for name in of_one if name is not None), *self.address)
+        names = (self.age, self.year_of_birth, *(getattr(self, fact) for fact in _FACTS), self.state)
+        return (*(name for name in names if name is not None), *self.address)
 
 
 class ProfileOverrides(Section):
@@ -66,11 +68,10 @@ class ProfileOverrides(Section):
     registered_share: Share | None = Field(default=None, description="probability that an adult is listed")
 
     def applied_to(self, profile: VoterProfile) -> VoterProfile:
-        """Return a profile with these facts."""
+        """Return a profile with these facts, which are no longer assumptions of the table."""
         changes = {fact: value for fact, value in self if value is not None}
         if changes.get("birth") == "none":
             changes["birth"] = None
-        # What is said here is no longer an assumption of the table.
         kept = tuple(assumption for assumption in profile.assumptions if assumption.fact not in changes)
         return replace(profile, assumptions=kept, **changes)
 
@@ -107,7 +108,7 @@ class VoterListRecipe(RecipeHead):
     coverage: Coverage | None = Field(default=None, description="shares by group, instead of one for all adults")
 
     @model_validator(mode="after")
-    def _dated(self) -> VoterListRecipe:
+    def _has_year_of_list(self) -> VoterListRecipe:
         if self.attributes.year_of_birth is not None and self.reference_year is None:
             raise InputError("key missing", where="reference_year", expected="the year of the list")
         return self
@@ -137,42 +138,47 @@ def voter_list_population(
     Returns
     -------
     Population
-        Over the attributes that the state's list carries, in the order of `population`.
+        Over the attributes of the state's list, in the order of `population`.
 
     Raises
     ------
     InputError
-        If the state is unknown, the population lacks an attribute, the list would carry none or list nobody, or
-        whole people are asked for from expected counts.
+        If the state is unknown, the population lacks an attribute, the list would have no attribute or nobody, or
+        whole people are drawn from expected counts.
     """
-    profile = _profile(recipe)
-    with locating(where="attributes"):
-        for attribute in recipe.attributes.named:
-            population.domain.position(attribute)
+    with locating(where="state"):
+        profile = recipe.overrides.applied_to(voter_profile(recipe.state))
+    require_among("no such attribute", recipe.attributes.named, population.domain.names, where="attributes")
     adults = adult_cells(population, recipe.attributes, profile, recipe.reference_year)
     cells, counts = population.cells[adults], population.counts[adults]
-    if recipe.coverage is None:
-        shares = np.full(len(cells), profile.registered_share)
-    else:
+    shares = np.full(len(cells), profile.registered_share)
+    if recipe.coverage is not None:
         shares = _coverage_shares(recipe.coverage, population, cells, folder)
-    drawn = _listed(counts, shares, expected, population.name, seed)
+    if expected:
+        listed = counts * shares
+    else:
+        whole = population.whole_counts("a voter list cannot be drawn from expected counts")[adults]
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=tuple(b"voter-list")))
+        listed = draw_binomial(rng, whole, shares)
     carried = carried_attributes(recipe.attributes, profile)
     if not carried:
         raise InputError("the list carries no attribute of the population", where="state", found=profile.state)
-    if not drawn.sum() > 0:
+    if not listed.sum() > 0:
         reason = next((a.reason for a in profile.assumptions if a.fact == "registered_share"), None)
         raise InputError("the list is empty", where="state", found=profile.state, hint=reason)
-    source = "; ".join(part for part in (recipe.source, _told(profile)) if part)
-    voters = Population(population.domain, cells[drawn > 0], drawn[drawn > 0], name=name, source=source)
+    origin = [f"voter list of {profile.state}", f"${profile.price:,.0f} ({profile.access})"]
+    origin += [f"{a.fact} assumed to be {a.value}: {a.reason}" for a in profile.assumptions]
+    source = "; ".join([recipe.source, *origin] if recipe.source else origin)
+    voters = Population(population.domain, cells[listed > 0], listed[listed > 0], name=name, source=source)
     return voters.marginal([attribute for attribute in population.domain.names if attribute in carried])
 
 
 def carried_attributes(attributes: ListedAttributes, profile: VoterProfile) -> frozenset[str]:
-    """Return the attributes of the population that a state's list carries."""
+    """Return the attributes of the population that a state's list has."""
     carried = [attributes.state]
     if profile.birth is not None:
         carried.append(attributes.age or attributes.year_of_birth)
-    carried += [getattr(attributes, fact) for fact in ("sex", "race", "ethnicity", "party") if getattr(profile, fact)]
+    carried += [getattr(attributes, fact) for fact in _FACTS if getattr(profile, fact)]
     carried += attributes.address if profile.address else ()
     return frozenset(name for name in carried if name is not None)
 
@@ -182,7 +188,7 @@ def adult_cells(
 ) -> NDArray[np.intp]:
     """Return the positions of the cells whose people are of the list's state and of voting age.
 
-    With a year of birth, that is whoever turns 18 by the end of the reference year.
+    By year of birth, people are of voting age if they turn 18 by the end of the reference year.
 
     Raises
     ------
@@ -193,76 +199,52 @@ def adult_cells(
     name = attributes.age or cast("str", attributes.year_of_birth)
     position = population.domain.position(name)
     years = _whole_numbers(population.domain.attributes[position])
-    old_enough = years >= VOTING_AGE
     if attributes.age is None:
         if reference_year is None:
             raise InputError("a year of birth needs the year of the list", where=name)
-        old_enough = reference_year - years >= VOTING_AGE
-    chosen = old_enough[population.cells[:, position]]
+        years = reference_year - years
+    chosen = (years >= VOTING_AGE)[population.cells[:, position]]
     if attributes.state is not None:
-        states = population.domain[attributes.state]
-        if profile.state not in states.categories:
-            raise InputError(
-                f"state that the population {population.name!r} does not have",
-                where=f"attribute {attributes.state!r}",
-                found=profile.state,
-                hint=nearest(profile.state, states.categories),
-            )
-        code = states.categories.index(profile.state)
+        states, where = population.domain[attributes.state].categories, f"attribute {attributes.state!r}"
+        if profile.state not in states:
+            problem = f"state that the population {population.name!r} does not have"
+            raise not_among(problem, profile.state, states, where=where)
+        code = states.index(profile.state)
         chosen &= population.cells[:, population.domain.position(attributes.state)] == code
     if not chosen.any():
         raise InputError("no adult of the state in the population", where=population.name, found=profile.state)
     return np.flatnonzero(chosen)
 
 
-def _profile(recipe: VoterListRecipe) -> VoterProfile:
-    with locating(where="state"):
-        profile = voter_profile(recipe.state)
-    return recipe.overrides.applied_to(profile)
-
-
 def _whole_numbers(attribute: Attribute) -> NDArray[np.int64]:
-    numbers = [whole_number(category) for category in attribute.categories]
-    for category, number in zip(attribute.categories, numbers, strict=True):
+    numbers = []
+    for category in attribute.categories:
+        number = whole_number(category)
         if number is None or number < 0:
-            raise InputError(
-                "not a whole number, so adults are unknown", where=f"attribute {attribute.name!r}", found=category
-            )
+            where = f"attribute {attribute.name!r}"
+            raise InputError("not a whole number, so adults are unknown", where=where, found=category)
+        numbers.append(number)
     return np.array(numbers, dtype=np.int64)
-
-
-def _listed(counts: Counts, shares: Floats, expected: bool, name: str, seed: int) -> Counts:
-    if expected:
-        return np.asarray(counts * shares)
-    if not np.issubdtype(counts.dtype, np.integer):
-        raise InputError(
-            "a voter list cannot be drawn from expected counts", where=name, expected="counts of whole people"
-        )
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=tuple(b"voter-list")))
-    return draw_binomial(rng, counts, shares)
 
 
 def _coverage_shares(coverage: Coverage, population: Population, cells: Codes, folder: Path) -> Floats:
     """Return the share of listed adults for each cell, by its row of the coverage file."""
-    path = data_file(coverage.file, folder, "populations")
-    frame = read_table(path, comment="#")
-    require_columns(frame, [*coverage.columns.values(), coverage.share], path)
+    frame, path = read_figures(coverage.file, folder, [*coverage.columns.values(), coverage.share])
     shares = numbers(frame, coverage.share, path).to_numpy(dtype=np.float64)
     refuse_rows(shares > 1, "not a share", source=path, column=coverage.share, found=frame[coverage.share])
-    for name in coverage.groups:
-        if name not in coverage.columns:
-            raise InputError("not an attribute of coverage.columns", where="coverage.groups", found=name)
+    require_among("not an attribute of coverage.columns", coverage.groups, coverage.columns, where="coverage.groups")
     grouped = [GroupedAttribute.of(population.domain[name], coverage.groups.get(name)) for name in coverage.columns]
     combinations = Combinations(grouped)
     rows = combinations.of_labels([frame[column] for column in coverage.columns.values()], len(frame))
+    # Rows of groups that the population does not have are skipped.
+    known = np.flatnonzero(rows >= 0)
+    repeated = np.setdiff1d(known, known[np.unique(rows[known], return_index=True)[1]])
+    if len(repeated):
+        row = int(repeated[0])
+        label = combinations.label(int(rows[row]))
+        raise InputError("group given twice", source=path, where=f"row {row + 1}", found=label)
     by_combination = np.full(combinations.size, np.nan)
-    for row, combination in enumerate(rows):
-        # A row of a group that the population does not have is passed over.
-        if combination >= 0 and not np.isnan(by_combination[combination]):
-            label = combinations.label(int(combination))
-            raise InputError("group given twice", source=path, where=f"row {row + 1}", found=label)
-        if combination >= 0:
-            by_combination[combination] = shares[row]
+    by_combination[rows[known]] = shares[known]
     columns = [cells[:, population.domain.position(name)] for name in coverage.columns]
     wanted = combinations.of_codes(columns, len(cells))
     lacking = np.isnan(by_combination[wanted])
@@ -270,10 +252,3 @@ def _coverage_shares(coverage: Coverage, population: Population, cells: Codes, f
         label = combinations.label(int(wanted[lacking.argmax()]))
         raise InputError("no row for a group of adults", source=path, where=label)
     return np.asarray(by_combination[wanted])
-
-
-def _told(profile: VoterProfile) -> str:
-    """Say what a state's list costs, who may have it and what of its profile is assumed."""
-    said = [f"voter list of {profile.state}", f"${profile.price:,.0f} ({profile.access})"]
-    said += [f"{a.fact} assumed to be {a.value}: {a.reason}" for a in profile.assumptions]
-    return "; ".join(said)

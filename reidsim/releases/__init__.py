@@ -1,1 +1,1 @@
-"""What may be shared: records, hierarchies and the strategy spaces over them."""
+"""Records, hierarchies and the strategy spaces over them: the releases of a record."""

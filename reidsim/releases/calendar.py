@@ -1,4 +1,4 @@
-"""Days as people and programs write them, read as one calendar value; and how old somebody is on a day."""
+"""Dates in the notations of people and programs, ages on a date, and hierarchies of the calendar."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ _SERIAL = re.compile(r"(\d{5})(?:[.,]\d+)?")
 _YEAR_AND_MONTH = re.compile(r"(\d{4})-(\d{2})")
 _YEAR = re.compile(r"(\d{4})(?:[.,]0+)?")
 
-# Months in English and German, of which three letters or more may stand for the whole.
+# Months in English and German; three letters or more are enough.
 _MONTHS = (
     ("january", "januar", "jänner"), ("february", "februar"), ("march", "märz", "maerz", "mrz"), ("april",),
     ("may", "mai"), ("june", "juni"), ("july", "juli"), ("august",), ("september",), ("october", "oktober"),
     ("november",), ("december", "dezember"),
 )  # fmt: skip
 
-# Of a rule of levels: a month, a year, or so many years.
+# A level of a hierarchy of dates: a month, a year, or a number of years.
 _LEVEL = re.compile(r"month|year|([2-9]|[1-9]\d+) years")
-# What is no day has one group at every level of dates.
+# The group, at every level, of values that are no date.
 NOT_A_DATE = "not a date"
 
 
 class Day(NamedTuple):
-    """What a text says of a day.
+    """A date, as far as a text determines it.
 
     Attributes
     ----------
     calendar : str
-        As ``1970-10-07``; ``1970-10`` or ``1970`` where no more is said.
+        As ``1970-10-07``; ``1970-10`` or ``1970`` where the day or month is not given.
     way : str
-        How it was written: ``"day"`` with its parts told apart, ``"compact"`` as 19701007, ``"serial"`` as a
-        spreadsheet counts days, ``"year"`` as a year, or a year and a month.
+        Notation: ``"day"`` with separate parts, ``"compact"`` as 19701007, ``"serial"`` as the day number of a
+        spreadsheet, ``"year"`` as a year, or a year and a month.
     short_year : bool
         Whether the year had two digits.
     order : str or None
-        The order in which day and month must have been written, of those written with ``/`` or ``-`` and the year
-        last; ``"either"`` if it could be both, with another day for each. None of other days.
+        The only possible order of day and month, where the year is last and ``/`` or ``-`` separates them;
+        ``"either"`` if both orders are possible and give different days. None for other notations.
     """
 
     calendar: str
@@ -67,7 +67,7 @@ class Day(NamedTuple):
 
 @lru_cache(maxsize=2**16)
 def read_day(text: str, order: DayOrder = "day-month", two_digit_years_from: int | None = None) -> Day | None:
-    """Return what a text says of a day; None if it is none.
+    """Return the date that a text denotes; None if it denotes none.
 
     Parameters
     ----------
@@ -75,10 +75,10 @@ def read_day(text: str, order: DayOrder = "day-month", two_digit_years_from: int
         A day as ``1970-10-07``, ``07.10.1970``, ``10/7/70``, ``7 Oct 1970``, ``Oct 7, 1970`` or ``19701007``, perhaps
         with the time of day; the number of days of a spreadsheet, in five digits; a year, or a year and a month.
     order : str
-        Of day and month where they are told apart by ``/`` or ``-`` and both could be either; with dots between them
-        the day comes first. A day that exists in the other order alone is read in that one.
+        Of day and month if ``/`` or ``-`` separates them and both orders are possible; with dots between them the day
+        comes first. A date that exists in the other order alone is read in that order.
     two_digit_years_from : int, optional
-        Years of two digits are read as one of the hundred years from here on; as none if not given.
+        First of the hundred years that two digits denote; without it, such texts are no dates.
     """
     if found := _YEAR_FIRST.fullmatch(text):
         return _day(int(found[1]), int(found[3]), int(found[4]))
@@ -107,18 +107,15 @@ def _year_last(found: re.Match[str], order: DayOrder, two_digit_years_from: int 
     if year is None:
         return None
     short = len(found[4]) == 2
-    ways: dict[DayOrder, Day] = {}
-    for way, (day, month) in {"day-month": (first, second), "month-day": (second, first)}.items():
-        if (read := _day(year, month, day, short_year=short)) is not None:
-            ways[way] = read  # type: ignore[index]
-    if not ways:
-        return None
-    if found[2] == ".":
-        return ways.get("day-month") or ways["month-day"]
-    only: DayOrder | Literal["either"] | None = next(iter(ways)) if len(ways) == 1 else "either"
-    if first == second:
-        only = None
-    return (ways.get(order) or next(iter(ways.values())))._replace(order=only)
+    day_first = _day(year, second, first, short_year=short)
+    month_first = _day(year, first, second, short_year=short)
+    if found[2] == "." or first == second:
+        return day_first or month_first
+    if day_first is not None and month_first is not None:
+        return (day_first if order == "day-month" else month_first)._replace(order="either")
+    if day_first is not None:
+        return day_first._replace(order="day-month")
+    return None if month_first is None else month_first._replace(order="month-day")
 
 
 def _full_year(digits: str, two_digit_years_from: int | None) -> int | None:
@@ -144,24 +141,23 @@ def _day(
 
 
 def has_short_year(text: str) -> bool:
-    """Tell whether a text is a day whose year has two digits."""
+    """Return whether a text is a date whose year has two digits."""
     return (read := read_day(text, two_digit_years_from=2000)) is not None and read.short_year
 
 
 def age_on(calendar: str, reference: date) -> int | None:
-    """Return how many years old on a day somebody is who was born on another.
+    """Return the age in years on a date.
 
     Parameters
     ----------
     calendar : str
-        Day of birth as `Day.calendar` says it. Where no day is said, it is taken to be the 15th of the month; where no
-        month is said, the first of July.
+        Date of birth as in `Day.calendar`. A missing day is the 15th of the month; a missing month, the first of July.
     reference : date
 
     Returns
     -------
     int or None
-        None for somebody who is born later, or if `calendar` is no day.
+        None for a birth after `reference`, or if `calendar` is no date.
     """
     if not _is_calendar(calendar):
         return None
@@ -172,13 +168,13 @@ def age_on(calendar: str, reference: date) -> int | None:
 
 
 def date_levels(attribute: Attribute, levels: Sequence[str]) -> list[list[str]]:
-    """Label days by ever longer parts of the calendar.
+    """Label dates by ever longer parts of the calendar.
 
     Parameters
     ----------
     attribute : Attribute
-        Categories are days as ``1970-10-07``, months, years, or values that are none: those share one group, and an
-        empty one keeps to itself.
+        Categories are days as ``1970-10-07``, months and years. Other values share one group; an empty value has a
+        group of its own.
     levels : sequence of str
         ``"month"``, ``"year"`` or a number of years such as ``"5 years"``, each a multiple of the one before.
 
@@ -205,7 +201,7 @@ def date_levels(attribute: Attribute, levels: Sequence[str]) -> list[list[str]]:
 
 
 def _is_calendar(text: str) -> bool:
-    """Tell whether a text is a day, or a year and perhaps a month, as `Day.calendar` says it."""
+    """Return whether a text is a date as in `Day.calendar`."""
     return (day := read_day(text)) is not None and day.calendar == text
 
 

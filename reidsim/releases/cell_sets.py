@@ -1,8 +1,8 @@
-"""What a cell of any released file stands for: the set of values that it may have been.
+"""The set of values that a cell of any released file may have had.
 
-Read are values and labels of the scenario's hierarchy, ``*``, intervals as ARX, sdcMicro and this package write them
-(``[20, 30[``, ``[20,30)``, ``(20,30]``, ``20-29``, ``>=90``, ``90+``), sets (``{a, b}``), and values of which some
-characters are ``*`` (``372**``). A label that stands for several groups stands for all of them.
+Cells are values and labels of the scenario's hierarchy, ``*``, intervals as ARX, sdcMicro and this package write them
+(``[20, 30[``, ``[20,30)``, ``(20,30]``, ``20-29``, ``>=90``, ``90+``), sets (``{a, b}``), and values with masked
+characters (``372**``). A label for several groups denotes all of them.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy
 
 Members = NDArray[np.bool_]
 
-# How files of other programs write a cell that was suppressed, besides a star.
+# Suppressed cells in files of other programs, besides a star.
 _MISSING = ("", "NA")
 _SET = re.compile(r"\{(.*)\}", re.DOTALL)
 
 
 class CellReader:
-    """Reads the cells of one column.
+    """Reads the cells of a column.
 
     Parameters
     ----------
     hierarchy : Hierarchy
         Of the column's attribute.
     renamed : mapping of str to str, optional
-        Category that a value in files stands for.
+        Category of a value in files.
     """
 
     def __init__(self, hierarchy: Hierarchy, renamed: Mapping[str, str] | None = None) -> None:
@@ -42,7 +42,7 @@ class CellReader:
         self._read: dict[str, Members | None] = {}
 
     def read(self, text: str) -> Members | None:
-        """Return which categories a cell stands for, shape (n_categories,); None if it cannot be read, or fits none."""
+        """Return the categories that fit a cell, shape (n_categories,); None if it cannot be read, or none fits."""
         text = text.strip()
         if text not in self._read:
             members = np.zeros(len(self._categories), dtype=np.bool_)
@@ -59,11 +59,11 @@ class CellReader:
         if found := _SET.fullmatch(text):
             elements = [self.read(element) for element in re.split(r"[,;]", found[1])]
             readable = [members for members in elements if members is not None]
-            # One that cannot be read may stand for anything.
+            # An element that cannot be read may denote any value.
             return np.flatnonzero(np.any(readable, axis=0)) if len(readable) == len(elements) else np.arange(0)
         fitting = self._reader.fitting(text)
         start = text.rstrip(SUPPRESSED)
         if not len(fitting) and start != text and SUPPRESSED not in start:
-            # Stars at the end may stand for more characters than there are.
+            # Stars at the end may mask more characters than a value has.
             fitting = np.flatnonzero([category.startswith(start) for category in self._categories])
         return fitting

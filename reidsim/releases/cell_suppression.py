@@ -1,4 +1,4 @@
-"""k-anonymity by cell suppression: the baseline of Wan et al. 2021 that knows nothing of adversaries."""
+"""k-anonymity by cell suppression: the baseline of Wan et al. 2021 without an adversary model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AT_ONCE, _SPARSE = 2048, 0.8
 
 
 def k_anonymous_cells(values: Integers, k: int = 2, weights: Floats | None = None) -> NDArray[np.bool_]:
-    """Tell which cells may be shared so that every record looks like at least k - 1 others.
+    """Return the cells that may be shared so that every record equals at least k - 1 others.
 
     Records are put in clusters of k or a few more; within a cluster the attributes in which its records differ are
     suppressed. Each cluster starts from the first record left and takes in, one by one, the record that adds the
@@ -61,7 +61,7 @@ def _cluster(values: Integers, k: int, weights: Floats) -> NDArray[np.bool_]:
     seeds = np.zeros(n, np.int64)
     same = np.ones((n, n_attributes), np.bool_)
     sizes = np.zeros(n, np.int64)
-    # Records among whom the nearest is looked for, and their values by attribute: some of them are in clusters already.
+    # Candidates for the nearest record, and their values by attribute; some of them are in clusters already.
     rows, columns = np.arange(n), np.ascontiguousarray(values.T)
     n_clusters, left = 0, n
     for seed in range(n):
@@ -102,7 +102,7 @@ def _cluster(values: Integers, k: int, weights: Floats) -> NDArray[np.bool_]:
 
 @numba.njit(cache=True)
 def _added_by_each(columns: Integers, weights: Floats, seed: Integers, same: NDArray[np.bool_], size: int) -> Floats:
-    """Return what `_added` does of many records, attribute by attribute, which is several times as fast."""
+    """Return `_added` of many records, computed by attribute, which is several times as fast."""
     added = np.zeros(columns.shape[1])
     for j in range(len(weights)):
         if same[j]:

@@ -1,4 +1,4 @@
-"""The strategies of a masking space that matter against an adversary who looks at some attributes only."""
+"""Restriction of searches in a masking space to the attributes that the adversary uses."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySp
 
 @dataclass(frozen=True, eq=False)
 class FocusedSpace:
-    """A masking space whose searches only mask the attributes that the adversary looks at (a `StrategySpace`).
+    """A masking space whose searches only mask the attributes that the adversary uses (a `StrategySpace`).
 
-    Strategies keep their numbers. Sharing an attribute at which nobody looks brings no attack, costs nothing and has
-    the lower number, so a search that starts from sharing everything and only masks the others misses nothing. Without
-    that, it would go through all ways of masking what does not matter.
+    Strategies keep their numbers. Sharing an unused attribute brings no attack, costs nothing and has the lower number,
+    so a search that starts from sharing everything and only masks used attributes is exact. A search of the whole space
+    would visit all combinations of unused attributes.
 
     Parameters
     ----------
     whole : MaskingSpace
     attributes : tuple of str
-        At which the adversary looks; others than those of the space do not count.
+        Attributes that the adversary uses; names outside the space are ignored.
     """
 
     whole: MaskingSpace
@@ -33,7 +33,7 @@ class FocusedSpace:
 
     @cached_property
     def _steps(self) -> frozenset[int]:
-        """What one level more of each attribute in focus adds to the number of a strategy."""
+        """Differences of strategy numbers by one level of each attribute in focus."""
         steps = self.whole.number(np.eye(len(self.whole.attributes), dtype=np.int64)).tolist()
         return frozenset(
             step for name, step in zip(self.whole.attributes, steps, strict=True) if name in self.attributes
@@ -59,7 +59,7 @@ class FocusedSpace:
         return (below for below in self.whole.successors(strategy) if below - strategy in self._steps)
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Tell for which of the minima the strategy is as protective in every attribute."""
+        """Return whether the strategy is as protective as each minimum in every attribute."""
         return self.whole.at_least(strategy, minimum)
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
@@ -80,7 +80,7 @@ class FocusedSpace:
 
 
 def space_of_all(spaces: Sequence[StrategySpace]) -> StrategySpace:
-    """Return a space in which searches look at all that any of some spaces, over the same attributes, looks at."""
+    """Return the space focused on the union of the attributes of several spaces over the same attributes."""
     focused = [space for space in spaces if isinstance(space, FocusedSpace)]
     if not focused:
         return spaces[0]

@@ -1,4 +1,4 @@
-"""A dataset generalized in one way, with some records suppressed: what is released, and what it tells."""
+"""Released tables under a strategy per record, with suppressed records, and their equivalence classes."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def released_class_sizes(released: pd.DataFrame, person: NDArray[np.intp] | None
     Parameters
     ----------
     released : DataFrame
-        Labels; a row of ``*`` alone is a suppressed record. (One that is kept at a top node of ``*`` alone cannot be
-        told from it, and pays nothing either, unless attributes are left out of the information loss.)
+        Labels; a row of ``*`` alone is a suppressed record. (A record kept at a top node of ``*`` alone looks the same,
+        and has no utility either, unless attributes are excluded from the information loss.)
     person : ndarray of int, shape (n_records,), optional
-        Whose each record is: then the size of a class is the number of different people in it. Each is somebody
-        else's, if not given.
+        Person of each record: then the size of a class is the number of different people in it. One person per record,
+        if not given.
 
     Returns
     -------
@@ -67,5 +67,5 @@ def released_class_sizes(released: pd.DataFrame, person: NDArray[np.intp] | None
 
 
 def common_levels(lattice: GeneralizationLattice, strategies: Strategies) -> tuple[int, ...]:
-    """Return the lowest levels that are at or above the strategies (n,) of all records, such as those of a rule."""
+    """Return the lowest levels at or above the strategies (n,) of all records."""
     return tuple(int(level) for level in lattice.all_levels(strategies).max(axis=0))

@@ -1,4 +1,4 @@
-"""Generalization hierarchies: for one attribute, what each value becomes at each level."""
+"""Generalization hierarchies: the group of each value of an attribute at each level."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUPPRESSED = "*"
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """Nested groupings of the categories of one attribute; level 0 keeps every value.
+    """Nested groupings of the categories of an attribute; level 0 keeps every value.
 
     Parameters
     ----------
@@ -25,14 +25,14 @@ class Hierarchy:
     groups : ndarray of int32, shape (n_levels, n_values)
         ``groups[level, value]`` is the group that the value falls in at that level.
     labels : tuple of tuple of str
-        ``labels[level][group]`` is how the group is printed.
+        ``labels[level][group]`` is the label of the group.
     costless_levels : frozenset of int
-        Levels whose merging is not charged as information loss: a group counts as large as the one below it.
+        Levels whose merging is not charged as information loss: group sizes are equal to the level below.
 
     Raises
     ------
     InputError
-        If a level splits what the level below it merged.
+        If a level splits a group of the level below it.
     """
 
     attribute: Attribute
@@ -45,12 +45,8 @@ class Hierarchy:
             self._check_nested(level)
         wrong = [level for level in self.costless_levels if not 0 < level < self.n_levels]
         if wrong:
-            raise InputError(
-                "no such level",
-                where=f"hierarchy of {self.attribute.name!r}, costless levels",
-                found=wrong[0],
-                expected=f"a level from 1 to {self.n_levels - 1}",
-            )
+            where, expected = f"hierarchy of {self.attribute.name!r}, costless levels", f"1 to {self.n_levels - 1}"
+            raise InputError("no such level", where=where, found=wrong[0], expected=f"a level from {expected}")
 
     def __repr__(self) -> str:
         return f"Hierarchy({self.attribute.name!r}, {len(self.labels)} levels)"
@@ -111,7 +107,7 @@ class Hierarchy:
 
     @cached_property
     def charged_sizes(self) -> NDArray[np.int64]:
-        """Group sizes as the information loss counts them, shape (n_levels, n_values): costless merging left out."""
+        """Group sizes in the information loss, shape (n_levels, n_values): without costless merging."""
         sizes = self.group_sizes.copy()
         for level in sorted(self.costless_levels):
             sizes[level] = sizes[level - 1]
@@ -125,14 +121,14 @@ class Hierarchy:
 
 
 def require_rows_of_values(rows: Sequence[Sequence[str]], *, first_row: int = 1) -> None:
-    """Check that a hierarchy table has rows of one length and no more than one row per value.
+    """Check that a hierarchy table has rows of equal length and no more than one row per value.
 
     Parameters
     ----------
     rows : sequence of sequence of str
         One row per value, one column per level.
     first_row : int
-        What messages call the first row: 2 if the file has a header before it.
+        Number of the first row in messages: 2 if the file has a header before it.
 
     Raises
     ------
@@ -141,17 +137,12 @@ def require_rows_of_values(rows: Sequence[Sequence[str]], *, first_row: int = 1)
     """
     row_of: dict[str, int] = {}
     for number, row in enumerate(rows, start=first_row):
+        where = f"row {number}"
         if len(row) != len(rows[0]):
-            raise InputError(
-                "row of another length", where=f"row {number}", found=len(row), expected=f"{len(rows[0])} columns"
-            )
+            raise InputError("row of another length", where=where, found=len(row), expected=f"{len(rows[0])} columns")
         if row[0] in row_of:
-            raise InputError(
-                "value has two rows",
-                where=f"row {number}",
-                found=row[0],
-                expected=f"no row for it besides row {row_of[row[0]]}",
-            )
+            expected = f"no row for it besides row {row_of[row[0]]}"
+            raise InputError("value has two rows", where=where, found=row[0], expected=expected)
         row_of[row[0]] = number
 
 

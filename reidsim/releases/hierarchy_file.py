@@ -9,7 +9,7 @@ from pathlib import Path
 from reidsim.errors import InputError
 from reidsim.tables import DELIMITERS, read_table
 
-# What the column of values is often called.
+# Common names of the column of values.
 _VALUE_HEADER = re.compile(r"(values?|levels?|lvl)[ _-]?0?", re.IGNORECASE)
 _NUMBER = re.compile(r"-?\d+([.,]\d+)?\+?")
 
@@ -28,21 +28,19 @@ def read_hierarchy_rows(path: Path, *, delimiter: str = ";") -> list[list[str]]:
         for other in DELIMITERS:
             counts = {row[0].count(other) for row in rows}
             if len(counts) == 1 and counts != {0}:
-                raise InputError(
+                problem, expected = (
                     f"the file has one column, and {other!r} in every row of it",
-                    source=path,
-                    where="row 1",
-                    found=rows[0][0],
-                    expected=f"columns told apart by {delimiter!r}",
-                    hint=f"is its delimiter {other!r}?",
+                    f"columns split by {delimiter!r}",
                 )
+                hint = f"is its delimiter {other!r}?"
+                raise InputError(problem, source=path, where="row 1", found=rows[0][0], expected=expected, hint=hint)
     return rows
 
 
 def check_header(
     rows: Sequence[Sequence[str]], *, header: bool, used: Collection[str], names: Collection[str] = ()
 ) -> None:
-    """Check that the first row of a hierarchy file names the levels exactly if it is said to.
+    """Check that the first row of a hierarchy file is a header exactly if `header` is true.
 
     A header counted as a value changes the information loss of every record, and a value taken for a header is lost.
 
@@ -51,16 +49,16 @@ def check_header(
     rows : sequence of sequence of str
         All rows of the file, each of the same length.
     header : bool
-        Whether the first row is said to name the levels.
+        Whether the first row should name the levels.
     used : collection of str
         Values that occur in the records or the population.
     names : collection of str
-        What the attribute is called, as its header may be.
+        Names of the attribute.
 
     Raises
     ------
     InputError
-        If the first row is not what it is said to be. A header has no label in common with another row and no value
+        If the first row contradicts `header`. A header has no label in common with another row and no value
         that occurs, and its cells differ; besides, it is the only row without the label that all others have at the
         top, the only one whose value is not a number, or its first cell is a name of the column.
     """

@@ -1,4 +1,4 @@
-"""Rules that make a hierarchy without writing it out: intervals, prefixes, groups, suppression."""
+"""Rules that make the levels of a hierarchy: intervals, prefixes, groups, suppression."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import bisect
 import itertools
 from collections.abc import Sequence
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, require_among
 from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.wording import whole_number
@@ -20,57 +20,40 @@ def interval_levels(
     Parameters
     ----------
     attribute : Attribute
-        Categories are whole numbers; a trailing ``+`` (``"90+"``) is allowed. An empty one, a missing value, keeps to
-        itself.
+        Categories are whole numbers; a trailing ``+`` (``"90+"``) is allowed. An empty category, a missing value, is
+        a group of its own.
     widths : sequence of int
         Width of the intervals at each level; each a multiple of the one before, so that levels nest.
     start : int, optional
         Where the first interval begins (default: the smallest category).
     absorb_remainder : bool
-        Let the last full interval take in the values above it instead of leaving a short interval.
+        Let the last full interval include the values above it instead of a short interval.
 
     Returns
     -------
     list of list of str
         Per level, the label of each category.
     """
-    number_of = dict(zip(present := _present(attribute), whole_numbers(attribute, present), strict=True))
-    numbers = number_of.values()
-    top = max(numbers)
-    low = min(numbers) if start is None else start
-    if min(numbers) < low:
-        raise InputError("value below the first interval", found=min(numbers), expected=f"{low} or more")
+    present = _present(attribute)
+    number_of = dict(zip(present, whole_numbers(attribute, present), strict=True))
+    lowest, top = min(number_of.values()), max(number_of.values())
+    low = lowest if start is None else start
+    if lowest < low:
+        raise InputError("value below the first interval", found=lowest, expected=f"{low} or more")
     for finer, wider in itertools.pairwise(widths):
         if wider <= finer or wider % finer:
-            raise InputError(
-                "intervals do not nest", where="widths", found=list(widths), expected="each a multiple of the last"
-            )
+            expected = "each a multiple of the last"
+            raise InputError("intervals do not nest", where="widths", found=list(widths), expected=expected)
     levels = []
     for width in widths:
         starts = list(range(low, top + 1, width))
         if absorb_remainder and len(starts) > 1 and top - starts[-1] + 1 < width:
             starts.pop()
         ends = [following - 1 for following in starts[1:]] + [top]
-        at = {value: bisect.bisect_right(starts, number) - 1 for value, number in number_of.items()}
-        interval = {
-            value: f"{starts[i]}-{ends[i]}" if starts[i] < ends[i] else str(starts[i]) for value, i in at.items()
-        }
+        names = [f"{first}-{last}" if first < last else str(first) for first, last in zip(starts, ends, strict=True)]
+        interval = {value: names[bisect.bisect_right(starts, number) - 1] for value, number in number_of.items()}
         levels.append([interval.get(value, value) for value in attribute.categories])
     return levels
-
-
-def _present(attribute: Attribute) -> tuple[str, ...]:
-    """Return the categories of an attribute that are no missing value.
-
-    Raises
-    ------
-    InputError
-        If all are missing.
-    """
-    present = tuple(category for category in attribute.categories if category)
-    if not present:
-        raise InputError("no value that is not missing", where=f"attribute {attribute.name!r}")
-    return present
 
 
 def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence[str] = ()) -> list[list[str]]:
@@ -79,43 +62,36 @@ def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence
     Parameters
     ----------
     attribute : Attribute
-        Categories all of one length; an empty one, a missing value, keeps to itself.
+        Categories all of one length; an empty category, a missing value, is a group of its own.
     digits : sequence of int
         Characters kept at each level, decreasing.
     pool : sequence of str
         Prefixes whose codes are grouped with each other (and with no others) at every level that keeps no more
         characters than they have: the sparsely populated ZIP3 areas of Safe Harbor.
     """
-    lengths = {len(category) for category in _present(attribute)}
+    lengths = sorted({len(category) for category in _present(attribute)})
     if len(lengths) != 1:
         raise InputError(
-            "codes of several lengths", where=f"attribute {attribute.name!r}", found=sorted(lengths), expected="one"
+            "codes of several lengths", where=f"attribute {attribute.name!r}", found=lengths, expected="one"
         )
-    length = lengths.pop()
+    length = lengths[0]
     if any(not 0 < kept < length for kept in digits) or list(digits) != sorted(set(digits), reverse=True):
-        raise InputError(
-            "prefixes do not shorten",
-            where="digits",
-            found=list(digits),
-            expected=f"decreasing, between 1 and {length}",
-        )
-    pooled_length = {len(prefix) for prefix in pool}
-    if len(pooled_length) > 1:
+        expected = f"decreasing, between 1 and {length}"
+        raise InputError("prefixes do not shorten", where="digits", found=list(digits), expected=expected)
+    if len({len(prefix) for prefix in pool}) > 1:
         raise InputError("prefixes of several lengths", where="pool", found=list(pool), expected="one length")
     unused = [prefix for prefix in pool if not any(c.startswith(prefix) for c in attribute.categories)]
     if unused:
         raise InputError("no code has this prefix", where="pool", found=unused[0])
-    pooled_from = pooled_length.pop() if pooled_length else 0
     levels = []
     for kept in digits:
         pooled = sorted({_masked(prefix[:kept], length) for prefix in pool})
         # In brackets even if alone, so that codes outside the pool with the same prefix keep a group of their own.
         pooled_label = f"[{', '.join(pooled)}]"
+        in_pool = tuple(prefix for prefix in pool if kept <= len(prefix))
         levels.append(
             [
-                pooled_label
-                if kept <= pooled_from and category.startswith(tuple(pool))
-                else _masked(category[:kept], length if category else 0)
+                pooled_label if category.startswith(in_pool) else _masked(category[:kept], length if category else 0)
                 for category in attribute.categories
             ]
         )
@@ -136,19 +112,11 @@ def group_levels(attribute: Attribute, groups: Sequence[Sequence[Sequence[str]]]
     for number, level in enumerate(groups, start=1):
         merged: dict[str, str] = {}
         for members in level:
+            where = f"groups, level {number}"
+            require_among("not a category of the attribute", members, attribute.categories, where=where)
             for member in members:
-                place = f"groups, level {number}"
-                if member not in attribute.categories:
-                    hint = nearest(member, attribute.categories)
-                    raise InputError(
-                        "not a category of the attribute",
-                        where=place,
-                        found=member,
-                        expected=listed(attribute.categories),
-                        hint=hint,
-                    )
                 if member in merged:
-                    raise InputError("category in two groups", where=place, found=member)
+                    raise InputError("category in two groups", where=where, found=member)
                 merged[member] = " or ".join(members)
         current = [merged.get(category, label) for category, label in zip(attribute.categories, current, strict=True)]
         levels.append(current)
@@ -161,16 +129,23 @@ def suppression_level(attribute: Attribute) -> list[str]:
 
 
 def whole_numbers(attribute: Attribute, categories: Sequence[str] | None = None) -> list[int]:
-    """Read the categories of an attribute, or some of them, as whole numbers; ``"90+"`` reads as 90."""
+    """Return the categories of an attribute, or some of them, as whole numbers; ``"90+"`` is 90."""
     numbers = []
     for category in attribute.categories if categories is None else categories:
         number = whole_number(category)
         if number is None:
-            raise InputError(
-                "not a whole number", where=f"attribute {attribute.name!r}", found=category, expected="48 or 90+"
-            )
+            where = f"attribute {attribute.name!r}"
+            raise InputError("not a whole number", where=where, found=category, expected="48 or 90+")
         numbers.append(number)
     return numbers
+
+
+def _present(attribute: Attribute) -> list[str]:
+    """Return the categories of an attribute without the empty one, a missing value."""
+    present = [category for category in attribute.categories if category]
+    if not present:
+        raise InputError("no value that is not missing", where=f"attribute {attribute.name!r}")
+    return present
 
 
 def _masked(prefix: str, length: int) -> str:

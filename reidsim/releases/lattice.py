@@ -12,15 +12,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, nearest
+from reidsim.errors import InputError, require_among
 from reidsim.populations.domain import Codes, Domain
 from reidsim.portable_math import log
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
-# Strategies are told apart by 64-bit numbers, with room for what is done with them.
+# Strategies are 64-bit numbers, with room for arithmetic.
 MOST_NUMBERED = 2**62
-# A loss above this is a whole one: rounding must not leave a suppressed record with a benefit of 1e-16.
+# Losses above this count as 1, so that rounding leaves no benefit of 1e-16 to a suppressed record.
 NO_BENEFIT = 1.0 - 1e-12
 
 
@@ -50,14 +50,8 @@ class GeneralizationLattice:
     loss_attributes: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        for name in self.loss_attributes or ():
-            if name not in self.domain.names:
-                raise InputError(
-                    "information loss counts an attribute that is not released",
-                    found=name,
-                    expected=f"some of {', '.join(self.domain.names)}",
-                    hint=nearest(name, self.domain.names),
-                )
+        problem = "information loss counts an attribute that is not released"
+        require_among(problem, self.loss_attributes or (), self.domain.names)
 
     def __repr__(self) -> str:
         names = ", ".join(each.attribute.name for each in self.hierarchies)
@@ -90,7 +84,7 @@ class GeneralizationLattice:
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
-        """How far a strategy's number moves when one attribute goes up one level."""
+        """Difference of a strategy's number by one level of each attribute."""
         return tuple(math.prod(self.shape[position + 1 :]) for position in range(len(self.shape)))
 
     def levels(self, strategy: int) -> tuple[int, ...]:
@@ -103,12 +97,10 @@ class GeneralizationLattice:
 
     def index(self, levels: Sequence[int]) -> int:
         """Return the number of the strategy with these levels."""
-        if len(levels) != len(self.shape) or any(
-            not 0 <= level < n for level, n in zip(levels, self.shape, strict=False)
-        ):
-            raise InputError(
-                "no such strategy in the lattice", found=list(levels), expected=f"levels below {self.shape}"
-            )
+        fits = len(levels) == len(self.shape) and all(0 <= each < n for each, n in zip(levels, self.shape, strict=True))
+        if not fits:
+            expected = f"levels below {self.shape}"
+            raise InputError("no such strategy in the lattice", found=list(levels), expected=expected)
         return sum(level * stride for level, stride in zip(levels, self.strides, strict=True))
 
     def successors(self, strategy: int) -> Iterator[int]:
@@ -124,7 +116,7 @@ class GeneralizationLattice:
                 yield strategy - stride
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Tell for which minima every attribute of the strategy is at the minimum's level or above."""
+        """Return whether the strategy is at or above each minimum in every attribute."""
         return np.asarray((np.array(self.levels(strategy)) >= self.all_levels(minimum)).all(axis=1))
 
     def join(self, first: Strategies, second: Strategies) -> Strategies:
@@ -132,7 +124,7 @@ class GeneralizationLattice:
         return np.maximum(self.all_levels(first), self.all_levels(second)) @ np.array(self.strides, dtype=np.int64)
 
     def meet(self, first: Strategies, second: Strategies) -> Strategies:
-        """Return the strategies that tell as much as both together, (n,): of nested groups the smaller ones."""
+        """Return the strategies that disclose as much as both together, (n,): the smaller of nested groups."""
         return np.minimum(self.all_levels(first), self.all_levels(second)) @ np.array(self.strides, dtype=np.int64)
 
     @cached_property
@@ -167,7 +159,7 @@ class GeneralizationLattice:
 
     @cached_property
     def level_columns(self) -> NDArray[np.int64]:
-        """Level of each attribute in every strategy, shape (n_attributes, size); where these are few."""
+        """Level of each attribute in every strategy, shape (n_attributes, size); for lattices of few strategies."""
         return np.ascontiguousarray(self.all_levels(np.arange(self.size)).T)
 
     @cached_property
@@ -177,7 +169,7 @@ class GeneralizationLattice:
     def average_utility(self, strategy: int) -> float:
         """Return the mean utility over all records."""
         lost = 0.0
-        # One after the other, as `sum` does not add up numbers of Python in all of its versions.
+        # A loop, as the rounding of `sum` depends on the version of Python.
         for losses, level in zip(self._average_losses, self.levels(strategy), strict=True):
             lost += losses[level]
         return 1.0 - lost
@@ -206,9 +198,9 @@ class GeneralizationLattice:
         Parameters
         ----------
         strategies : ndarray of int, shape (n,)
-            The strategy of each row; negative where the record is withheld (its values are missing).
+            Strategy of each row; negative where the record is withheld (its values are missing).
         rows : ndarray of int, shape (n,)
-            Which record each row is.
+            Record of each row.
 
         Returns
         -------

@@ -1,12 +1,12 @@
-"""m-invariance (Xiao and Tao 2007): who stays in a growing table keeps the same sensitive values around.
+"""m-invariance (Xiao and Tao 2007): records of several releases keep the same sensitive values in their groups.
 
-Records are put into groups of at least m, each with another sensitive value, its signature; who is in several releases
-is in groups of one signature in all of them. So what is common to the groups of a person's record over time still holds
-m sensitive values, and none is more likely than 1/m. Where nobody new has a value that a signature needs, a counterfeit
-record takes the place.
+Records form groups of at least m with different sensitive values, the signature of the group. A record in several
+releases is in groups with the same signature in all of them. So the intersection of its groups over time still holds
+m sensitive values, and none is more likely than 1/m. Where no new record has a value that a signature needs, a
+counterfeit record is added.
 
-The algorithm is that of the paper's Section 4.3: division of those who stay into buckets of one signature, balancing,
-assignment of those who are new, and splitting of buckets by halves of the least total perimeter.
+The algorithm is that of the paper's Section 4.3: division of the staying records into buckets by signature, balancing,
+assignment of new records, and splitting of buckets by halves of the least total perimeter.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COUNTERFEIT = -1
 
 
 class Grouping(NamedTuple):
-    """The groups of one release.
+    """The groups of a release.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ def m_invariant_groups(
     Raises
     ------
     InputError
-        If more than one in m of the new records of a release have one sensitive value, so that no groups can be made.
+        If more than one in m of the new records of a release have the same sensitive value, so that no groups exist.
     """
     scale = np.maximum(np.ptp(codes, axis=0), 1) if len(codes) else np.ones(codes.shape[1])
     positions = codes / scale
@@ -111,7 +111,7 @@ def counterfeits_of(grouping: Grouping, sensitive: Integers) -> tuple[Rows, Inte
 
 
 def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: Rows) -> Strategies:
-    """Return the least strategy in which the records of each group are alike, shape (n,); -1 without a group.
+    """Return the least strategy under which the records of each group are equal, shape (n,); -1 without a group.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: R
     Raises
     ------
     InputError
-        If the records of a group are not alike even at the last level of an attribute.
+        If the records of a group differ even at the last level of an attribute.
     """
     strategies = np.full(len(cells), -1, dtype=np.int64)
     members = np.flatnonzero(grouping.group >= 0)
@@ -144,10 +144,11 @@ def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: R
             alike = np.minimum.reduceat(released, start) == np.maximum.reduceat(released, start)
             level[(level < 0) & alike] = candidate
         if (level < 0).any():
-            raise InputError(
+            problem, expected = (
                 "no level at which the records of an m-invariant group are alike",
-                where=f"attributes.{hierarchy.attribute.name}.hierarchy", expected="a last level that suppresses",
-            )  # fmt: skip
+                "a last level that suppresses",
+            )
+            raise InputError(problem, where=f"attributes.{hierarchy.attribute.name}.hierarchy", expected=expected)
         numbers += level * stride
     strategies[members] = numbers[each]
     return strategies
@@ -162,7 +163,7 @@ def _by_value(rows: Rows, sensitive: Integers) -> dict[int, list[int]]:
 
 
 def _divided(rows: Rows, sensitive: Integers, signature_of: dict[int, Signature]) -> dict[Signature, list[list[int]]]:
-    """Put those who stay into buckets by their signature: for each of its values the records that have it."""
+    """Return the staying records by signature and, within it, by sensitive value."""
     buckets: dict[Signature, list[list[int]]] = {}
     for row, value in zip(rows.tolist(), sensitive[rows].tolist(), strict=True):
         signature = signature_of[row]
@@ -171,7 +172,7 @@ def _divided(rows: Rows, sensitive: Integers, signature_of: dict[int, Signature]
 
 
 def _balance(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]], m: int) -> int:
-    """Fill every value of a bucket up to the most frequent one, by new records or counterfeits; count the latter."""
+    """Fill every value of a bucket up to the most frequent one; return the number of counterfeits added."""
     counterfeits = 0
     for signature, columns in buckets.items():
         most = max(map(len, columns))
@@ -186,7 +187,7 @@ def _balance(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]
 
 
 def _may_take(new: dict[int, list[int]], value: int, m: int) -> bool:
-    """Tell whether groups can be made of the new records once one of a value is taken, or of fewer it is in the way."""
+    """Return whether groups of the new records exist after one record of a value is taken."""
     if not new.get(value):
         return False
     counts = {each: len(rows) for each, rows in new.items()}
@@ -200,14 +201,13 @@ def _may_take(new: dict[int, list[int]], value: int, m: int) -> bool:
 def _require_eligible(new: dict[int, list[int]], m: int, number: int) -> None:
     total, most = sum(map(len, new.values())), max(map(len, new.values()), default=0)
     if most * m > total:
-        raise InputError(
-            f"no m-invariant release {number + 1}: too many of its new records have one sensitive value",
-            where="releases.m", found=f"{most:,} of {total:,}", expected=f"at most one in {m}",
-        )  # fmt: skip
+        problem = f"no m-invariant release {number + 1}: too many of its new records have one sensitive value"
+        found, expected = f"{most:,} of {total:,}", f"at most one in {m}"
+        raise InputError(problem, where="releases.m", found=found, expected=expected)
 
 
 def _assign(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]], m: int) -> None:
-    """Put new records into buckets, several of each of the most frequent values at a time."""
+    """Assign new records to buckets, several of each of the most frequent values at a time."""
     while any(new.values()):
         frequent = sorted((value for value, rows in new.items() if rows), key=lambda value: (-len(new[value]), value))
         counts = [*(len(new[value]) for value in frequent), 0]
@@ -220,13 +220,13 @@ def _assign(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]]
 
 
 def _portion(counts: Sequence[int], m: int) -> tuple[int, int]:
-    """Return how many values, and how many records of each, can be taken so that groups can be made of the others.
+    """Return the number of values, and of records of each, that can be taken so that groups of the others exist.
 
     `counts` of records of each value fall, and end with a 0.
     """
     total = sum(counts)
     for size in range(m, len(counts)):
-        # Of what is left at most one in m may have one value: of the first, of which some are taken, and of the next.
+        # At most one in m of the remaining records may have the first value, or the first value that is not taken.
         for number in range(counts[size - 1], 0, -1):
             left = total - size * number
             if max(counts[0] - number, counts[size]) * m <= left:
@@ -235,7 +235,7 @@ def _portion(counts: Sequence[int], m: int) -> tuple[int, int]:
 
 
 def _split(columns: Integers, positions: NDArray[np.float64]) -> list[Integers]:
-    """Split a balanced bucket (n_values, n) into n groups of one record of each value, near to each other."""
+    """Split a balanced bucket (n_values, n) into n groups of close records, one per value."""
     if columns.shape[1] <= 1:
         return [columns[:, at] for at in range(columns.shape[1])]
     half = columns.shape[1] // 2

@@ -29,7 +29,7 @@ class MaskingSpace:
 
     The utility of a strategy is ``min(1, sum of weight x kept share / total weight)``: with weights of entropy the
     share of information that the record keeps (Wan et al. 2021). Sharing everything has utility 1, also where the
-    record's own weights sum to less than the total: nothing is lost there. So utility never rises as more is masked.
+    record's own weights sum to less than the total. So utility never rises as more is masked.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class MaskingSpace:
     groups : tuple of tuple of ndarray of int, optional
         For each attribute, and each of its levels between shared and masked, the group of each value 0, 1, ...
     total_weight : float, optional
-        What utility 1 stands for; the mean over records of the sum of weights by default. Where weights differ by
-        record, a record may be worth more than that, and counts as 1.
+        Weight of utility 1; the mean over records of the sum of weights by default. Where weights differ by
+        record, the sum of a record may be larger, and its utility is 1.
 
     Raises
     ------
@@ -65,24 +65,20 @@ class MaskingSpace:
         if weights.shape not in ((n,), (self.n_records, n)):
             expected = f"({n},), or ({self.n_records}, {n}) where they differ by record"
             raise InputError("weights have another shape", found=weights.shape, expected=expected)
-        if weights.size and not (weights.min() >= 0 and np.isfinite(weights).all()):
-            wrong = weights[~((weights >= 0) & np.isfinite(weights))]
+        wrong = weights[~((weights >= 0) & np.isfinite(weights))]
+        if wrong.size:
             raise InputError("weight out of range", found=float(wrong[0]), expected="0 or more, finite")
         kept = self.kept or (_MASKING,) * n
-        if len(kept) != n:
-            raise InputError("levels do not fit attributes", found=len(kept), expected=f"one list for each of {n}")
         groups = self.groups or ((),) * n
+        if not n == len(kept) == len(groups):
+            raise InputError("levels do not fit attributes", found=len(kept), expected=f"one list for each of {n}")
         for name, shares, maps in zip(self.attributes, kept, groups, strict=True):
-            falls = all(later <= earlier for earlier, later in pairwise(shares))
-            if len(shares) < 2 or shares[0] != 1 or shares[-1] != 0 or not falls:
-                raise InputError(
-                    "levels out of order", where=name, found=list(map(float, shares)), expected="from 1, falling, to 0"
-                )
+            if len(shares) < 2 or shares[0] != 1 or shares[-1] != 0 or (np.diff(shares) > 0).any():
+                found = list(map(float, shares))
+                raise InputError("levels out of order", where=name, found=found, expected="from 1, falling, to 0")
             if len(maps) != len(shares) - 2:
-                expected = f"{len(shares) - 2}, one for each level between shared and masked"
-                raise InputError(
-                    "groups of values do not fit the levels", where=name, found=len(maps), expected=expected
-                )
+                problem, expected = "groups of values do not fit the levels", f"{len(shares) - 2}, one for each level"
+                raise InputError(problem, where=name, found=len(maps), expected=f"{expected} between shared and masked")
         total = self.total_weight or float(weights.sum(axis=-1).mean() if weights.size else 0.0)
         if not total > 0:
             raise InputError("no attribute has a weight", found=total, expected="a sum above 0")
@@ -117,11 +113,11 @@ class MaskingSpace:
         return np.asarray((np.asarray(levels, dtype=np.int64) * self._place).sum(axis=-1))
 
     def masking(self, shared: NDArray[np.bool_]) -> Strategies:
-        """Return the strategies that share these attributes as they are and mask the others."""
+        """Return the strategies that share these attributes unchanged and mask the others."""
         return self.number(np.where(shared, 0, np.array(self.shape) - 1))
 
     def shared(self, strategies: Strategies | int) -> NDArray[np.bool_]:
-        """Tell which attributes are shared as they are, shape (..., n_attributes)."""
+        """Return whether each attribute is shared unchanged, shape (..., n_attributes)."""
         return np.asarray(self.levels(strategies) == 0)
 
     def generalized(self, attribute: int, level: int, values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -144,7 +140,7 @@ class MaskingSpace:
 
     @property
     def is_nested(self) -> bool:
-        """Whether values that are together at a level of an attribute are so at all later ones."""
+        """Whether values in one group at a level of an attribute are so at all later levels."""
         for maps in self.groups:
             for finer, coarser in pairwise(maps):
                 size = min(len(finer), len(coarser))
@@ -154,7 +150,7 @@ class MaskingSpace:
         return True
 
     def meet(self, first: Strategies, second: Strategies) -> Strategies:
-        """Return the strategies that tell as much as both together, shape (n,), where levels are nested."""
+        """Return the strategies that disclose as much as both together, shape (n,), where levels are nested."""
         return self.number(np.minimum(self.levels(first), self.levels(second)))
 
     def successors(self, strategy: int) -> Iterator[int]:
@@ -164,7 +160,7 @@ class MaskingSpace:
                 yield strategy + place
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Tell for which of the minima the strategy is as protective in every attribute."""
+        """Return whether the strategy is as protective as each minimum in every attribute."""
         return np.asarray((self.levels(strategy) >= self.levels(minimum)).all(axis=-1))
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
@@ -186,7 +182,7 @@ class MaskingSpace:
         return np.asarray(self.levels(strategies).sum(axis=-1) / (sum(self.shape) - len(self.shape)))
 
     def describe(self, strategy: int) -> str:
-        """Name the attributes shared, with the level of those that are neither shared nor masked."""
+        """Return the names of attributes that are not masked, with levels between shared and masked."""
         named = [
             name if level == 0 else f"{name}~{level}"
             for name, level, size in zip(self.attributes, self.levels(strategy).tolist(), self.shape, strict=True)
@@ -205,7 +201,7 @@ class MaskingSpace:
 
 
 def entropy(values: NDArray[np.generic]) -> float:
-    """Return the entropy of a column of values in natural logarithms, the published weight of an attribute."""
+    """Return the entropy of a column in natural logarithms, the published weight of an attribute."""
     shares = np.unique(values, return_counts=True)[1] / len(values)
     return float(-(shares * log(shares)).sum())
 
@@ -217,16 +213,15 @@ def minority_weights(
     alpha: float,
     unknown: tuple[int | None, ...] = (),
 ) -> Floats:
-    """Give rare values more weight, so that sharing them is worth more (minority support of Wan et al. 2021).
+    """Return weights that are larger for rare values (minority support of Wan et al. 2021).
 
     The weight of an attribute is multiplied by ``beta ** alpha``, ``beta = log2(n / (k c) + 1)``, where c of the n
     people of reference have the value and k values occur among them. A value as frequent as the average has beta 1.
-    With a negative alpha it is frequent values that gain. As c is n at most, beta is above 0, so no weight ever
-    changes its sign.
+    A negative alpha favours frequent values. As c is n at most, beta is above 0, so no weight changes its sign.
 
-    People whose value is not known count in n, but not knowing is no value: it is left out of k. A value that nobody
-    of reference has counts as if one more person were known to have it, ``beta = log2((known + 1) / (k + 1) + 1)``.
-    Both are as in the published code. A record's own value that is not known keeps the weight of the attribute.
+    People with an unknown value count in n, but not in k. A value that no person of reference has counts as if one
+    more person had it, ``beta = log2((known + 1) / (k + 1) + 1)``.
+    Both are as in the published code. An unknown value of a record keeps the weight of the attribute.
 
     Parameters
     ----------
@@ -237,7 +232,7 @@ def minority_weights(
     alpha : float
         Degree of support: 0 for none, above it for rare values, below it for frequent ones.
     unknown : tuple of int or None, optional
-        For each attribute the number that stands for a value not known, None if all are; None for all by default.
+        For each attribute the number that denotes an unknown value, None if all are known; None for all by default.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Records to be shared: read from a file or a table of counts, coded over a domain, completed where they must be."""
+"""Records to be shared: labels from a file or a table of counts, and values redrawn at a top code."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pandas as pd
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Codes
+from reidsim.populations.individuals import Individuals
 from reidsim.populations.population import Population
 from reidsim.populations.sampling import UNKNOWN, complete_records
 from reidsim.releases.hierarchy_rules import whole_numbers
@@ -19,10 +20,7 @@ from reidsim.tables import require_columns
 
 def records_of(table: Population) -> pd.DataFrame:
     """Return one row of labels per person of a table of counts, in the order of its cells."""
-    if not np.issubdtype(table.counts.dtype, np.integer):
-        raise InputError("records cannot be made of expected counts", where=table.name)
-    people = table.domain.decode(np.repeat(table.cells, table.counts.astype(np.int64), axis=0))
-    return people.astype("str")
+    return Individuals.of(table).to_frame().astype("str")
 
 
 def select_columns(
@@ -32,7 +30,7 @@ def select_columns(
     source: str | Path,
     readings: Mapping[str, Callable[[str], str]] | None = None,
 ) -> pd.DataFrame:
-    """Take the columns that hold the quasi-identifiers, under the attributes' names and with the domain's labels.
+    """Return the columns of the quasi-identifiers, under the attributes' names and with the domain's labels.
 
     Parameters
     ----------
@@ -40,7 +38,7 @@ def select_columns(
     columns : mapping of str to str
         Column of each attribute.
     values : mapping of str to mapping of str to str
-        Per attribute, the label that stands for a value; values not named stay.
+        Per attribute, labels of values; other values keep their text.
     source : str or Path
         For messages.
     readings : mapping of str to callable, optional

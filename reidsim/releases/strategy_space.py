@@ -1,4 +1,4 @@
-"""What every space of sharing strategies can tell a solver."""
+"""The interface of strategy spaces to solvers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Strategies = NDArray[np.int64]
 
 
 class StrategySpace(Protocol):
-    """The forms in which each record of a release can be shared, numbered 0 .. size - 1.
+    """The strategies of each record of a release, numbered 0 .. size - 1.
 
-    The number is the lattice order: solvers keep the lowest number among equal payoffs. Sharing more never has a
-    higher number than a strategy below it, and utility never rises from a strategy to its successors.
+    The number is the lattice order: solvers keep the lowest number among equal payoffs. A strategy has a lower number
+    than the strategies below it, and utility never rises from a strategy to its successors.
     """
 
     @property
@@ -32,7 +32,7 @@ class StrategySpace(Protocol):
 
     @property
     def most_specific(self) -> int:
-        """The strategy that shares the record as it is."""
+        """The strategy that shares the record unchanged."""
         ...
 
     def successors(self, strategy: int) -> Iterator[int]:
@@ -40,7 +40,7 @@ class StrategySpace(Protocol):
         ...
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Tell for which of the minima the strategy is equal to or below (at least as protective as) it."""
+        """Return whether the strategy is equal to or below (at least as protective as) each minimum."""
         ...
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
@@ -55,9 +55,9 @@ class StrategySpace(Protocol):
         ...
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return how far each strategy is from sharing everything (0) towards sharing nothing (1)."""
+        """Return the distance of each strategy from sharing everything (0) towards sharing nothing (1)."""
         ...
 
     def describe(self, strategy: int) -> str:
-        """Name a strategy in results."""
+        """Return the name of a strategy in results."""
         ...

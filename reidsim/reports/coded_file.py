@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from pyarrow import compute, parquet
 
 from reidsim.errors import InputError, locating, require_distinct
-from reidsim.file_sizes import require_no_device
+from reidsim.file_sizes import require_no_device, require_parquet_fits
 from reidsim.linkage.uniqueness.sample_cells import require_weights
-from reidsim.parquet_sizes import require_parquet_fits
 from reidsim.populations.files import population_metadata
 from reidsim.tables import (
     read_parquet,

@@ -13,12 +13,16 @@ from reidsim.engine.cross_play.equilibria import BEST, MAXIMIN, MINIMAX_REGRET, 
 from reidsim.games.cross_play import row_name
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.reports.terminal_table import columns_that_fit, titled_table
+from reidsim.reports.writer import render
 from reidsim.scenarios.people import counted_units
 from reidsim.wording import counted
 
 # An interval that is narrower, as a share of the value, is of runs that do not differ.
 _DRAWN = 1e-9
-_CRITERIA = {"maximin": "Maximin", "minimax_regret": "Minimax regret"}
+_CRITERIA = {
+    "maximin": ("least_payoff", "Maximin", "pays at least", ""),
+    "minimax_regret": ("largest_regret", "Minimax regret", "is at most", " below the best reply"),
+}
 
 
 def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
@@ -38,27 +42,32 @@ def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
         yield titled_table(f"{title}: {told.in_text}", ["defender", *columns], rows=rows)
 
 
-def cross_play_verdict(result: CrossPlayResult) -> Iterator[str]:
-    """Yield, a line each, the defender who gets most at worst, and the one who regrets least."""
+def cross_play_verdict(result: CrossPlayResult) -> list[str]:
+    """Return the defender with the best worst case, and the one with the least regret, a sentence each."""
     if result.runs.empty:
-        return
-    table, (one, _) = result.worst_cases, counted_units(result.manifest["content"])
-    several = "" if result.design is None else " on average"
-    for criterion, value, words in (
-        ("maximin", "least_payoff", "pays at least {}" + f" per {one}{several}"),
-        ("minimax_regret", "largest_regret", "is at most {}" + f" per {one}{several} below the best reply"),
-    ):
-        best = table[table[criterion]]
+        return []
+    found = []
+    for criterion, (value, label, words, end) in _CRITERIA.items():
+        best = result.worst_cases[result.worst_cases[criterion]]
         if best.empty:
             continue
         row = best.iloc[0]
-        name = row_name(row["defender"], row["plans_against"])
-        others = f" (and {counted(len(best) - 1, 'other')})" if len(best) > 1 else ""
-        interval = ""
-        if row[f"{value}_high"] - row[f"{value}_low"] > _DRAWN * max(1.0, abs(row[value])):
-            interval = f" (95% interval {_money(row[f'{value}_low'])} to {_money(row[f'{value}_high'])})"
-        told = words.format(f"{_money(row[value])}{interval}")
-        yield f"{_CRITERIA[criterion]}: {name}{others} {told}; worst case: {row[f'{value}_at']}"
+        low, high = row[f"{value}_low"], row[f"{value}_high"]
+        found.append(
+            {
+                "criterion": label,
+                "defender": row_name(row["defender"], row["plans_against"]),
+                "others": len(best) - 1,
+                "words": words,
+                "value": _money(row[value]),
+                "interval": (_money(low), _money(high)) if high - low > _DRAWN * max(1.0, abs(row[value])) else None,
+                "end": end,
+                "worst": row[f"{value}_at"],
+            }
+        )
+    unit, _ = counted_units(result.manifest["content"])
+    context = {"found": found, "unit": unit, "on_average": result.design is not None}
+    return str(render("cross_play_verdict", context, "text")).splitlines()
 
 
 def _money(value: float) -> str:
@@ -108,7 +117,7 @@ def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:
 
 
 def double_oracle_tables(result: CrossPlayResult) -> Iterator[Table]:
-    """Lay out the iterations of a single run; of several, what the last ones have in common."""
+    """Return the iterations of a single run; of several runs, a summary of the last iterations."""
     if "double_oracle" not in result.replies:
         return
     found, one = result.replies["double_oracle"], counted_units(result.manifest["content"])[0]
@@ -138,7 +147,7 @@ def double_oracle_tables(result: CrossPlayResult) -> Iterator[Table]:
 
 
 def _by_point(tables: dict[str, pd.DataFrame], swept: list[str]) -> Iterator[tuple[str, dict[str, pd.DataFrame]]]:
-    """Yield what a point of the sweep is called, and its part of each table."""
+    """Yield the name of each point of the sweep, and its part of each table."""
     if not swept:
         yield "", tables
         return

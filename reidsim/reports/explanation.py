@@ -1,20 +1,21 @@
-"""What happens in a round of a scenario: who is there, who acts in each phase, on what information, what is drawn."""
+"""The rounds of a scenario: its agents, and the actors, information and random draws of each phase."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 from reidsim.agents.phases import FIRST_STREAMS, PHASES, Phase
 from reidsim.errors import InputError, listed
-from reidsim.scenarios.adversary_schema import WeightedSection
+from reidsim.reports.writer import render
 from reidsim.scenarios.agents import types_of
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_named, kind_names, kind_of
 from reidsim.scenarios.schema import ScenarioHead, economics_of
-from reidsim.wording import counted
+
+_PRICES: tuple[Literal["gain", "cost"], ...] = ("gain", "cost")
 
 
 def explanation(loaded: LoadedScenario[ScenarioHead]) -> str:
@@ -34,53 +35,18 @@ def explanation(loaded: LoadedScenario[ScenarioHead]) -> str:
             expected=listed([name for name in kind_names() if "agents" in kind_named(name).schema.model_fields]),
         )  # fmt: skip
     agents = kind.agents_of(scenario)
-    return "\n".join([*_agents(loaded.name, kind, scenario, agents), "", *_phases(kind, scenario, agents)]) + "\n"
-
-
-def _agents(name: str, kind: Kind, scenario: ScenarioHead, agents: AgentsSection) -> Iterator[str]:
-    draws = "one draw" if agents.draws == 1 else counted(agents.draws, "draw")
-    outcomes = "expected outcomes" if agents.mode == "expectation" else f"drawn outcomes, {draws}"
-    yield f"{name}: {counted(agents.rounds, 'round')}, {outcomes}"
-    yield ""
-    who = "data subjects, each for itself" if kind.decides == "subject" else "publisher"
-    yield f"{who}: {', '.join(kind.policies_of(scenario))}, each on its own"
-    if agents.learning is not None:
-        noticed = agents.learning.noticed
-        yield f"  learns the weights of the adversaries from attacks, of which it notices {noticed:.0%}"
-    together = "one a round, drawn by weight" if agents.together == "one-of" else "each there with its probability"
-    types = types_of(scenario)
-    yield "adversary:" if len(types) == 1 else f"adversaries ({together}):"
-    for adversary, section in types.items():
-        yield f"  {adversary}: {', '.join(_traits(adversary, section, kind, scenario))}"
-    rules = agents.enforcement
-    if rules.detection:
-        answers = [f"fine {rules.fine:,g}"] if rules.fine else []
-        answers += [f"excluded for {counted(rules.exclusion, 'round')}"] if rules.exclusion else []
-        yield f"environment: detects {rules.detection:.2%} of exploits; {', '.join(answers) or 'no answer'}"
-    taking_part = agents.participation
-    if taking_part is not None:
-        yield (
-            f"data subjects: take part if {taking_part.reward:,g} is at least the harm that they expect "
-            f"(mean {taking_part.harm:,g} a re-identification)"
-        )
-
-
-def _traits(name: str, section: WeightedSection, kind: Kind, scenario: ScenarioHead) -> Iterator[str]:
-    planner, knowledge = kind.attacker(scenario, name)
-    yield f"weight {section.weight:g}"
-    yield f"planner {planner}"
-    yield f"gain {_amount('gain', section.gain, kind, scenario)}"
-    yield f"cost {_amount('cost', section.cost, kind, scenario)}"
-    if knowledge:
-        yield f"knows {knowledge}"
-    if section.holds:
-        yield f"holds {' and '.join(section.holds)}"
-    if section.buys:
-        yield f"may buy {' and '.join(section.buys)}"
-    if section.budget is not None:
-        yield f"budget {section.budget:,g} a round"
-    if section.expected_accuracy is not None:
-        yield f"expects {section.expected_accuracy:.0%} of entries to be right"
+    types = []
+    for name, section in types_of(scenario).items():
+        planner, knowledge = kind.attacker(scenario, name)
+        gain, cost = (_amount(price, getattr(section, price), kind, scenario) for price in _PRICES)
+        types.append({"name": name, "section": section, "planner": planner, "knowledge": knowledge, "gain": gain,
+                      "cost": cost})  # fmt: skip
+    context = {
+        "name": loaded.name, "agents": agents, "decides": kind.decides, "policies": kind.policies_of(scenario),
+        "types": types, "phases": list(_phases(kind, scenario, agents)), "first_streams": FIRST_STREAMS,
+        "sampled": agents.mode == "sampling",
+    }  # fmt: skip
+    return str(render("explanation", context, "text"))
 
 
 def _amount(price: Literal["gain", "cost"], own: float | None, kind: Kind, scenario: ScenarioHead) -> str:
@@ -92,29 +58,20 @@ def _amount(price: Literal["gain", "cost"], own: float | None, kind: Kind, scena
     return f"{of_all if own is None else own:,g}"
 
 
-def _phases(kind: Kind, scenario: ScenarioHead, agents: AgentsSection) -> Iterator[str]:
-    sampled = agents.mode == "sampling"
-    for number, phase in enumerate(PHASES, start=1):
+def _phases(kind: Kind, scenario: ScenarioHead, agents: AgentsSection) -> Iterator[dict[str, Any]]:
+    for phase in PHASES:
         actors, decision, information = _acting(phase, scenario, agents, subjects_share=kind.decides == "subject")
         if phase.name == "publish":
             decision = kind.decision(scenario) or decision
-        yield f"{number}. {phase.name}: {actors}"
-        if information:
-            yield f"   decides      {decision}"
-            yield f"   knowing      {information}"
-        drawn = [stream for stream in phase.streams if sampled and _is_drawn(stream, agents)]
-        if drawn:
-            yield f"   drawn        {', '.join(drawn)}"
-    if agents.participation is not None:
-        yield f"Before the first round drawn: {', '.join(FIRST_STREAMS)}"
-    if sampled:
-        yield "Every agent has a random stream of its own for each of these, in every round."
+        sampled = phase.streams if agents.mode == "sampling" else ()
+        drawn = [stream for stream in sampled if _is_drawn(stream, agents)]
+        yield {"name": phase.name, "actors": actors, "decides": decision, "knowing": information, "drawn": drawn}
 
 
 def _acting(
     phase: Phase, scenario: ScenarioHead, agents: AgentsSection, *, subjects_share: bool
 ) -> tuple[str, str, str]:
-    """Return who acts in a phase of this scenario, what they decide, and what they know; the last empty if nobody."""
+    """Return actors, decision and information of a phase; the information is empty if no agent acts."""
     publisher = "data subjects" if subjects_share else "publisher"
     if phase.name == "enforce" and not agents.enforcement.detection:
         return "no step (no exploit is detected)", "", ""
@@ -149,6 +106,6 @@ def _acting(
 
 
 def _is_drawn(stream: str, agents: AgentsSection) -> bool:
-    """Tell whether a scenario has what a stream is drawn for."""
+    """Return whether a scenario uses the draws of a random stream."""
     needed = {"notices": agents.learning, "hearing": agents.participation, "detections": agents.enforcement.detection}
     return bool(needed.get(stream, True))

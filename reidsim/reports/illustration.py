@@ -1,4 +1,4 @@
-"""The figures of a result, whatever it is of: those of its kind, of rounds of agents, of what ran it."""
+"""The figures of a result: of its kind, of rounds of agents, and of batches, cross-play and stress tests."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.attributes.run import AttributesResult
 from reidsim.engine.batch.result import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
@@ -28,7 +29,6 @@ from reidsim.figures.sweep import sweep_figures
 from reidsim.figures.switch import switch_lines
 from reidsim.file_names import plain_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
-from reidsim.measures import Measure, measures_among
 from reidsim.reports.over_rounds import guarantees_told
 from reidsim.reports.study_tables import SHOWN
 from reidsim.scenarios.registry import kind_of_content
@@ -72,7 +72,7 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
 
 @own_settings()
 def plot(result: Result) -> Figure:
-    """Draw the figure that tells most of a result; the results folder has them all.
+    """Draw the main figure of a result; the results folder has all figures.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def plot(result: Result) -> Figure:
     Returns
     -------
     Figure
-        Payoffs by policy; of a sweep, along what was swept; of cross-play, payoff and risk of every defender against
-        every adversary; of what else there is, its first figure.
+        Payoffs by policy; of a sweep, along the swept key; of cross-play, payoff and risk of every defender against
+        every adversary; of other results, the first figure.
 
     Raises
     ------

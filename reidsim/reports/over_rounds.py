@@ -8,10 +8,11 @@ import pandas as pd
 
 from reidsim.agents.measures import BREACHES, DISTINCT
 from reidsim.games.measures import PUBLISHER_PAYOFF, SHARE_ATTACKED
+from reidsim.reports.writer import said
 
 
 def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callable[[str], str] = str) -> str:
-    """Say how many distinct people are re-identified over all rounds, of how many, under some policies.
+    """Return a sentence on the number of distinct people re-identified over all rounds under some policies.
 
     Parameters
     ----------
@@ -19,7 +20,7 @@ def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callabl
         One row per draw, policy and round; see `reidsim.engine.rounds.AgentAnalysis`.
     policies : sequence of str
     name : callable
-        Returns what a policy is called.
+        Returns the name of a policy for readers.
 
     Returns
     -------
@@ -28,51 +29,40 @@ def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callabl
     """
     if not {"subjects", BREACHES.column, DISTINCT.column} <= set(rounds) or rounds["round"].nunique() < 2:
         return ""
-    table = rounds.astype({"policy": str})
-    number, subjects = int(table["round"].max()), int(table["subjects"].max())
-    ends = table[table["round"] == number].groupby("policy", observed=True)[DISTINCT.column].mean()
-    total = (
-        table.groupby(["policy", "round"], observed=True)[BREACHES.column].mean().groupby("policy", observed=True).sum()
-    )
-    people, counted = (
-        ", ".join(f"{measure.text(values[each])} under {name(each)}" for each in policies)
-        for measure, values in ((DISTINCT, ends), (BREACHES, total))
-    )
-    return (
-        f"Over {number:,} rounds the expected number of the {subjects:,} people who are re-identified at least once is "
-        f"{people}. In the number of re-identifications a person counts in every round: {counted}."
-    )
+    by = rounds.astype({"policy": str}).groupby(["policy", "round"])
+    last = int(rounds["round"].max())
+    distinct = by[DISTINCT.column].mean().xs(last, level="round")
+    breaches = by[BREACHES.column].mean().groupby("policy").sum()
+    found = [(name(each), DISTINCT.text(distinct[each]), BREACHES.text(breaches[each])) for each in policies]
+    return said("distinct_people", number=last, subjects=int(rounds["subjects"].max()), policies=found)
 
 
 def guarantees_told(
     broken: pd.DataFrame, name: Callable[[str], str] = str, payoff: str = PUBLISHER_PAYOFF.label
 ) -> str:
-    """Say which wrong beliefs let adversaries attack where a policy rules attacks out; empty if none did.
+    """Return the wrong beliefs that let adversaries attack where a policy rules attacks out; empty if none did.
 
     Parameters
     ----------
     broken : DataFrame
         See `reidsim.engine.rounds.broken_guarantees`.
     name : callable
-        Returns what a policy is called.
+        Returns the name of a policy for readers.
     payoff : str
-        What the publisher's payoff is called.
+        Label of the publisher's payoff.
     """
-    if broken.empty:
-        return ""
-    told = []
-    for policy, rows in broken.astype({"policy": str}).groupby("policy", sort=False, observed=True):
+    policies = []
+    for policy, rows in broken.astype({"policy": str}).groupby("policy", sort=False):
         played, informed = rows.iloc[0], rows.iloc[-1]
-        start = f"{name(str(policy))} rules out attacks under the publisher's beliefs"
-        if len(rows) == 1:
-            told.append(f"{start}, but the rounds differ from what it plans for.")
-            continue
-        people = [DISTINCT.text(row[DISTINCT.column]) for row in (informed, played)]
-        amounts = [PUBLISHER_PAYOFF.text(row[PUBLISHER_PAYOFF.column]) for row in (informed, played)]
-        failed = "" if informed[SHARE_ATTACKED.column] == 0 else ", though attacks would remain"
-        told.append(
-            f"{start}, which lack a fact: {informed['corrected']}. With this fact the {payoff[:1].lower()}{payoff[1:]} "
-            f"would be {amounts[0]} instead of {amounts[1]}, and {people[0]} instead of {people[1]} people would be "
-            f"re-identified{failed}."
+        policies.append(
+            {
+                "name": name(str(policy)),
+                "corrected": None if len(rows) == 1 else informed["corrected"],
+                "payoff": PUBLISHER_PAYOFF.text(played[PUBLISHER_PAYOFF.column]),
+                "payoff_informed": PUBLISHER_PAYOFF.text(informed[PUBLISHER_PAYOFF.column]),
+                "people": DISTINCT.text(played[DISTINCT.column]),
+                "people_informed": DISTINCT.text(informed[DISTINCT.column]),
+                "attacks_remain": informed[SHARE_ATTACKED.column] != 0,
+            }
         )
-    return " ".join(told)
+    return said("broken_guarantees", policies=policies, payoff=payoff[:1].lower() + payoff[1:])

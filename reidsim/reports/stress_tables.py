@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 from rich.table import Table
 
+from reidsim.core.measures import Measure
 from reidsim.engine.results import measures_told
 from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.run import StressResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.measures import Measure
 from reidsim.reports.terminal_table import titled_table
 
 # Columns of the robustness table, and what is printed above them.

@@ -1,19 +1,19 @@
-"""What the commands `switch` and `attributes` say and print."""
+"""The tables and sentences that the commands `switch` and `attributes` print."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from rich.table import Table
 from rich.text import Text
 
+from reidsim.core.measures import Measure
 from reidsim.engine.attributes.run import AttributesResult
 from reidsim.engine.switch.run import SwitchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
-from reidsim.measures import Measure
 from reidsim.reports.terminal_table import titled_table
+from reidsim.reports.writer import render
 from reidsim.scenarios.people import counted_units
 
 
@@ -26,7 +26,7 @@ def amount_text(value: float, precision: float = 0.0) -> str:
 
 
 def switch_table(result: SwitchResult) -> Table:
-    """Lay out the intervals of an amount with what pays most in each."""
+    """Return the table of the intervals of an amount with the best policy in each."""
     gain = "" if not result.link_gain else ", the gain being the loss"
     one, several = counted_units(result.manifest["content"])
     columns = ("from", "to", "pays most", PUBLISHER_PAYOFF.label, f"{several.capitalize()} attacked", "Risk")
@@ -47,38 +47,18 @@ def switch_table(result: SwitchResult) -> Table:
     return table
 
 
-def switch_text(result: SwitchResult) -> Iterator[str]:
-    """Yield what to know, one sentence each: what is best now, and how far the next switches are."""
-    now, facts = result.best_now, result.manifest["switch"]
-    yield f"{result.key} is {amount_text(result.own)} in the scenario{f': {now} pays most.' if now else '.'}"
+def switch_text(result: SwitchResult) -> list[str]:
+    """Return the policy that pays most now, and how far the next switches are, a sentence each."""
+    facts = result.manifest["switch"]
     # Where others begin to pay as much as the policy chosen, that stays the choice.
     changes = result.switches[result.switches["below"] != result.switches["above"]]
-    if changes.empty and not facts["unsettled"]:
-        best = result.intervals["policy"].iloc[0]
-        yield f"From {amount_text(facts['low'])} to {amount_text(facts['high'])} {best} pays most throughout."
-    below = changes[changes["value"] <= result.own].tail(1)
-    above = changes[changes["value"] > result.own].head(1)
-    for row in below.to_dict("records"):
-        yield f"Below {_value(row)} it is {_policies(row, 'below')}."
-    for row in above.to_dict("records"):
-        yield f"Above {_value(row)} it is {_policies(row, 'above')}."
-    if facts["gain"] is not None:
-        yield f"The adversary's gain stays at {amount_text(facts['gain'])}."
-    elif result.link_gain:
-        yield "The adversary's gain is the loss at each point."
-
-
-def _value(row: Mapping[Any, Any]) -> str:
-    value, precision, times = (float(str(row[name])) for name in ("value", "precision", "times_own"))
-    ratio = "" if math.isnan(times) else f" ({times:.3g} times as much)"
-    return f"{'about ' if precision > 0 else ''}{amount_text(value, precision)}{ratio}"
-
-
-def _policies(row: Mapping[Any, Any], side: str) -> str:
-    """Name the policy, and those that pay the same."""
-    chosen, best = str(row[side]), str(row[f"best_{side}"]).split(", ")
-    others = [name for name in best if name != chosen]
-    return f"{chosen}, which pays the same as {' and '.join(others)}" if others else chosen
+    context = {
+        "result": result, "facts": facts, "amount": amount_text,
+        "throughout": "" if len(changes) or facts["unsettled"] else result.intervals["policy"].iloc[0],
+        "below": changes[changes["value"] <= result.own].tail(1).to_dict("records"),
+        "above": changes[changes["value"] > result.own].head(1).to_dict("records"),
+    }  # fmt: skip
+    return str(render("switch", context, "text")).strip().splitlines()
 
 
 # Measures that are shown, in tables and figures.

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import pandas as pd
 from rich.table import Table
 
+from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.batch.result import BatchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.measures import Measure, measures_among
 from reidsim.reports.sweep_tables import sweep_tables
 from reidsim.reports.terminal_table import columns_that_fit, text_with_interval, titled_table
 from reidsim.scenarios.asked import GAIN, LOSS, gain_goes_with_loss

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from rich.table import Table
 
-from reidsim.measures import Measure
+from reidsim.core.measures import Measure
 from reidsim.reports.terminal_table import WIDTH, columns_that_fit, text_with_interval, titled_table
 from reidsim.scenarios.design_schema import SweepSection
 from reidsim.scenarios.swept_values import rows_along, value_labels

@@ -8,7 +8,7 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from reidsim.measures import Measure
+from reidsim.core.measures import Measure
 
 # Characters of a line.
 WIDTH = 80

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from reidsim.adversaries.planners.base import EXPECTED_PAYOFF, planners_without
 from reidsim.errors import InputError
 from reidsim.overrides import merged
-from reidsim.scenarios.rationality_schema import UNWEIGHING
 
 # Keys that are said together: whoever gives one of the first takes none of the second from the defaults.
 _SAID_TOGETHER = (
@@ -47,7 +47,7 @@ def as_written(error: InputError, content: Mapping[str, Any]) -> InputError:
 
 def _with_defaults(own: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     left_out = {key for given, together in _SAID_TOGETHER if any(name in own for name in given) for key in together}
-    if own.get("planner") in UNWEIGHING:
+    if own.get("planner") in planners_without(EXPECTED_PAYOFF):
         left_out |= {"rationality", "precision", "prospect"}
     if own.get("holds") is not None or own.get("buys"):
         # What it holds says what it knows, unless the defaults tell which resources are used for what.

@@ -2,71 +2,50 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from math import fsum
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from reidsim.adversaries.factored_mdp import Method
-from reidsim.errors import InputError, listed, nearest, require_distinct
+from reidsim.adversaries.planners.base import (
+    EXPECTED_PAYOFF,
+    INFERENCES,
+    planners,
+    planners_without,
+    provided_by,
+)
+from reidsim.core.capabilities import require_provided
+from reidsim.errors import InputError, require_distinct
 from reidsim.linkage.sensitive_values import GainsFrom
 from reidsim.scenarios.amounts import Count, Money, Share, Text
 from reidsim.scenarios.equipment_schema import EquipmentSection, refuse_knowledge_held
+from reidsim.scenarios.part_names import PartName
 from reidsim.scenarios.rationality_schema import RationalitySection
 from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.validation import Section
 
 if TYPE_CHECKING:
     from reidsim.scenarios.agents_schema import AgentsSection
-    from reidsim.scenarios.parts import Group
 
 Risk = Literal["prosecutor", "journalist", "sample"]
 # Who is this row, which row is this person, or the worse of both.
 Direction = Literal["record", "person", "both"]
-# Planners of the package that make one attack on a record, or none.
-_ONE_ATTACK = ("one-shot", "always", "never", "random")
-
-# Planners of the package; any other is an object of a module, or an entry point of an installed package.
-PLANNERS = ("one-shot", "fmdp", "always", "never", "random")
-# Adversaries that cross-play has of every scenario, as far as they can play, and all of several together.
-ADVERSARIES = ("one-shot", "fmdp", "multistage", "partial-knowledge", "always", "never", "random")
+# Adversaries of cross-play who attack once, by what they link with.
+LINKED = ("multistage", "partial-knowledge")
+# All adversaries of a scenario together, in cross-play.
 TOGETHER = "types"
 # Weights are given as decimal numbers, whose sum is 1 only up to rounding.
 _ROUNDING = 1e-9
-_OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+Planner = Annotated[str, PartName(planners)]
 
 
-def names_object(name: str) -> bool:
-    """Tell whether a name is that of an object in a module, such as ``mypackage.adversaries:patient``."""
-    return _OBJECT.fullmatch(name) is not None
-
-
-def known_part(names: Collection[str], group: Group) -> AfterValidator:
-    """Return what refuses a name that is none of these, of no installed package and no ``module:object``."""
-
-    def known(name: str) -> str:
-        from reidsim.scenarios.parts import installed
-
-        if name in names or names_object(name):
-            return name
-        every = (*names, *installed(group))
-        if name in every:
-            return name
-        expected = f"one of {listed(every, 20)}, or package.module:object"
-        raise InputError("value not allowed", found=name, expected=expected, hint=nearest(name, every))
-
-    return AfterValidator(known)
-
-
-def names_schema(names: Iterable[str], *patterns: str) -> WithJsonSchema:
-    """Return the JSON schema of a key that takes one of these names or patterns, or an object of a module."""
-    pattern = {"type": "string", "pattern": f"^(?:{'|'.join((_OBJECT.pattern, *patterns))})$"}
-    return WithJsonSchema({"anyOf": [{"enum": list(names)}, pattern]})
-
-
-Planner = Annotated[str, known_part(PLANNERS, "adversaries"), names_schema(PLANNERS)]
+def opponent_names() -> tuple[str, ...]:
+    """Return the adversaries of cross-play, in order: planners, what else one links with, yardsticks."""
+    yardsticks = planners_without(EXPECTED_PAYOFF)
+    return (*(name for name in planners if name not in yardsticks), *LINKED, *yardsticks)
 
 
 class UnconfirmedSection(Section):
@@ -158,7 +137,7 @@ class PlannerSection(RationalitySection):
                 "unconfirmed success is planned by backward induction only", where="sequential.solver",
                 found=self.sequential.solver, expected="backward-induction",
             )  # fmt: skip
-        if self.parameters and self.planner in PLANNERS:
+        if self.parameters and self.planner in planners:
             raise InputError(
                 "parameters are of an adversary of your own", where="parameters", found=self.planner,
                 expected='planner = "package.module:factory"',
@@ -168,7 +147,7 @@ class PlannerSection(RationalitySection):
     @property
     def plans_sequentially(self) -> bool:
         """Whether the planner is the sequential attack."""
-        return self.planner == "fmdp"
+        return self.planner in planners and "sequential" in planners[self.planner].keys
 
     @property
     def attacks_what_pays(self) -> bool:
@@ -241,8 +220,11 @@ class AdversarySection(PlannerSection):
         """Check that whoever gains from an inference counts values in groups of the table, in one attack per record."""
         if self.gains_from == "identity":
             return
+        require_provided(
+            {INFERENCES}, provided_by(self.planner), needed_by=f"gains_from {self.gains_from!r}",
+            provider=f"planner {self.planner!r}", where="planner",
+        )  # fmt: skip
         for key, other, expected in (
-            ("planner", self.planner not in _ONE_ATTACK, f"one of {listed(_ONE_ATTACK)}"),
             ("risk", self.risk != "prosecutor", '"prosecutor", as the values of others are not known'),
             ("direction", self.looks_up, '"record"'),
             ("knowledge", self.knowledge is not None, "all quasi-identifiers are known"),
@@ -336,7 +318,7 @@ def check_adversaries(
         Names the key.
     """
     for name, section in adversaries.items():
-        if name in (*ADVERSARIES, TOGETHER):
+        if name in (*opponent_names(), TOGETHER):
             raise InputError("name of a column of cross-play", where=f"adversaries.{name}", expected="another name")
         of_rounds = (*(("holds",) if section.holds is not None and not lists else ()), *section.of_rounds)
         if agents is None and of_rounds:

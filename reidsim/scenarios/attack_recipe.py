@@ -1,4 +1,4 @@
-"""What an attack recipe may say: the stages and resources of an adversary against records that are generalized."""
+"""The schema of attack recipes: the stages and resources of an adversary against generalized records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.bundled import bundled_folder, data_file
-from reidsim.errors import InputError, listed, nearest, require_among
+from reidsim.errors import InputError, require_among
 from reidsim.scenarios.amounts import Delimiter, Money, Share, Text
 from reidsim.scenarios.read_keys import with_key
 from reidsim.tables import numbers, read_table, require_columns
@@ -75,8 +75,8 @@ StageSection = Annotated[InferSurnameSection | InferByLinkageSection | IdentifyS
 
 
 def stage_of(section: StageSection, folder: Path, loci: tuple[str, ...] = ()) -> Stage:
-    """Return a stage; that which infers a surname, from these loci, or those that its section names."""
-    # Not needed by those who only read scenarios.
+    """Return the stage of a section; surnames are inferred from the given loci, or from the loci of the section."""
+    # Imported here, as reading a scenario does not need them.
     from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
     from reidsim.linkage.surname_inference.tmrca import Ancestry
 
@@ -106,16 +106,12 @@ def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> Flo
     frame = read_table(path, comment="#")
     require_columns(frame, ["locus", "mutation_rate"], path)
     rates = dict(zip(frame["locus"], numbers(frame, "mutation_rate", path), strict=True))
-    for locus in loci:
-        if locus not in rates:
-            raise InputError(
-                "locus without a mutation rate", source=path, where=f"locus {locus!r}", hint=nearest(locus, rates)
-            )
+    require_among("locus without a mutation rate", loci, rates, source=path)
     return np.array([rates[locus] for locus in loci])
 
 
 class AttackResourceSection(Section):
-    """People whom the adversary can look up."""
+    """A table of people that the adversary can search."""
 
     population: Text | None = Field(default=None, description="name of a bundled population, or path of a recipe")
     file: Text | None = Field(
@@ -156,9 +152,7 @@ class AttackRecipe(Section):
             require_among("no such resource", (stage.resource,), self.resources, where=where)
             if isinstance(stage, InferSurnameSection) and stage.loci is None:
                 raise InputError("key missing", where=f"stages[{number}].loci", expected="the loci to infer from")
-        for name in self.columns:
-            if name not in self.inferred:
-                raise InputError("not inferred", where=f"columns.{name}", expected=f"one of {listed(self.inferred)}")
+        require_among("not inferred", self.columns, self.inferred, where="columns")
         return self
 
     @property

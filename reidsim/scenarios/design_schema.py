@@ -1,21 +1,21 @@
-"""What a scenario may say about being run many times: replications, sweeps over keys, and uncertain parameters."""
+"""The schema of batches: replications, sweeps over keys, and uncertain parameters."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from reidsim.errors import InputError, listed, require_among
+from reidsim.errors import InputError, require_among, require_distinct
 from reidsim.scenarios.read_keys import ReadIf
 from reidsim.validation import Section
 
-# Keys that make a batch, say what is computed of a single run, or tell the game: the same at every point.
+# Keys of the batch, of outputs of a single run, and of the game: the same at every point.
 FIXED_KEYS = ("game", "seed", "replications", "sweep", "uncertainty", "stress", "figures", "title", "source")
 # A sweep of more points is a slip: a grid over too many keys.
 MOST_POINTS = 1_000_000
@@ -52,18 +52,17 @@ class SweepValues(Section):
                 raise InputError("both a list and an interval of values", expected=expected)
             if not self.listed:
                 raise InputError("empty range", expected="at least one value")
-            return self
-        if self.start is None or self.stop is None or self.points is None:
+        elif self.start is None or self.stop is None or self.points is None:
             raise InputError("incomplete range", expected="a list of values, or from, to and points")
-        if self.start >= self.stop:
+        elif self.start >= self.stop:
             raise InputError("empty range", found=[self.start, self.stop], expected="from below to")
-        if self.scale == "log" and self.start <= 0:
+        elif self.scale == "log" and self.start <= 0:
             raise InputError("ratios need numbers above 0", where="from", found=self.start)
         return self
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Say in the JSON Schema that a plain list will do."""
+        """Allow a plain list in the JSON Schema."""
         return {"anyOf": [handler(schema), {"type": "array", "minItems": 1}]}
 
     @property
@@ -96,21 +95,14 @@ class SweepSection(Section):
             repeated = list(_repeated(values.listed or ()))
             if repeated and not any(key in group for group in self.together):
                 raise InputError("value given twice", where=f"values.{key}", found=repeated[0])
-        seen: set[str] = set()
+        require_distinct("key in two groups", (key for group in self.together for key in group), where="together")
         for number, group in enumerate(self.together):
-            for key in group:
-                if key not in self.values or key in seen:
-                    problem = "key in two groups" if key in seen else "key without values"
-                    expected = f"each of {listed(self.values)} at most once"
-                    raise InputError(problem, where=f"together[{number}]", found=key, expected=expected)
-                seen.add(key)
+            where = f"together[{number}]"
+            require_among("key without values", group, self.values, where=where)
             lengths = {key: self.values[key].size for key in group}
             if len(set(lengths.values())) > 1:
-                raise InputError(
-                    "keys that change together need as many values each",
-                    where=f"together[{number}]",
-                    found=", ".join(f"{key}: {n}" for key, n in lengths.items()),
-                )
+                found = ", ".join(f"{key}: {n}" for key, n in lengths.items())
+                raise InputError("keys that change together need as many values each", where=where, found=found)
         self._check_one_at_a_time()
         if self.n_points > MOST_POINTS:
             expected = f"at most {MOST_POINTS:,}"
@@ -124,9 +116,9 @@ class SweepSection(Section):
 
     @property
     def axes(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
-        """What is crossed, in the order in which keys are given; points change the last axis fastest.
+        """The axes of the grid, in the order in which keys are given; points change the last axis fastest.
 
-        An axis is one group of keys that change together, or several of which one changes at a time.
+        An axis is a group of keys that change together, or several groups that change one at a time.
         """
         group_of = {key: group for group in self.together for key in group}
         groups = tuple(dict.fromkeys(group_of.get(key, (key,)) for key in self.values))
@@ -150,7 +142,7 @@ def _without_further_numbers(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class _Uncertain(Section):
-    """What all distributions share."""
+    """Keys of all distributions."""
 
     whole: bool = Field(default=False, description="round to whole numbers, for keys that count something")
 
@@ -322,7 +314,7 @@ def check_design(sweep: SweepSection | None, uncertainty: UncertaintySection | N
 
 
 def _check_keys(keys: Iterable[str], where: str) -> None:
-    """Refuse keys that cannot change from point to point, and keys inside of each other."""
+    """Refuse keys that cannot change between points, and keys that contain each other."""
     seen: list[str] = []
     for key in keys:
         if not all(key.split(".")):
@@ -336,18 +328,17 @@ def _check_keys(keys: Iterable[str], where: str) -> None:
         seen.append(key)
 
 
-def _repeated(values: Iterable[Any]) -> Iterator[Any]:
-    """Yield the values that came before."""
+def _repeated(values: Sequence[Any]) -> Iterator[Any]:
+    """Yield the values that are equal to an earlier one; lists and sections cannot be hashed."""
     seen: set[Any] = set()
-    sections: list[Any] = []
-    for value in values:
-        before = sections if isinstance(value, list | dict) else seen
-        if value in before:
-            yield value
-        elif isinstance(before, list):
-            before.append(value)
+    for number, value in enumerate(values):
+        if isinstance(value, list | dict):
+            is_known = value in values[:number]
         else:
-            before.add(value)
+            is_known = value in seen
+            seen.add(value)
+        if is_known:
+            yield value
 
 
 def _holds(section: str, key: str) -> bool:

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.core.measures import Measure
 from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute
-from reidsim.measures import Measure
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan
@@ -218,10 +218,6 @@ class ManyPoints:
         An attack then pays if the gain, divided by the number of people, exceeds the cost.
         """
         return None
-
-    def points_at_once(self, scenario: Any, keys: Sequence[str]) -> int:
-        """Return how many points of these keys are best solved together; 1 if each is on its own."""
-        return 1
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,11 @@
-"""What a scenario made in Python holds in memory: tables in place of files, and own adversaries and policies.
+"""Objects in memory that a scenario made in Python uses in place of files, recipes and modules.
 
-A scenario names everything by text. Where a text is the name of something given, that is taken in place of the file,
-recipe or module of this name:
+Scenarios name everything by text. If a name is that of a given object, the object replaces the file, recipe or module:
 
 - a table of text for ``release.path`` and for the file of a hierarchy,
 - a `Population` for ``population.recipe`` and ``adversary.sequential.registry``,
-- for ``adversary.planner`` what replies to releases, or what makes it of a gain and a cost,
-- for an entry of ``publisher.policies`` what chooses forms.
+- an adversary, or a class or function that makes one, for ``adversary.planner``,
+- a policy for an entry of ``publisher.policies``.
 """
 
 from __future__ import annotations
@@ -43,17 +42,17 @@ Given = Mapping[str, Any]
 Amount = float | Floats
 S = TypeVar("S", bound=BaseModel)
 
-# A policy that every game with a publisher has, for validating a scenario without the given ones.
+# A policy of every kind with a publisher; stands in for given policies during validation.
 _ANY_POLICY = "suppress-all"
 
 
 def validated_with(given: Given, model: type[S], content: Mapping[str, Any], source: str | Path) -> S:
-    """Build a validated scenario in which names of given adversaries and policies are allowed.
+    """Return a validated scenario; names of given adversaries and policies are allowed.
 
     Raises
     ------
     InputError
-        As `validated` does, and if the game has no key for what is given.
+        As `validated`, and if the kind has no key for a given object.
     """
     content = spelled_out(content)
     named = section(content, "adversaries")
@@ -90,12 +89,12 @@ def _unplanned(section: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def people_named(name: str, loaded: LoadedScenario[Any], **made: Any) -> Population:
-    """Return the people that a scenario names: given, bundled, or those of a recipe file; see `load_population`.
+    """Return the population that a scenario names: given, bundled, or from a recipe file; see `load_population`.
 
     Raises
     ------
     InputError
-        If there are none of this name, or their recipe cannot be used.
+        If no population has this name, or its recipe cannot be used.
     """
     if name in loaded.given:
         population: Population = loaded.given[name]
@@ -106,12 +105,12 @@ def people_named(name: str, loaded: LoadedScenario[Any], **made: Any) -> Populat
 def table_named(
     name: str, loaded: LoadedScenario[Any], where: str, read: Callable[[Path], pd.DataFrame]
 ) -> tuple[Path, pd.DataFrame]:
-    """Return where the table is that a scenario names at a key, and its rows: given, or read from its file.
+    """Return the path and rows of the table that a scenario names at a key: given, or read from its file.
 
     Raises
     ------
     InputError
-        If the file cannot be used; names the key where no place in the file is told.
+        If the file cannot be used; names the key unless the error already names a place in the file.
     """
     if name in loaded.given:
         return Path(name), loaded.given[name]
@@ -133,21 +132,21 @@ def table_rows(section: Table, folder: Path, given: Given) -> list[list[str]]:
 def made_adversary(
     part: Any, gain: Amount, cost: Amount, parameters: Mapping[str, Any], *, where: str, name: str
 ) -> Adversary:
-    """Return an adversary of the user: an object as it is, or what a class or function makes with a gain and a cost.
+    """Return the adversary of a user: an instance, or made by a class or function from gain and cost.
 
     Parameters
     ----------
     part : object
     gain, cost : float or ndarray of float64, shape (n_records,)
     parameters : mapping of str to object
-        What else is passed.
+        Further arguments.
     where, name : str
-        The key that names it, and its name, for errors.
+        Key and name, for errors.
 
     Raises
     ------
     InputError
-        If it cannot be made, or is no adversary.
+        If making it fails, or the object is no adversary.
     """
     if replies(part):
         own = part
@@ -161,12 +160,12 @@ def made_adversary(
 
 
 def made_policy(part: Any, name: str, where: str) -> GivenPolicy:
-    """Return a policy of the user as a defender: an object as it is, or what a class or function makes.
+    """Return the policy of a user as a defender: an instance, or made by a class or function.
 
     Raises
     ------
     InputError
-        If it cannot be made, or is no policy.
+        If making it fails, or the object is no policy.
     """
     own = part
     if isinstance(part, type) or not callable(getattr(part, "choose", None)):
@@ -178,13 +177,13 @@ def made_policy(part: Any, name: str, where: str) -> GivenPolicy:
 
 
 def replies(part: object) -> bool:
-    """Tell whether an object is an adversary, rather than a class or function that makes one."""
+    """Return whether an object is an adversary, not a class or function that makes one."""
     return not isinstance(part, type) and callable(getattr(part, "respond", None))
 
 
 @dataclass(frozen=True)
 class GivenPolicy:
-    """A policy of the user as a defender; its choice is checked.
+    """A policy of a user as a defender, with its choice checked.
 
     Parameters
     ----------
@@ -198,7 +197,7 @@ class GivenPolicy:
 
     @property
     def plans(self) -> bool:
-        """Whether the choice depends on the adversary; it does unless the policy says otherwise."""
+        """Whether the choice depends on the adversary; True unless the policy's attribute `plans` is False."""
         return bool(getattr(self.policy, "plans", True))
 
     def choose(self, game: Game) -> Choice:
@@ -207,7 +206,7 @@ class GivenPolicy:
         Raises
         ------
         InputError
-            If what the policy returns is not a release for each record, or -1.
+            If the policy does not return a strategy, or -1, for each record.
         """
         chosen = self.policy.choose(game)
         strategies = np.asarray(chosen.strategies if isinstance(chosen, Choice) else chosen)
@@ -229,7 +228,7 @@ class GivenPolicy:
 
 
 def _with(section: Section | None, values: Mapping[str, Any], name: str, source: str | Path) -> Section:
-    """Return a section with values that are names of what is given."""
+    """Return a section with names of given objects as values."""
     for key in values:
         if section is None or key not in type(section).model_fields:
             raise InputError("unknown key", source=source, where=f"{name}.{key}", expected="a game that has this key")
@@ -237,25 +236,36 @@ def _with(section: Section | None, values: Mapping[str, Any], name: str, source:
     return section.model_copy(update=dict(values))
 
 
-if TYPE_CHECKING:
-    from reidsim.games.defenders.defender import Defender
-
 P = TypeVar("P", bound=Policy)
 
 
-def policy_among(policies: Mapping[str, P], made: type[P], name: str, where: str) -> P:
-    """Return a policy by its name; any that is not among these is of a user's module or an installed package."""
-    if name in policies:
-        return policies[name]
-    return made(name, name, "a policy of one's own", own_defender(name, where), by_agents=False)
+class OwnPolicy(Policy):
+    """A policy of a user: given in Python, of a module, or of an installed package.
 
+    Parameters
+    ----------
+    name : str
+    where : str
+        Key that names it.
+    """
 
-def own_defender(name: str, where: str) -> Callable[[Any, int], Defender]:
-    """Return what makes the defender of somebody's own policy, of a study and the number of a draw."""
+    description = "a policy of one's own"
+    by_agents = False
 
-    def defender(study: Any, draw: int) -> Defender:
+    def __init__(self, name: str, where: str) -> None:
+        self.name, self.label, self.where = name, name, where
+
+    def choose(self, study: Any, game: Game, draw: int) -> Choice:
+        """Return the user's choice, checked."""
+        return self.defender(study, draw).choose(game)
+
+    def defender(self, study: Any, draw: int) -> GivenPolicy:
+        """Return the user's object, made and checked."""
         given = study.loaded.given
-        part = given[name] if name in given else study.loaded.part("policies", name, where)
-        return made_policy(part, name, where)
+        part = given[self.name] if self.name in given else study.loaded.part("policies", self.name, self.where)
+        return made_policy(part, self.name, self.where)
 
-    return defender
+
+def policy_among(policies: Mapping[str, P], own: Callable[[str, str], P], name: str, where: str) -> P:
+    """Return a policy by its name; `own` makes the policy of a user from the name and the key that names it."""
+    return policies[name] if name in policies else own(name, where)

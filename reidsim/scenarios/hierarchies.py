@@ -52,7 +52,7 @@ def hierarchy_rows(
         rows, first = (rows[1:], 2) if section.header else (rows, 1)
         require_rows_of_values(rows, first_row=first)
     except InputError as error:
-        # As everywhere, the key is told where no row is.
+        # Errors without a row name the key.
         key = None if error.where else f"attributes.{name}.hierarchy.file"
         raise error.located(folder / section.file, key) from None
     return rows

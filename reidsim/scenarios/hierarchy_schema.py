@@ -1,4 +1,4 @@
-"""What a scenario file may say about how the values of an attribute are generalized."""
+"""The schema of hierarchies: how the values of an attribute are generalized."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Suppress(Section):
 
 
 class LevelsWithTop(Section):
-    """What rules with several levels share."""
+    """Keys of rules with several levels."""
 
     suppress: bool = Field(default=True, description="end with a level of `*`")
     costless_levels: tuple[int, ...] = Field(default=(), description="levels, from 1, that cost no information loss")

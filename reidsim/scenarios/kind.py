@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from reidsim.agents.measures import RUN_MEASURES
+from reidsim.core.measures import Measure, columns_of
 from reidsim.errors import InputError
 from reidsim.games.measures import MEASURES
-from reidsim.measures import Measure, columns_of
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.faces import Faces, ManyPoints, RecordSharing
 from reidsim.scenarios.people import counted_units
@@ -47,9 +47,6 @@ if TYPE_CHECKING:
     from reidsim.scenarios.opponents import OpponentOptions, Opponents
     from reidsim.scenarios.schema import ScenarioHead
 
-
-# What a study is built for, as far as it matters to the memory that it takes.
-Use = Literal["run", "rounds", "cross-play", "stress"]
 
 # Every kind that was made, by the schema of its scenarios; those of users' modules by what scenarios call them, too.
 MADE: dict[type | str, Kind] = {}
@@ -116,9 +113,9 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
 
     def policy(self, name: str) -> Policy:
         """Return a policy by its name; any that the kind does not have is somebody's own."""
-        from reidsim.scenarios.given import policy_among
+        from reidsim.scenarios.given import OwnPolicy, policy_among
 
-        return policy_among(self.policies, Policy, name, f"{self.decider}.policies")
+        return policy_among(self.policies, OwnPolicy, name, f"{self.decider}.policies")
 
     def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
         """Return the measures in the words of a scenario with this content."""
@@ -151,17 +148,6 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         """Say in a line how large a study is, having checked that its policies can be played."""
         game = study.world(0).truth
         return f"{game.n_records:,} records, {game.space.size:,} strategies"
-
-    def needed_memory(self, study: Any, use: Use = "run") -> int | None:
-        """Return about how many bytes it takes at its peak to use a study, besides the program; None if untold.
-
-        Parameters
-        ----------
-        study : Study
-        use : {"run", "rounds", "cross-play", "stress"}
-            A run, one in rounds of agents, every policy against every adversary, or amounts that change.
-        """
-        return None
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return that part of a scenario's content of which the data of its study are made."""
@@ -375,7 +361,3 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         )
 
     # Many points
-
-    def play_together(self, studies: Sequence[Any]) -> Callable[[int], Mapping[str, PolicyOutcome]]:
-        """Return what tells the outcomes at one of several points that are solved together, by its number."""
-        return lambda point: self.play(studies[point])

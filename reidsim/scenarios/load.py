@@ -11,13 +11,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
+from reidsim.adversaries.planners.base import planners
 from reidsim.bundled import BUNDLED, resolve
 from reidsim.errors import InputError, locating
 from reidsim.overrides import merged, override, validated_after, value_if_any
-from reidsim.scenarios.adversary_schema import PLANNERS, names_object
 from reidsim.scenarios.given import validated_with
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.origins import origins_of
+from reidsim.scenarios.part_names import names_object
 from reidsim.scenarios.parts import Group, load_part, made_by, refuse_code
 from reidsim.scenarios.read_keys import ReadIf, changes_within, conditions_of, has_key, unread_keys
 from reidsim.scenarios.registry import DEFAULT_KIND, is_of_package, kind_named, kind_of, made_kind
@@ -390,7 +391,7 @@ def own_parts_of(scenario: ScenarioHead) -> tuple[OwnPart, ...]:
         found[game] = OwnPart("kinds", game, "game")
     adversary = {"adversary": scenario.adversary} if hasattr(scenario, "adversary") else {}
     for where, section in {**adversary, **scenario.every_adversary}.items():
-        if getattr(section, "planner", PLANNERS[0]) not in PLANNERS:
+        if getattr(section, "planner", "one-shot") not in planners:
             found.setdefault(section.planner, OwnPart("adversaries", section.planner, f"{where}.planner"))
     for policy in kind.policies_of(scenario) if kind.decides else ():
         if policy not in kind.policies:

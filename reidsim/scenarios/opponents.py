@@ -1,4 +1,4 @@
-"""Every adversary that can play in a scenario, with its amounts, why the others cannot, and types that records meet."""
+"""The adversaries of cross-play: planners, the scenario's own, and the types of a world of agents."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
+from reidsim.adversaries.planners.base import planners
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.agents.profile import AdversaryProfile, Setting
 from reidsim.errors import InputError, locating
@@ -16,7 +17,7 @@ from reidsim.games.record_game import RecordGame
 from reidsim.games.type_replies import averaged
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, StrategySpace
-from reidsim.scenarios.adversary_schema import ADVERSARIES, TOGETHER, AdversarySection, PlannerSection
+from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection, PlannerSection, opponent_names
 from reidsim.scenarios.rationality_schema import PERFECT
 from reidsim.scenarios.study import Study, World
 
@@ -24,7 +25,7 @@ NO_STAGES = "nothing says what it infers, and from what"
 NO_RECIPE = "the scenario names no knowledge recipe"
 ONE_STAGE = "nothing is inferred, so it is the one-shot adversary"
 
-# A game against an adversary in truth, and as the defender believes it to be.
+# The true game against an adversary, and the game that the defender believes in.
 Games = tuple[Game, Game]
 S = TypeVar("S", bound=Study[Any])
 
@@ -36,13 +37,13 @@ class Opponents:
     Parameters
     ----------
     opponents : tuple of Opponent
-        In the order of `ADVERSARIES`.
+        In the order of `opponent_names`.
     own : str
-        The one that the scenario is about; empty if it is another.
+        Name of the scenario's own adversary; empty if it is not among them.
     left_out : tuple of str
-        Those that cannot play, with the reason.
+        Sentences about adversaries that cannot play.
     ideas : dict of str to RecordGame or MaskingGame
-        Further games that a defender may plan on.
+        Further games on which a defender may plan.
     """
 
     opponents: tuple[Opponent, ...] = ()
@@ -51,7 +52,7 @@ class Opponents:
     ideas: dict[str, Game] = field(default_factory=dict)
 
     def beside(self, others: Opponents) -> Opponents:
-        """Return others, with these after them; what cannot play of these is told first."""
+        """Return other opponents followed by these; reasons in reverse order."""
         return replace(
             others,
             opponents=(*others.opponents, *self.opponents),
@@ -62,14 +63,14 @@ class Opponents:
 
 @dataclass(frozen=True)
 class OpponentOptions:
-    """What is given with a call about adversaries whom the scenario does not describe.
+    """Options for adversaries that the scenario does not describe.
 
     Parameters
     ----------
     knowledge : str, optional
-        Knowledge recipe of the adversary with partial knowledge; that of the scenario, if not given.
+        Knowledge recipe of the adversary with partial knowledge; by default the scenario's.
     stages : str, optional
-        Attack recipe of the adversary who attacks in stages; that of the scenario, if not given.
+        Attack recipe of the multistage adversary; by default the scenario's.
     attack_rate : float
         Probability with which the random adversary attacks a record.
     """
@@ -80,15 +81,15 @@ class OpponentOptions:
 
     @property
     def asks_for(self) -> tuple[str, ...]:
-        """The adversaries who need what is given."""
+        """Adversaries that the options describe."""
         given = {"partial-knowledge": self.knowledge, "multistage": self.stages}
         return tuple(name for name, needed in given.items() if needed is not None)
 
 
 def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int = 0) -> Opponents:
-    """Return the adversaries of a scenario, each by the section that describes it; one of its study's draws.
+    """Return the adversaries of a scenario in one draw of its study.
 
-    The records of the study are told apart by all that any of the adversaries looks at.
+    The study's records must differ in every attribute that any of the adversaries links with.
     """
     own: AdversarySection = study.scenario.adversary
     recipe, path = options.knowledge or own.knowledge, options.stages or own.stages
@@ -97,8 +98,9 @@ def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int 
         world = study_against(study, **changes).world(draw)
         return world.truth, world.belief
 
-    def plain(planner: str, **changes: object) -> Callable[[], Games]:
-        return lambda: against(planner=planner, knowledge=None, stages=None, parameters={}, **PERFECT, **changes)
+    def plain(planner: str) -> Callable[[], Games]:
+        own = {"rate": options.attack_rate} if "rate" in planners[planner].keys else {}
+        return lambda: against(planner=planner, knowledge=None, stages=None, parameters={}, **PERFECT, **own)
 
     def informed() -> Games:
         if recipe is None:
@@ -110,15 +112,8 @@ def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int 
             raise InputError(NO_STAGES, expected="adversary.stages, or the option --stages")
         return against(planner="one-shot", knowledge=None, stages=path, parameters={}, **PERFECT)
 
-    makers: dict[str, Callable[[], Games]] = {
-        "one-shot": plain("one-shot"),
-        "fmdp": plain("fmdp"),
-        "multistage": in_stages,
-        "partial-knowledge": informed,
-        "always": plain("always"),
-        "never": plain("never"),
-        "random": plain("random", rate=options.attack_rate),
-    }
+    makers: dict[str, Callable[[], Games]] = {name: plain(name) for name in planners}
+    makers |= {"multistage": in_stages, "partial-knowledge": informed}
     linked = "partial-knowledge" if own.knowledge is not None else "multistage" if own.stages is not None else ""
     name = name_of(own, linked)
     world = study.world(draw)
@@ -127,15 +122,19 @@ def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int 
 
 
 def study_against(study: S, **changes: object) -> S:
-    """Return a study against its adversary with changes; a registry is of sequential attacks alone."""
+    """Return a study with another adversary; only a sequential attack keeps its registry."""
     own: AdversarySection = study.scenario.adversary
-    if changes.get("planner") != "fmdp" or changes.get("stages") or changes.get("knowledge"):
+    if (
+        "sequential" not in planners[str(changes.get("planner"))].keys
+        or changes.get("stages")
+        or changes.get("knowledge")
+    ):
         changes["sequential"] = own.sequential.model_copy(update={"registry": None, "belief": "known"})
     return study.with_adversary(own.model_copy(update=changes))
 
 
 def name_of(section: PlannerSection, linked_by: str) -> str:
-    """Return what an adversary is called: by its planner, or by what a one-shot one links with, and how it errs."""
+    """Return the name of an adversary: planner, or the recipe that a one-shot adversary links with, and rationality."""
     name = section.planner
     if linked_by:
         name = linked_by if name == "one-shot" else f"{name}-{linked_by}"
@@ -143,7 +142,7 @@ def name_of(section: PlannerSection, linked_by: str) -> str:
 
 
 def with_adversaries(others: Opponents, alone: Mapping[str, World], together: World) -> Opponents:
-    """Return other adversaries, with each of the scenario's own by its name, and all of them as the scenario's own."""
+    """Return other opponents, the scenario's adversaries by name, and all of the latter together as its own."""
     games = {name: (world.truth, world.belief) for name, world in {**alone, TOGETHER: together}.items()}
     for name, both in games.items():
         with locating(where=None if name == TOGETHER else f"adversaries.{name}"):
@@ -153,9 +152,9 @@ def with_adversaries(others: Opponents, alone: Mapping[str, World], together: Wo
 
 
 def played_by(own: str, makers: Mapping[str, Callable[[], Games]], wanted: Collection[str]) -> Opponents:
-    """Make every adversary; who is asked for and cannot play is an error."""
+    """Make every adversary; raise an error if the own or a requested one cannot play."""
     opponents, left_out = [], []
-    names = (*ADVERSARIES, *(name for name in makers if name not in ADVERSARIES))
+    names = tuple(dict.fromkeys((*opponent_names(), *makers)))
     for name in names:
         try:
             truth, belief = makers[name]()
@@ -170,12 +169,12 @@ def played_by(own: str, makers: Mapping[str, Callable[[], Games]], wanted: Colle
 
 
 def _reply(games: Games) -> None:
-    """Let adversaries reply once: only that shows group sizes that a planner cannot take, and the like."""
+    """Let adversaries reply once, as some errors only show in a reply."""
     for game in games:
         record_game_of(game).outcome(record_game_of(game).space.most_specific)
 
 
-# The column of all types together, and what a defender may plan against besides.
+# Column of all types together, and the two games on which a defender may plan besides.
 TYPES, AVERAGE_TYPE, WORST_OF_TYPES = TOGETHER, "average-type", "worst-of-types"
 LEFT_OUT = (
     "of section agents cross-play takes one round, each adversary with all that it holds or may buy: rounds, prices of "
@@ -194,12 +193,12 @@ def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Op
     ----------
     setting : Setting
     space : StrategySpace, optional
-        That of the setting, if not given.
+        By default the setting's.
 
     Raises
     ------
     InputError
-        If one cannot play.
+        If a type cannot play.
     """
     space, together = setting.space if space is None else space, setting.meeting
     assert not isinstance(space, MaskingSpace)  # noqa: S101 # searches would mask what nobody looks at in every way
@@ -227,7 +226,7 @@ def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Op
 
 
 def ideas_of_several(study: Study[Any], draw: int = 0) -> Opponents:
-    """Return what a defender may plan on where a scenario has several adversaries by name; nothing where it has one."""
+    """Return the games on which a defender may plan if a scenario has several adversaries."""
     game = study.world(draw).belief
     if not isinstance(game, TypesGame):
         return Opponents()
@@ -238,7 +237,7 @@ def ideas_of_several(study: Study[Any], draw: int = 0) -> Opponents:
 def _ideas(
     space: StrategySpace, types: Sequence[AdversaryType], benefit: Floats, loss: Floats, together: Together
 ) -> tuple[dict[str, Game], tuple[str, ...]]:
-    """Return the games of planning against the average of types and the worst of them, and why one is left out."""
+    """Return the games against the average and the worst type, and why one of them is missing."""
     ideas: dict[str, Game] = {WORST_OF_TYPES: _played(space, types, benefit, loss, "worst")}
     try:
         average = _played(space, averaged(tuple(types)), benefit, loss, together)
@@ -258,7 +257,7 @@ def _played(
 
 
 def _equipped(profile: AdversaryProfile, view: _View, space: StrategySpace) -> AdversaryType:
-    """Return a type with all that it holds or may buy, as it is or as the publisher takes it to be."""
+    """Return a type with all resources that it holds or may buy, in truth or in the publisher's belief."""
     seen = profile if view == "truth" or profile.believed is None else profile.believed
     equipment = seen.equip(seen.holds | frozenset(seen.prices), seen.expected_accuracy, believed=view == "belief")
     if equipment is None:
@@ -269,7 +268,7 @@ def _equipped(profile: AdversaryProfile, view: _View, space: StrategySpace) -> A
 
 
 def _parts(each: AdversaryType, together: Together) -> list[AdversaryType]:
-    """Return what is to be expected of a type: one that attacks at random is one that does or does not."""
+    """Return the types of an expected outcome: a random attacker is a mixture of two types."""
     random = each.adversary
     if not isinstance(random, RandomAttacks):
         return [each]

@@ -11,11 +11,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module, invalidate_caches
-from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, packages_distributions, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any, Literal
 
+from reidsim.core.registry import installed
 from reidsim.errors import InputError, listed, nearest
 
 Group = Literal["adversaries", "policies", "kinds"]
@@ -26,15 +27,6 @@ _IN_USE: dict[str, str] = {}
 _BESIDE_SCENARIOS: set[str] = set()
 
 
-def installed(group: Group) -> tuple[str, ...]:
-    """Return the names of the parts that installed packages bring."""
-    return tuple(sorted(entry.name for entry in _entry_points(group)))
-
-
-def _entry_points(group: Group) -> tuple[EntryPoint, ...]:
-    return tuple(entry_points(group=f"reidsim.{group}"))
-
-
 def refuse_code(group: Group, name: str, *, where: str, allow_code: bool) -> None:
     """Refuse a part that is code named by a scenario, unless such code may run; nothing is imported.
 
@@ -43,7 +35,7 @@ def refuse_code(group: Group, name: str, *, where: str, allow_code: bool) -> Non
     InputError
         Tells how to allow it.
     """
-    if allow_code or ":" not in name or any(entry.name == name for entry in _entry_points(group)):
+    if allow_code or ":" not in name or name in installed(f"reidsim.{group}"):
         return
     raise InputError(
         "code that a scenario names is not run unless that is allowed", where=where, found=name,
@@ -72,13 +64,12 @@ def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: 
     InputError
         If there is no such part, it cannot be imported, or code is not allowed.
     """
-    for entry in _entry_points(group):
-        if entry.name == name:
-            with told_in_a_line("cannot be imported", name, where):
-                return in_use(name, entry.load())
+    known = installed(f"reidsim.{group}")
+    if name in known:
+        with told_in_a_line("cannot be imported", name, where):
+            return in_use(name, known[name].load())
     module, separator, attribute = name.partition(":")
     if not separator:
-        known = installed(group)
         raise InputError(
             "no such part is installed", where=where, found=name,
             expected=f"one of {listed(known)}" if known else "package.module:factory", hint=nearest(name, known),

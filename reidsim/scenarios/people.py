@@ -1,4 +1,4 @@
-"""The people and households that records name by a key: what a scenario counts, and how keys are read."""
+"""Keys of people and households in records, and the unit, people or records, that a scenario counts."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from reidsim.wording import counted
 
 Keys = NDArray[np.intp]
 
-# What a key is not, in lower case: rows without one must not become those of one person.
+# Missing keys, in lower case: rows without a key must not become rows of one person.
 _MISSING = ("", "na", "n/a", "nan", "null", "none", ".")
 # Columns of records.parquet where records name their person and household; the person by a number, never by its key.
 PERSON, HOUSEHOLD = "person", HOUSEHOLD_RISK.column
 
 
 def counted_units(content: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what a scenario counts, one and several: people where the release names them by a key, else records."""
+    """Return the unit of a scenario, singular and plural: people if the release has a key of people, else records."""
     release = content.get("release")
     keyed = isinstance(release, Mapping) and release.get(PERSON) is not None
     return ("person", "people") if keyed else ("record", "records")
@@ -50,7 +50,7 @@ def unit_sentence(manifest: Mapping[str, Any]) -> str:
 
 
 def once_each(records: pd.DataFrame, content: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the outcomes of records with one row for each who counts: a person's are the same in all its records."""
+    """Return the outcomes of records with one row per person, if people are counted; they are equal within a person."""
     if counted_units(content)[0] == "record" or PERSON not in records:
         return records
     groups = [column for column in ("policy", "knowledge", PERSON) if column in records]
@@ -140,13 +140,16 @@ def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path
     person = keys_of_records(frame, column, source)
     first = np.unique(person, return_index=True)[1][person]
     refuse_rows(
-        first != np.arange(len(person)), "a second row of one person", source=source, column=column,
+        first != np.arange(len(person)),
+        "a second row of one person",
+        source=source,
+        column=column,
         expected=lambda row: f"one row for each subject, who decides alone; row {int(first[row]) + 1} is of the same",
-    )  # fmt: skip
+    )
 
 
 def refuse_keys(content: Mapping[str, Any], keep: Sequence[str]) -> None:
-    """Check that no column that is to be shared as it is names people or households.
+    """Check that no column to be shared unchanged is a key of people or households.
 
     Raises
     ------
@@ -158,7 +161,5 @@ def refuse_keys(content: Mapping[str, Any], keep: Sequence[str]) -> None:
         columns = key_columns(release.get(key) if isinstance(release, Mapping) else None)
         shared = next((column for column in columns if column in keep), None)
         if shared is not None:
-            raise InputError(
-                f"the key of {key}s is never shared", source="--keep", found=shared,
-                expected="columns that name nobody, as rows of one person could be put together by it",
-            )  # fmt: skip
+            expected = "columns that name nobody, as rows of one person could be put together by it"
+            raise InputError(f"the key of {key}s is never shared", source="--keep", found=shared, expected=expected)

@@ -1,4 +1,4 @@
-"""The people of a scenario, by attribute: what lists drawn from them are made of."""
+"""The people of a scenario by attribute, as the basis of lists."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class People:
     Parameters
     ----------
     values : mapping of str to ndarray of int64, shape (n_people,)
-        Whole numbers of 0 or more; ``UNKNOWN`` (-1) where a value is not known.
+        Whole numbers of 0 or more; ``UNKNOWN`` (-1) where a value is missing.
     labels : mapping of str to sequence of str
         Of attributes whose numbers are codes; others are the numbers themselves.
     loci : tuple of str
@@ -43,7 +43,7 @@ class People:
         return len(next(iter(self.values.values())))
 
     def coded(self, attribute: str, where: str) -> tuple[Integers, list[str]]:
-        """Return the code of everybody's value, -1 where it is not known, and the values as text.
+        """Return the code of each person's value, -1 where it is missing, and the values as text.
 
         Raises
         ------
@@ -58,7 +58,7 @@ class People:
         return np.where(values == UNKNOWN, UNKNOWN, np.searchsorted(known, values)), list(map(str, known.tolist()))
 
     def numbers(self, attribute: str, where: str) -> Integers:
-        """Return everybody's value of an attribute as a whole number.
+        """Return each person's value of an attribute as a whole number.
 
         Raises
         ------

@@ -1,23 +1,25 @@
-"""A policy as one object, from which runs, tables, reports and figures take all that they know about it."""
+"""The policy interface, registries of policies, and k-anonymity for several k."""
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
+from reidsim.core.registry import Registry
 from reidsim.errors import InputError, listed
+from reidsim.games.defenders.defender import Defender, Game
+from reidsim.games.record_game import Choice
 from reidsim.scenarios.amounts import Count
 from reidsim.scenarios.read_keys import ReadIf
 
-if TYPE_CHECKING:
-    from reidsim.games.defenders.defender import Defender
-
-# The policy of which a scenario may ask for several, each with a k of its own in its name.
+# A scenario may compare this policy for several k; each has a name with its k.
 K_ANONYMITY = "k-anonymity"
 ANONYMITY_PATTERN = rf"{K_ANONYMITY}-[1-9]\d*"
 
@@ -32,12 +34,11 @@ def _checked_k(given: object) -> int | tuple[int, ...]:
     return tuple(checked) if isinstance(given, list | tuple) else checked[0]
 
 
-_AtLeastOne = Count
 _K_SCHEMA: dict[str, Any] = {"type": "integer", "minimum": 1}
 # One k, or several.
 AnonymityK = Annotated[
-    _AtLeastOne | tuple[_AtLeastOne, ...],
-    # Of a union the error would say of which part.
+    Count | tuple[Count, ...],
+    # The error of a union would name the part of the union.
     PlainValidator(_checked_k),
     WithJsonSchema({"anyOf": [_K_SCHEMA, {"type": "array", "items": _K_SCHEMA, "minItems": 1}]}),
     Field(description="of policy `k-anonymity`; a list makes several, such as `k-anonymity-5`"),
@@ -46,90 +47,147 @@ AnonymityK = Annotated[
 
 @dataclass(frozen=True)
 class Look:
-    """How figures draw a policy whose look is always the same.
+    """Colour and marker of a policy in all figures.
 
     Parameters
     ----------
     colour : str
         As ``#rrggbb``.
     marker : str
-        As matplotlib names it.
+        Name in matplotlib.
     """
 
     colour: str
     marker: str
 
 
-@dataclass(frozen=True)
-class Policy:
-    """A way of deciding what is shared; all that any part of the package knows about it.
+class Policy(ABC):
+    """A rule by which a publisher or data subjects choose strategies.
 
-    Parameters
+    Attributes
     ----------
     name : str
-        As scenarios and tables write it.
+        Name in scenarios and tables; the registry sets it.
     label : str
-        As figures write it.
-    words : str
-        What it does, in one sentence.
-    defender : callable
-        Makes the `Defender` that follows it, of a study and the number of a draw.
+        Name in figures.
+    description : str
+        One sentence without a full stop.
     is_rule : bool
-        Whether it shares the same whoever attacks; else it is a best reply.
+        Whether the choice ignores the adversary; otherwise it is a best reply.
     forbids_attacks : bool
-        Whether it shares only what nobody attacks.
-    needs_safe_harbor : bool
-        Whether the scenario must say what Safe Harbor restricts.
+        Whether the policy shares only records that no adversary attacks.
     by_agents : bool
-        Whether it can be played round after round.
+        Whether the policy can be played in rounds.
     in_another_game : bool
-        Whether its payoffs accrue against another adversary than those of the others, so that they do not compare.
+        Whether payoffs accrue against another adversary, so that they do not compare with those of other policies.
+    needs : frozenset of str
+        Capabilities that the scenario must provide.
     look : Look, optional
-        How figures draw it; they find a look for a policy that has none.
+        Colour and marker in figures; figures assign one if it is not given.
     k : int, optional
-        Of k-anonymity, where its name says it; else the scenario does.
+        k of k-anonymity if the name contains it; otherwise the scenario gives it.
     """
 
-    name: str
-    label: str
-    words: str
-    defender: Callable[[Any, int], Defender]
-    is_rule: bool = False
-    forbids_attacks: bool = False
-    needs_safe_harbor: bool = False
-    by_agents: bool = True
-    in_another_game: bool = False
-    look: Look | None = None
+    name: str = ""
+    label: str = ""
+    description: str = ""
+    is_rule: ClassVar[bool] = False
+    forbids_attacks: ClassVar[bool] = False
+    by_agents: ClassVar[bool] = True
+    in_another_game: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset()
+    look: ClassVar[Look | None] = None
     k: int | None = None
+
+    @abstractmethod
+    def choose(self, study: Any, game: Game, draw: int) -> Choice:
+        """Return the strategy of each record, chosen in the game that the decision maker believes in.
+
+        Parameters
+        ----------
+        study : Study
+        game : RecordGame or MaskingGame
+        draw : int
+            Number of the study's draw.
+
+        Raises
+        ------
+        InputError
+            If the policy cannot be played in this game.
+        """
+
+    def paid_in(self, study: Any, game: Game, choice: Choice) -> Game:
+        """Return the game in which a choice is paid, given the true game."""
+        return game
+
+    def defender(self, study: Any, draw: int) -> Defender:
+        """Return the policy bound to a study and the number of a draw."""
+        return PolicyDefender(self, study, draw)
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyDefender:
+    """A policy bound to a study and a draw; see `Defender`."""
+
+    policy: Policy
+    study: Any
+    draw: int
+
+    @property
+    def name(self) -> str:
+        """Name of the policy."""
+        return self.policy.name
+
+    @property
+    def plans(self) -> bool:
+        """Whether the choice depends on the adversary."""
+        return not self.policy.is_rule
+
+    def choose(self, game: Game) -> Choice:
+        """Return the strategy of each record."""
+        return self.policy.choose(self.study, game, self.draw)
+
+    def paid_in(self, game: Game, choice: Choice) -> Game:
+        """Return the game in which a choice is paid."""
+        return self.policy.paid_in(self.study, game, choice)
 
 
 P = TypeVar("P", bound=Policy)
 
 
-class Policies(dict[str, P], Generic[P]):
-    """The policies of a kind by name; besides those listed, ``k-anonymity-5`` and the like for any k.
+class Policies(Registry[P], Generic[P]):
+    """The policies of a kind; classes are registered, instances are looked up.
+
+    If k-anonymity is registered, ``k-anonymity-5`` and the like are policies as well.
 
     Parameters
     ----------
-    policies : iterable of Policy
-    anonymous : callable
-        Makes the policy of k-anonymity of a name and a k.
+    modules : str
+        Modules that register the policies.
     """
 
-    def __init__(self, policies: Iterable[P], anonymous: Callable[[str], Callable[[Any, int], Defender]]) -> None:
-        super().__init__((policy.name, policy) for policy in policies)
-        self._anonymous = anonymous
+    def __init__(self, *modules: str) -> None:
+        super().__init__("policy", "reidsim.policies", *modules)
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or (isinstance(name, str) and _k_in(name) is not None)
+        return super().__contains__(name) or (
+            isinstance(name, str) and _k_in(name) is not None and super().__contains__(K_ANONYMITY)
+        )
 
-    def __missing__(self, name: str) -> P:
+    def __getitem__(self, name: str) -> P:
         k = _k_in(name)
         if k is None:
-            raise KeyError(name)
-        plain = self[K_ANONYMITY]
-        words = plain.words.replace(" k ", f" {k:,} ")
-        return replace(plain, name=name, label=f"{k}-anonymity", words=words, defender=self._anonymous(name), k=k)
+            return super().__getitem__(name)
+        policy: Any = copy.copy(super().__getitem__(K_ANONYMITY))
+        policy.name, policy.label, policy.k = name, f"{k}-anonymity", k
+        policy.description = policy.description.replace(" k ", f" {k:,} ")
+        found: P = policy
+        return found
+
+    def _entry(self, name: str, part: Any) -> P:
+        policy: P = part()
+        policy.name = name
+        return policy
 
 
 def require_by_agents(policy: Policy, among: Iterable[Policy], where: str, source: Path | None = None) -> None:
@@ -138,7 +196,7 @@ def require_by_agents(policy: Policy, among: Iterable[Policy], where: str, sourc
     Raises
     ------
     InputError
-        If it cannot; names those that can.
+        If it cannot; lists the policies that can.
     """
     if not policy.by_agents:
         playable = [each.name for each in among if each.by_agents]
@@ -157,7 +215,7 @@ WITH_K_ANONYMITY = ReadIf(_has_k, f"with policy {K_ANONYMITY}")
 
 
 def with_policy(*names: str) -> ReadIf:
-    """Return the condition that the section of a key compares one of some policies."""
+    """Return the condition that a section compares at least one of these policies."""
     return ReadIf(
         lambda section, scenario: any(name in section.policies for name in names),
         f"with policy {' or '.join(names)}",
@@ -165,18 +223,18 @@ def with_policy(*names: str) -> ReadIf:
 
 
 def with_each_k(names: Sequence[str], k: int | Sequence[int]) -> tuple[str, ...]:
-    """Put a policy for each k in the place of ``k-anonymity``, if there are several."""
+    """Replace ``k-anonymity`` by one policy per k, if there are several."""
     each = [K_ANONYMITY] if isinstance(k, int) else [f"{K_ANONYMITY}-{one}" for one in k]
     return tuple(named for name in names for named in (each if name == K_ANONYMITY else [name]))
 
 
 def k_of(policy: Policy, k: int | Sequence[int], where: str) -> int:
-    """Return the k of a policy of k-anonymity: that of its name, or the one that a scenario gives at a key.
+    """Return the k of a k-anonymity policy: from its name, or the scenario's at the key `where`.
 
     Raises
     ------
     InputError
-        If the scenario gives several.
+        If the scenario gives several k.
     """
     if policy.k is not None:
         return policy.k

@@ -8,8 +8,10 @@ from pydantic import Field
 
 from reidsim.adversaries.attempt import Weighing
 from reidsim.adversaries.erring import ErringAdversary
+from reidsim.adversaries.planners.base import EXPECTED_PAYOFF, SINGLE_ATTEMPT, provided_by
 from reidsim.adversaries.rationality import LEAST_WEIGHTING, ProspectTheory
 from reidsim.adversaries.response import Adversary
+from reidsim.core.capabilities import require_provided
 from reidsim.errors import InputError
 from reidsim.validation import Section
 
@@ -17,8 +19,6 @@ Rationality = Literal["perfect", "logit", "prospect", "prospect-logit"]
 Precision = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Weighting = Annotated[float, Field(ge=LEAST_WEIGHTING, le=1)]
 Curvature = Annotated[float, Field(gt=0, le=1)]
-# Planners that weigh no attack.
-UNWEIGHING = ("always", "never", "random")
 
 
 class ProspectSection(Section):
@@ -82,16 +82,14 @@ class RationalitySection(Section):
                 "prospects are not weighed", where="prospect",
                 expected='it with rationality = "prospect" or "prospect-logit"',
             )  # fmt: skip
-        if self.errs and planner in UNWEIGHING:
-            raise InputError(
-                f"planner {planner!r} does not weigh attacks", where="rationality", found=self.rationality,
-                expected='"perfect"',
-            )  # fmt: skip
-        if weighs and planner == "fmdp":
-            raise InputError(
-                "prospects are weighed of one attempt that hits or does not", where="rationality",
-                found=self.rationality, expected='"perfect" or "logit" with planner "fmdp"',
-            )  # fmt: skip
+        needs = [EXPECTED_PAYOFF] * self.errs + [SINGLE_ATTEMPT] * weighs
+        require_provided(
+            needs,
+            provided_by(planner),
+            needed_by=f"rationality {self.rationality!r}",
+            provider=f"planner {planner!r}",
+            where="rationality",
+        )
 
     def erring(self, adversary: Adversary, where: str) -> Adversary:
         """Return an adversary with the errors of the section: itself, if there are none.

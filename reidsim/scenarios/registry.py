@@ -1,47 +1,36 @@
-"""Kinds of scenario by name.
-
-Those of the package are named here, those of installed packages by the entry points ``reidsim.kinds``, those of users'
-modules as ``module:object``.
-"""
+"""Kinds of scenario by name: of the package, of installed packages, and of users' modules as ``module:object``."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import lru_cache
-from importlib import import_module
-from importlib.metadata import EntryPoints, entry_points
+from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, cast
 
-from reidsim.errors import InputError, not_among
+from reidsim.core.registry import Registry
+from reidsim.errors import InputError
 from reidsim.scenarios.kind import MADE, Kind
 from reidsim.scenarios.parts import in_use, told_in_a_line
 
 if TYPE_CHECKING:
     from reidsim.scenarios.schema import ScenarioHead
 
-# Kinds of the package: where each is, as ``module:object``.
-_OWN = {
+kinds: Registry[EntryPoint] = Registry("kind of scenario", "reidsim.kinds")
+for _name, _object in {
     "tables": "reidsim.kinds.tables.kind:TABLES",
     "masking": "reidsim.kinds.masking.kind:MASKING",
     "risk": "reidsim.kinds.assessment.kind:ASSESSMENT",
     "dynamic": "reidsim.kinds.dynamic.kind:DYNAMIC",
     "participation": "reidsim.kinds.participation.kind:PARTICIPATION",
-}
+}.items():
+    # A kind is imported when the first scenario of this kind is read.
+    kinds.register(_name)(EntryPoint(_name, _object, kinds.group))
 DEFAULT_KIND = "tables"
-_GROUP = "reidsim.kinds"
 
 
 def kind_names() -> tuple[str, ...]:
-    """Return the names of all kinds, those of the package first."""
-    return (*_OWN, *sorted(entry.name for entry in _installed(tuple(sys.path)) if entry.name not in _OWN))
-
-
-@lru_cache(maxsize=1)
-def _installed(path: tuple[str, ...]) -> EntryPoints:
-    """Return the kinds of the packages that a path leads to: a name is asked for at every label of a figure."""
-    return entry_points(group=_GROUP)
+    """Return the names of all kinds, the package's first."""
+    return kinds.names
 
 
 def kind_named(name: object) -> Kind:
@@ -50,26 +39,24 @@ def kind_named(name: object) -> Kind:
     Raises
     ------
     InputError
-        If there is none; names the key ``game``.
+        If no kind has this name; names the key ``game``.
     """
-    if isinstance(name, str) and name in _OWN:
-        module, _, attribute = _OWN[name].partition(":")
-        return cast("Kind", getattr(import_module(module), attribute))
-    for entry in _installed(tuple(sys.path)):
-        if entry.name == name:
-            with told_in_a_line("cannot be imported", str(name), "game"):
-                part = in_use(str(name), entry.load())
-            return made_kind(part, str(name))
-    raise not_among("value not allowed", name, kind_names(), where="game")
+    if not isinstance(name, str) or name not in kinds.names:
+        raise kinds.unknown(name, where="game")
+    if name in kinds:
+        return cast("Kind", kinds[name].load())
+    with told_in_a_line("cannot be imported", name, "game"):
+        part = in_use(name, kinds.installed[name].load())
+    return made_kind(part, name)
 
 
 def made_kind(part: object, name: str) -> Kind:
-    """Return a kind of somebody's own: an object as it is, or what its class makes.
+    """Return the kind of a user: an instance, or an instance of a class.
 
     Raises
     ------
     InputError
-        If it is none; names the key ``game``.
+        If the object is no kind; names the key ``game``.
     """
     with told_in_a_line("cannot be made", name, "game"):
         own = part() if isinstance(part, type) and issubclass(part, Kind) else part
@@ -80,31 +67,31 @@ def made_kind(part: object, name: str) -> Kind:
 
 
 def is_of_package(name: str) -> bool:
-    """Tell whether a kind comes with the package."""
-    return name in _OWN
+    """Return whether a kind belongs to the package."""
+    return name in kinds
 
 
 def kind_of(scenario: ScenarioHead) -> Kind:
-    """Return the kind of a scenario that has been read."""
+    """Return the kind of a scenario."""
     return MADE.get(type(scenario)) or kind_named(getattr(scenario, "game", None))
 
 
 def kind_of_content(content: Mapping[str, Any]) -> Kind:
-    """Return the kind of a scenario as run.
+    """Return the kind of a scenario given as plain data.
 
     Raises
     ------
     InputError
-        If there is no such kind.
+        If the kind is unknown.
     """
     game = content.get("game", DEFAULT_KIND)
     return MADE.get(str(game)) or kind_named(game)
 
 
 def kinds_at_hand() -> Iterator[Kind]:
-    """Yield the kinds of all packages, each imported in its turn, then those of users' modules that were read.
+    """Yield all kinds, importing one after another, then kinds of users' modules that have been read.
 
-    Installed kinds that cannot be used are left out: no scenario of another kind needs them.
+    Installed kinds that fail to import are skipped: scenarios of other kinds do not need them.
     """
     for name in kind_names():
         with suppress(InputError):
@@ -113,5 +100,5 @@ def kinds_at_hand() -> Iterator[Kind]:
 
 
 def schemas() -> dict[str, type[ScenarioHead]]:
-    """Return what scenario files of every kind may say, by the name of the kind."""
+    """Return the schema of each kind, by name."""
     return {name: kind_named(name).schema for name in kind_names()}

@@ -1,4 +1,4 @@
-"""What a scenario may say about resources of any kind of game: lists drawn from the people, prices and buyers."""
+"""The schema of resources in any kind of game: lists drawn from the people, prices and buyers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed
-from reidsim.populations.resource_recipe import Coverage
-from reidsim.populations.resources import ANYONE
+from reidsim.errors import InputError, listed, require_among
+from reidsim.populations.resources import ANYONE, Coverage
 from reidsim.scenarios.amounts import Money, Share, Text
 from reidsim.scenarios.schema import BeliefsSection
 from reidsim.validation import Section
@@ -23,8 +22,13 @@ Together = Annotated[
     ),
 ]
 
-# Keys that only lists of a kind have.
+# Keys that only lists have, and kinds of lists that have some of them.
 _OF_LISTS = ("recipe", "states", "among", "missing", "errors", "person")
+_KINDS_WITH = {
+    "states": ("voter-list",),
+    "recipe": ("social-media", "broker-file", "genealogy"),
+    "person": ("file",),
+}
 
 
 class DrawnResourceSection(Section):
@@ -77,25 +81,18 @@ class DrawnResourceSection(Section):
         if self.kind is None:
             given = [key for key in _OF_LISTS if key in self.model_fields_set]
             if given:
-                raise InputError(
-                    "only a list drawn from the people has it", where=given[0], expected="it with `kind`, such as "
-                    '"broker-file"',
-                )  # fmt: skip
+                expected = 'it with `kind`, such as "broker-file"'
+                raise InputError("only a list drawn from the people has it", where=given[0], expected=expected)
             return self
-        for key, kinds in (
-            ("states", ("voter-list",)),
-            ("recipe", ("social-media", "broker-file", "genealogy")),
-            ("person", ("file",)),
-        ):
+        for key, kinds in _KINDS_WITH.items():
             if key in self.model_fields_set and self.kind not in kinds:
-                raise InputError(
-                    f"not of kind {self.kind!r}", where=key, found=getattr(self, key), expected=f"kind {listed(kinds)}"
-                )
+                found, expected = getattr(self, key), f"kind {listed(kinds)}"
+                raise InputError(f"not of kind {self.kind!r}", where=key, found=found, expected=expected)
         return self
 
 
 class ListBeliefsSection(BeliefsSection):
-    """What whoever shares the records believes when it plans; the truth where not given."""
+    """Beliefs of the publisher in planning; the truth where not given."""
 
     lists: Literal["members", "coverage"] = Field(
         default="members",
@@ -103,17 +100,15 @@ class ListBeliefsSection(BeliefsSection):
     )
 
     def check_lists(self, drawn: Collection[str]) -> None:
-        """Check that there is a list if something is believed about lists.
+        """Check that there is a list if there is a belief about lists.
 
         Raises
         ------
         InputError
         """
         if self.lists == "coverage" and not drawn:
-            raise InputError(
-                "no list is drawn from the people", where="beliefs.lists", found=self.lists,
-                expected="a resource with `kind`",
-            )  # fmt: skip
+            problem, expected = "no list is drawn from the people", "a resource with `kind`"
+            raise InputError(problem, where="beliefs.lists", found=self.lists, expected=expected)
 
 
 def check_buyer(name: str, where: str, resources: Collection[str], buyers: Mapping[str, Collection[str]]) -> None:
@@ -127,7 +122,7 @@ def check_buyer(name: str, where: str, resources: Collection[str], buyers: Mappi
         Key that names the resources.
     resources : collection of str
     buyers : mapping of str to collection of str
-        Who may have each resource; anybody, where not told.
+        Adversaries who may have each resource; anyone, where not given.
 
     Raises
     ------
@@ -136,10 +131,8 @@ def check_buyer(name: str, where: str, resources: Collection[str], buyers: Mappi
     for resource in resources:
         may = buyers.get(resource, (ANYONE,))
         if ANYONE not in may and name not in may:
-            raise InputError(
-                "adversary who may not have the resource", where=where, found=resource,
-                expected=f"{name!r} among resources.{resource}.buyers, which are {listed(may)}",
-            )  # fmt: skip
+            expected = f"{name!r} among resources.{resource}.buyers, which are {listed(may)}"
+            raise InputError("adversary who may not have the resource", where=where, found=resource, expected=expected)
 
 
 def drawn_lists_of(resources: Mapping[str, DrawnResourceSection]) -> tuple[str, ...]:
@@ -148,7 +141,7 @@ def drawn_lists_of(resources: Mapping[str, DrawnResourceSection]) -> tuple[str, 
 
 
 def check_together(together: object, lists: Collection[str]) -> None:
-    """Check that what ties memberships is about lists that are drawn.
+    """Check that correlations of memberships name lists that are drawn.
 
     Raises
     ------
@@ -157,9 +150,5 @@ def check_together(together: object, lists: Collection[str]) -> None:
     if not isinstance(together, Mapping):
         return
     for name, others in together.items():
-        for each in (name, *others):
-            if each not in lists:
-                raise InputError(
-                    "not a list that is drawn", where=f"population.together.{name}", found=each,
-                    expected=f"one of {listed(lists)}" if lists else "resources with `kind`",
-                )  # fmt: skip
+        where, otherwise = f"population.together.{name}", "resources with `kind`"
+        require_among("not a list that is drawn", (name, *others), lists, where=where, otherwise=otherwise)

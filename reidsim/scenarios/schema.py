@@ -7,11 +7,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from reidsim.adversaries.planners.base import EXPECTED_PAYOFF, GAINS, planners_without
 from reidsim.errors import InputError
 from reidsim.scenarios.adversary_defaults import as_written, spelled_out
 from reidsim.scenarios.amounts import Money, Seed, Text
 from reidsim.scenarios.design_schema import Replications, SweepSection, UncertaintySection, check_design
-from reidsim.scenarios.rationality_schema import UNWEIGHING
 from reidsim.scenarios.read_keys import ReadIf
 from reidsim.scenarios.stress_schema import StressSection
 from reidsim.validation import Section
@@ -49,8 +49,8 @@ def _of_some(amount: str, *ignoring: str) -> ReadIf:
     )
 
 
-_GAINED = _of_some("gain", "never")
-_WEIGHED_GAIN, _WEIGHED_COST = (_of_some(amount, *UNWEIGHING) for amount in ("gain", "cost"))
+_GAINED = _of_some("gain", *planners_without(GAINS))
+_WEIGHED_GAIN, _WEIGHED_COST = (_of_some(amount, *planners_without(EXPECTED_PAYOFF)) for amount in ("gain", "cost"))
 
 
 class EconomicsSection(Section):

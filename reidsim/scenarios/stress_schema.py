@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from reidsim.core.measures import columns_of
 from reidsim.errors import InputError, require_distinct
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
-from reidsim.measures import columns_of
 from reidsim.scenarios.amounts import Share
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
 from reidsim.scenarios.read_keys import ReadIf, with_key

@@ -16,13 +16,12 @@ from reidsim.engine.run_result import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
 from reidsim.overrides import override, validated_after, value_if_any
-from reidsim.reports.page.answer import mean_payoffs
-from reidsim.reports.page.blocks import Block, paragraph
+from reidsim.reports.page.decision import mean_payoffs
 from reidsim.reports.page.release_audit import read_back_table
 from reidsim.reports.page.stored_run import RunInMemory
-from reidsim.reports.shared.recommended import recommendation
 from reidsim.reports.shared.releases import Releases, releases_of
 from reidsim.reports.verdict import best_policy
+from reidsim.reports.writer import render
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.faces import Value
 from reidsim.scenarios.load import LoadedScenario
@@ -97,22 +96,20 @@ class Explored:
         return self.result.analysis.tables().get("rounds")
 
 
-def read_back_blocks(shown: Explored) -> list[Block]:
-    """Return the unit, the recommended release and the read-back, as the report shows them; none without a file."""
+def read_back_html(shown: Explored) -> str:
+    """Return the unit, the recommended release and the read-back as the report shows them; empty without a file."""
     run = RunInMemory.of(shown.result)
-    unit = unit_sentence(run.manifest)
+    context: dict[str, Any] = {"problem": "", "releases": None, "unit": run.units[0], "kind": ""}
     try:
         releases = shown.releases
     except InputError as error:
-        return [paragraph(f"The records as released were not read back: {error}", kind="warning")]
+        return render("read_back", context | {"problem": str(error)})
     if releases is None or not shown.policies:
-        return []
+        return ""
     payoffs = mean_payoffs(run)
-    return [
-        paragraph(unit),
-        paragraph(*recommendation(releases, payoffs, run.units[0])),
-        read_back_table(releases, releases.ranked(payoffs)),
-    ]
+    table = read_back_table(releases, releases.ranked(payoffs))
+    named = {"unit_sentence": unit_sentence(run.manifest), "releases": releases, "payoffs": payoffs, "table": table}
+    return render("read_back", context | named)
 
 
 class Explorer:

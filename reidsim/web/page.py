@@ -16,13 +16,12 @@ from reidsim.figures.agents import rounds_by_policy
 from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
 from reidsim.figures.style import number_text, policy_name
 from reidsim.reports.measures_html import measures_table
-from reidsim.reports.page.as_html import fragment
 from reidsim.reports.verdict import verdict
 from reidsim.scenarios.faces import Choice, Control, Value
 from reidsim.scenarios.people import once_each
 from reidsim.scenarios.registry import kind_of
 from reidsim.web import figures, served
-from reidsim.web.exploration import Explored, read_back_blocks
+from reidsim.web.exploration import Explored, read_back_html
 from reidsim.wording import counted
 
 _STYLESHEET = Path(__file__).with_suffix(".css")
@@ -108,7 +107,7 @@ def _answer(shown: Explored) -> None:
 @solara.component
 def _read_back(shown: Explored) -> None:
     """Count in the rows of each release in the background."""
-    found = use_task(lambda: fragment(read_back_blocks(shown)), dependencies=[shown])
+    found = use_task(lambda: read_back_html(shown), dependencies=[shown])
     _busy(found.pending)
     if found.latest:
         solara.HTML(unsafe_innerHTML=found.latest, classes=["reidsim-measures", "reidsim-read-back"])

@@ -267,34 +267,6 @@ def test_five_thousand_records_with_a_hit_of_every_kind():
     assert ending.exploits.sum() == pytest.approx(1 / A.detection(1)[0], rel=1e-3)
 
 
-def test_a_certain_end_by_detection_leaves_one_exploit_to_the_whole_file():
-    sure = replace(A, detection_ends_attack=True, detection_intercept=50.0, penalty=10.0)
-    plan = plan_file(sure, np.array([2, 1, 1, 3]))
-    np.testing.assert_allclose(plan.exploits, [0, 0.5, 0.5, 0])
-    np.testing.assert_allclose(plan.reidentified, [0, 0.315, 0.315, 0])
-
-
-@pytest.mark.parametrize("ends", [False, True])
-@pytest.mark.parametrize("sizes", [(1,), (3, 3), (2, 3, 1), (3, 0, 3)])
-def test_detection_that_becomes_certain(ends, sizes):
-    # The first exploit is detected with probability .12, the second surely, to the last digit.
-    attack = SequentialAttack(
-        gain=50, penalty=3, detection_intercept=-2, detection_slope=60, prior=0.8, detection_ends_attack=ends
-    )
-    worth, reidentified, exploits = joint_program(attack, sizes)
-    plan = plan_file(attack, np.array(sizes))
-    assert plan.value_after_access == pytest.approx(worth)
-    assert plan.reidentified.sum() == pytest.approx(reidentified.sum())
-    assert plan.exploits.sum() == pytest.approx(exploits.sum())
-
-
-def test_nobody_matches():
-    plan = plan_file(A, np.zeros(3))
-    assert (plan.value, plan.accesses, plan.size_threshold) == (0, False, None)
-    assert not plan.reidentified.any()
-    assert gittins_indices(A, np.zeros(3)) == {}
-
-
 def test_large_groups_that_all_pay_are_planned_without_underflow():
     cheap = SequentialAttack(gain=1e9, exploit_cost=0.0, discount=0.5, prior=0.5)
     plan = plan_file(cheap, np.array([5000, 4000]))
@@ -317,14 +289,3 @@ def test_what_cannot_be_planned_as_a_file(attack, sizes, where):
         with pytest.raises(InputError) as caught:
             plan(attack, np.array(sizes))
         assert caught.value.where == where
-
-
-def test_a_limit_on_penalties_without_penalties_is_none():
-    free = replace(A, penalty=0.0)
-    assert plan_file(replace(free, max_penalties=1), np.array([3, 5])).value == plan_file(free, np.array([3, 5])).value
-
-
-def test_too_many_states():
-    cheap = SequentialAttack(gain=1e15, discount=1.0)
-    with pytest.raises(InputError, match="too large"):
-        plan_file(cheap, np.arange(999_800, 1_000_000))

@@ -17,7 +17,6 @@ from reidsim.adversaries.multistage.two_stage import (
     attacks_without_inference,
     forget_inferences,
     memory_for,
-    places_kept,
     reply_to,
 )
 from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage, is_two_stage
@@ -108,33 +107,6 @@ def test_another_genealogy_or_way_of_inference_has_a_memory_of_its_own():
     memories = [memory_for(each) for each in others]
     assert all(each.sets is not own.sets for each in memories)
     assert memory_for(arrays).sets is own.sets
-
-
-def test_memories_beyond_their_room_are_forgotten_from_the_oldest(monkeypatch):
-    world, space, loci = example(n_loci=3)
-    arrays = compile_two_stage(two_stage_attack(loci, np.full(3, 0.003)), world, space)
-    shares = [arrays._replace(candidate_share=share) for share in (0.5, 0.6, 0.7)]
-    first, second, third = (memory_for(each).sets for each in shares)
-    assert memory_for(shares[0]).sets is first
-    monkeypatch.setattr(two_stage, "_MOST_BYTES", 1)
-    assert memory_for(shares[2]).sets is third
-    assert len(two_stage._kept) == 1
-    assert memory_for(shares[1]).sets is not second
-
-
-@pytest.mark.parametrize(
-    ("n_targets", "n_loci", "kept"),
-    [
-        (1_000, 12, (1_000, 4_096)),
-        (1_000, 14, (1_000, 4_096)),
-        (100, 16, (100, 16_384)),
-        (3, 2, (3, 4)),
-        (100_000, 12, (1, 4_096)),
-        (1_000_000, 2, (1_000_000, 4)),
-    ],
-)
-def test_surnames_are_kept_for_all_targets_where_each_has_room(n_targets, n_loci, kept):
-    assert places_kept(n_targets, n_loci) == kept
 
 
 def example(n_loci=2, **change):
@@ -319,56 +291,18 @@ def test_chains_that_do_not_fit_the_world_are_named(stages, message):
         MultistageLinker(MultistageAttack(stages, 150.0, 10.0), world, space)
 
 
-def test_loci_of_targets_that_the_genealogy_lacks_are_named():
-    world, space, loci = example()
-    men = PersonTable("genealogy", {"surname": np.array([7]), "l0": np.array([5])})
-    lacking = MultistageWorld(world.targets, {**world.resources, "genealogy": men})
-    with pytest.raises(InputError, match="genealogy: l1: column missing"):
-        MultistageLinker(two_stage_attack(loci, np.array([0.003, 0.003])), lacking, space)
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: PersonTable("targets", {"age": np.array([30, -1])}), "targets: age, row 2: .*found -1"),
-        (lambda: PersonTable("genealogy", {"l0": np.array([14.2])}), "genealogy: l0, row 1: .*found 14.2"),
-        (lambda: PersonTable("genealogy", {"l0": np.array([np.nan])}), "genealogy: l0, row 1"),
-        (lambda: PersonTable("genealogy", {"l0": np.array(["14"])}), "values are not numbers"),
         (lambda: PersonTable("genealogy", {"a": np.zeros(2), "b": np.zeros(3)}), "columns differ in length"),
-        (lambda: PersonTable("genealogy", {}), "no columns"),
-        (lambda: PersonTable("genealogy", {"a": np.zeros((2, 2))}), "column is not a list"),
-        (lambda: PersonTable.from_array("genealogy", ("a",), np.zeros((2, 2))), "array has another shape"),
         (lambda: MultistageWorld(PersonTable("targets", {"age": np.zeros(0)}), {}), "nobody in the table"),
         (lambda: two_stage_attack(("a",), [0.1], confidence_threshold=1.2), "confidence_threshold.*1.2"),
-        (lambda: two_stage_attack(("a",), [0.1], confidence_threshold=-0.1), "confidence_threshold"),
-        (lambda: two_stage_attack(("a",), [0.1], gain=-1.0), "gain of the adversary out of range"),
         (lambda: two_stage_attack(("a",), [0.1], cost=np.inf), "cost of the adversary out of range"),
-        (lambda: two_stage_attack(("a",), [0.1], gain=np.array([1.0, np.inf])), "gain of the adversary out of range"),
-        (lambda: two_stage_attack(("a", "b"), [0.1]), "mutation rates do not fit the loci"),
         (lambda: two_stage_attack(("a", "a"), [0.1, 0.1]), "attribute named twice"),
-        (lambda: InferSurname(("a",), Ancestry(np.array([0.1])), method="knn"), "unknown method"),
-        (lambda: InferSurname(("a",), Ancestry(np.array([0.1])), price=-1.0), "price of a stage"),
         (lambda: InferByLinkage("zip", "voters", ("zip",)), "links on what it infers"),
-        (lambda: InferByLinkage("zip", "voters", ()), "no attributes"),
     ],
 )
 def test_bad_input_is_named(make, message):
     with pytest.raises(InputError, match=message):
         make()
-
-
-def test_registered_must_be_one_flag_per_target():
-    world, _, _ = example()
-    with pytest.raises(InputError, match="unusable list of registered targets"):
-        MultistageWorld(world.targets, world.resources, np.array([True, False]))
-
-
-@pytest.mark.parametrize("limit", ["_MOST_GROUP_SIZES", "_MOST_FORMS"])
-def test_too_many_forms_are_not_compiled(monkeypatch, limit):
-    world, space, loci = example()
-    attack = two_stage_attack(loci, np.array([0.003, 0.003]))
-    assert is_two_stage(attack, space)
-    monkeypatch.setattr(f"reidsim.adversaries.multistage.two_stage_tables.{limit}", 3)
-    assert not is_two_stage(attack, space)
-    with pytest.raises(InputError, match=r"cannot take.*best-first search takes any chain"):
-        compile_two_stage(attack, world, space)

@@ -203,11 +203,6 @@ def test_linear_programs_do_not_depend_on_the_unit_of_money(solver):
     assert plan_known(attack, np.array([1])).value[0] == pytest.approx(1e-9, rel=1e-12)
 
 
-def test_an_unknown_solver_is_refused():
-    with pytest.raises(InputError, match="solver: unknown solver; found 'simplex'"):
-        replace(XIA, solver="simplex")
-
-
 # The two ways to fill the table of backward induction.
 
 
@@ -298,14 +293,6 @@ def test_the_table_by_the_envelope_ends_at_the_first_group_worth_nothing(cut, ex
     assert exploits_undetected(attack, sizes).tolist() == [cut - 1, 0, 0, 0]
 
 
-@pytest.mark.parametrize("cut", [1023, 1024, 8193])
-def test_a_table_that_stops_short_of_the_cut_is_not_complete(cut):
-    attack = SequentialAttack(gain=cut + 0.5, exploit_cost=2, discount=1)
-    values = exploit_values(attack, cut - 1)
-    assert not values.complete
-    assert values.largest == cut - 1
-
-
 def worth_with_one_penalty(attack, g):
     """Return V(x_start(g)) for n_f = 1 by plain loops."""
     p = 1 / (1 + math.exp(-attack.detection_intercept))
@@ -333,36 +320,12 @@ def test_the_table_by_states_grows_beyond_its_first_size():
     np.testing.assert_array_equal(exploit_values(attack, 1025).value, values.value[:1026])
 
 
-def test_the_table_by_states_grows_a_second_time():
-    attack = SequentialAttack(gain=5000, exploit_cost=2, penalty=10, max_penalties=1, discount=1)
-    values = exploit_values(attack, 5500)
-    assert 4096 < values.largest < 5500
-    for g in (1024, 4095, 4096, 4097, values.largest - 1):
-        assert values.value[g] == pytest.approx(worth_with_one_penalty(attack, g), rel=1e-9, abs=1e-9)
-    assert worth_with_one_penalty(attack, values.largest) == 0
-
-
-def test_a_table_of_no_sizes_is_that_of_the_empty_group():
-    values = exploit_values(XIA, 0)
-    assert values.value.tolist() == [0]
-    assert plan_known(XIA, np.array([0, 0])).value.tolist() == [0, 0]
-    assert plan_known(XIA, np.array([], dtype=int)).value.tolist() == []
-
-
 def test_a_table_too_large_to_fill_is_refused_with_advice():
     attack = SequentialAttack(gain=100, penalty=1e-3, max_penalties=10**6, discount=1)
     with pytest.raises(InputError, match="too large to plan for with a limit on penalties") as caught:
         exploit_values(attack, 4096)
     assert caught.value.found == 4096
     assert "let penalties be levied every time" in caught.value.hint
-
-
-@pytest.mark.deep
-def test_a_group_too_large_to_plan_for_is_named():
-    attack = SequentialAttack(gain=100, penalty=1e-3, max_penalties=10**6, discount=1)
-    with pytest.raises(InputError) as caught:
-        plan_known(attack, np.array([1, 3000]))
-    assert caught.value.found == 3000
 
 
 # Sums over the belief of unknown groups.
@@ -441,28 +404,6 @@ def test_everybody_matches_with_probability_1(attack, n):
     assert plan_unknown(attack, np.array([n]), BinomialBelief(n, np.array([1.0]))).value == pytest.approx(
         plan_known(attack, np.array([n])).value
     )
-
-
-@pytest.mark.parametrize("n", [3, 5, 6, 7, 40, 1000])
-def test_everybody_matches_with_probability_1_in_a_registry_of_any_size(n):
-    attack = free(1.0)
-    assert mean_worth(attack, n, 1.0)[0] == pytest.approx(100, rel=1e-12)
-
-
-def test_sums_of_many_cells_are_those_of_each():
-    p = np.array([[0.01, 0.5, 0.0], [0.5, 1e-5, 0.03]])
-    together = expected_after_access(XIA, BinomialBelief(300, p))
-    assert together.shape == p.shape
-    alone = [[mean_worth(XIA, 300, float(share))[0] for share in row] for row in p]
-    np.testing.assert_allclose(together, alone, rtol=1e-12)
-
-
-def test_a_belief_that_is_certain_is_knowledge():
-    sizes = np.array([0, 1, 4, 7])
-    certain = plan_distribution(XIA, sizes, np.arange(9), np.eye(9)[sizes])
-    known = plan_known(XIA, sizes)
-    for name in ("value", "accesses", "reidentified", "exploits", "true_payoff"):
-        np.testing.assert_array_equal(getattr(certain, name), getattr(known, name))
 
 
 @given(n=st.integers(1, LARGEST), p=st.floats(0.01, 0.99), true=st.integers(0, 12), attack=attacks())

@@ -12,7 +12,7 @@ from tiers import examples
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.exploit_values import exploit_values
 from reidsim.adversaries.sequential.planning import plan_known
-from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, plan_unconfirmed, unconfirmed_values
+from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, unconfirmed_values
 from reidsim.errors import InputError
 
 A = SequentialAttack(
@@ -81,11 +81,17 @@ def program(a, signal, size):
     return solve([1.0] * size, size / a.prior - size, 0, 0)
 
 
+def claims(a, signal, values):
+    """Probabilities of a right and of a false claim by group size."""
+    right = a.prior / np.maximum(np.arange(values.largest + 1), 1) * values.exploits_if_missing
+    return right, (1 - signal.specificity) * (values.expected_exploits - right / signal.sensitivity)
+
+
 @examples(60)
 @given(a=attacks, signal=signals, largest=st.integers(1, 5))
 def test_groups_are_worth_what_the_belief_program_says(a, signal, largest):
     values = unconfirmed_values(a, signal, largest)
-    plan = plan_unconfirmed(a, signal, np.arange(largest + 1))
+    plan = plan_known(a, np.arange(largest + 1), signal=signal)
     assert plan.value[0] == 0
     event(f"cut: {values.complete}")
     for size in range(1, largest + 1):
@@ -97,8 +103,7 @@ def test_groups_are_worth_what_the_belief_program_says(a, signal, largest):
         outset = max(0, a.discount * max(0, a.discount * worth - a.link_cost) - a.access_cost)
         assert plan.value[size] == plan.true_payoff[size] == pytest.approx(outset, rel=1e-9, abs=1e-8)
         if worth > 1e-7:
-            assert values.right_claim[size] == pytest.approx(right, abs=1e-9)
-            assert values.false_claim[size] == pytest.approx(false, abs=1e-9)
+            assert [each[size] for each in claims(a, signal, values)] == pytest.approx([right, false], abs=1e-9)
             assert values.expected_exploits[size] == pytest.approx(exploits, abs=1e-9)
         if outset > 1e-7:
             assert plan.accesses[size]
@@ -113,10 +118,9 @@ def test_a_perfect_signal_is_confirmation(a, largest):
     np.testing.assert_array_equal(found.value, expected.value)
     np.testing.assert_array_equal(found.exploits_undetected, expected.exploits_undetected)
     np.testing.assert_allclose(found.expected_exploits, expected.expected_exploits, rtol=1e-12)
-    np.testing.assert_array_equal(found.false_claim, 0)
     assert (found.largest, found.complete) == (expected.largest, expected.complete)
     sizes = np.arange(largest + 5)
-    ours, theirs = plan_unconfirmed(a, CONFIRMED, sizes), plan_known(a, sizes)
+    ours, theirs = plan_known(a, sizes, signal=CONFIRMED), plan_known(a, sizes)
     for name in ("value", "accesses", "reidentified", "exploits", "true_payoff"):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-12)
 
@@ -125,13 +129,13 @@ def test_a_perfect_signal_is_confirmation(a, largest):
 @given(a=attacks, signal=signals, more=st.floats(0, 1), cost=st.floats(0, 20))
 def test_a_worse_signal_and_a_dearer_false_claim_never_help(a, signal, more, cost):
     sizes = np.arange(1, 30)
-    value = plan_unconfirmed(a, signal, sizes).value
+    value = plan_known(a, sizes, signal=signal).value
     better = replace(signal, sensitivity=signal.sensitivity + more * (1 - signal.sensitivity))
-    assert (plan_unconfirmed(a, better, sizes).value >= value - 1e-9).all()
+    assert (plan_known(a, sizes, signal=better).value >= value - 1e-9).all()
     better = replace(signal, specificity=signal.specificity + more * (1 - signal.specificity))
-    assert (plan_unconfirmed(a, better, sizes).value >= value - 1e-9).all()
+    assert (plan_known(a, sizes, signal=better).value >= value - 1e-9).all()
     dearer = replace(signal, false_claim_cost=signal.false_claim_cost + cost)
-    assert (plan_unconfirmed(a, dearer, sizes).value <= value + 1e-9).all()
+    assert (plan_known(a, sizes, signal=dearer).value <= value + 1e-9).all()
     assert (plan_known(a, sizes).value >= value - 1e-9).all()
 
 
@@ -140,26 +144,28 @@ def test_a_worse_signal_and_a_dearer_false_claim_never_help(a, signal, more, cos
 def test_worth_and_claims_by_group_size(a, signal):
     values = unconfirmed_values(a, signal, 200)
     assert (np.diff(values.value[1:]) <= 1e-9).all()
-    assert (values.right_claim <= a.prior * signal.sensitivity + 1e-12).all()
-    assert (values.right_claim + values.false_claim <= 1 + 1e-12).all()
-    assert (values.false_claim >= -1e-12).all()
+    right, false = claims(a, signal, values)
+    assert (right <= a.prior * signal.sensitivity + 1e-12).all()
+    assert (right + false <= 1 + 1e-12).all()
+    assert (false >= -1e-12).all()
 
 
 def test_the_sunk_threshold_falls_from_51_to_39():
     signal = UnconfirmedSuccess(0.9, 0.99, 2000.0)
     sunk = replace(A, access_cost=0.0)
     sizes = np.arange(1, 80)
-    assert np.flatnonzero(~plan_unconfirmed(sunk, CONFIRMED, sizes).accesses)[0] + 1 == 51
-    assert np.flatnonzero(~plan_unconfirmed(sunk, signal, sizes).accesses)[0] + 1 == 39
+    assert np.flatnonzero(~plan_known(sunk, sizes, signal=CONFIRMED).accesses)[0] + 1 == 51
+    assert np.flatnonzero(~plan_known(sunk, sizes, signal=signal).accesses)[0] + 1 == 39
     values = unconfirmed_values(A, signal, 1000)
     assert (values.largest, values.complete) == (39, True)
 
 
 def test_a_signal_hardly_better_than_chance_and_one_that_is_always_positive():
-    values = unconfirmed_values(A, UnconfirmedSuccess(1.0, 1e-3), 5)
+    signal = UnconfirmedSuccess(1.0, 1e-3)
+    right, false = claims(A, signal, unconfirmed_values(A, signal, 5))
     # The first exploit ends the attack all but surely, with a claim.
-    np.testing.assert_allclose(values.right_claim[1:], 0.63 / np.arange(1, 6), rtol=2e-3)
-    np.testing.assert_allclose(values.right_claim[1:] + values.false_claim[1:], 1.0, atol=2e-3)
+    np.testing.assert_allclose(right[1:], 0.63 / np.arange(1, 6), rtol=2e-3)
+    np.testing.assert_allclose(right[1:] + false[1:], 1.0, atol=2e-3)
     assert unconfirmed_values(A, UnconfirmedSuccess(0.5, 0.5 + 1e-12), 5).value[1] > 0
 
 
@@ -183,11 +189,6 @@ def test_signals_that_cannot_be(changes, where):
     assert caught.value.where == where
 
 
-def test_group_sizes_that_cannot_be():
-    with pytest.raises(InputError):
-        plan_unconfirmed(A, CONFIRMED, np.array([-1]))
-
-
 # Nobody is ever detected. The right person of one is worth -1 + 0.8 x 100 = 79, and the two of a pair, by Bayes,
 # -1 + 0.4 x 100 - 0.05 x 10 + 0.55 x (-1 + 9/11 x 0.8 x 100 - 2/11 x 0.1 x 10) = 73.85.
 PAIR = SequentialAttack(
@@ -200,7 +201,7 @@ HALF_SURE = UnconfirmedSuccess(0.8, 0.9, 10.0)
 def test_the_worths_of_one_and_of_two_people():
     values = unconfirmed_values(PAIR, HALF_SURE, 2)
     np.testing.assert_allclose(values.value, [0, 79, 73.85])
-    np.testing.assert_allclose(values.right_claim, [0, 0.8, 0.4 + 0.55 * 9 / 11 * 0.8])
+    np.testing.assert_allclose(claims(PAIR, HALF_SURE, values)[0], [0, 0.8, 0.4 + 0.55 * 9 / 11 * 0.8])
     np.testing.assert_allclose(values.expected_exploits, [0, 1, 1.55])
 
 
@@ -221,10 +222,10 @@ def test_the_worths_of_one_and_of_two_people():
 def test_nobody_is_linked_without_access_or_where_it_does_not_pay(
     access_cost, accesses, accessed, reidentified, exploits, payoff
 ):
-    plan = plan_unconfirmed(
+    plan = plan_known(
         replace(PAIR, access_cost=access_cost),
-        HALF_SURE,
         np.arange(3),
+        signal=HALF_SURE,
         accesses=None if accesses is None else np.array(accesses),
     )
     assert plan.accesses.tolist() == accessed

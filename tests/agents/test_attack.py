@@ -76,6 +76,13 @@ def buyer(prices, budget=np.inf):
                             budget=budget)  # fmt: skip
 
 
+def plan_for(profile, strategies, participants, rounds, equip):
+    """Plan the purchases and attacks of an adversary without resources."""
+    return plan_attack(
+        profile, frozenset(), participants, rounds, lambda holds: replies_to(profile, equip(holds), strategies)
+    )
+
+
 @given(
     st.lists(st.sampled_from([1, 2, 4, 8, 16]), min_size=1, max_size=5),
     st.lists(st.floats(0, 30), min_size=1, max_size=3),
@@ -90,7 +97,7 @@ def test_the_purchase_is_the_best_of_all(sizes, prices, budget, rounds):
     def equip(holds):
         return Equipment(_Known(sizes, holds), OneShotAdversary(10.0, 1.0))
 
-    plan = plan_attack(profile, frozenset(), strategies, participants, rounds, equip)
+    plan = plan_for(profile, strategies, participants, rounds, equip)
 
     def worth(bought):
         price = sum(named[name] for name in bought)
@@ -107,8 +114,8 @@ def test_the_purchase_is_the_best_of_all(sizes, prices, budget, rounds):
 
 def test_nothing_is_bought_that_does_not_pay():
     profile = buyer({"useless": 5.0})
-    plan = plan_attack(
-        profile, frozenset(), np.zeros(1, dtype=np.int64), np.array([3]), 5,
+    plan = plan_for(
+        profile, np.zeros(1, dtype=np.int64), np.array([3]), 5,
         lambda holds: Equipment(_Known([1], ()), OneShotAdversary(10.0, 1.0)),
     )  # fmt: skip
     assert plan.buys == frozenset()
@@ -119,8 +126,8 @@ def test_nothing_is_bought_that_does_not_pay():
 def test_nothing_is_bought_that_pays_just_its_price():
     """Of one in 4, an attack is worth 10 / 4 - 1 = 1.5, of one in 2 it is 4: 3 records gain 7.5."""
     for price, bought in ((7.5, set()), (7.4, {"list"})):
-        plan = plan_attack(
-            buyer({"list": price}), frozenset(), np.zeros(1, dtype=np.int64), np.array([3]), 1,
+        plan = plan_for(
+            buyer({"list": price}), np.zeros(1, dtype=np.int64), np.array([3]), 1,
             lambda holds: Equipment(_Known([4], holds), OneShotAdversary(10.0, 1.0)),
         )  # fmt: skip
         assert plan.buys == bought
@@ -129,8 +136,8 @@ def test_nothing_is_bought_that_pays_just_its_price():
 def test_what_is_bought_leaves_the_whole_budget_to_later_rounds():
     """Of one in 16 no attack pays, of one in 8 it gains .25: 8 records gain nothing now, 2 in each round."""
     for rounds, bought in ((5, set()), (6, {"list"})):
-        plan = plan_attack(
-            buyer({"list": 8.0}, budget=8.0), frozenset(), np.zeros(1, dtype=np.int64), np.array([8]), rounds,
+        plan = plan_for(
+            buyer({"list": 8.0}, budget=8.0), np.zeros(1, dtype=np.int64), np.array([8]), rounds,
             lambda holds: Equipment(_Known([16], holds), OneShotAdversary(10.0, 1.0)),
         )  # fmt: skip
         assert plan.buys == bought

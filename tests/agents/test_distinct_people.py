@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import reidsim
-from reidsim.agents.attack import plan_attack
 from reidsim.agents.foresight import Opponent, foreseen_by
 from reidsim.agents.model import ReidentificationModel
 from reidsim.errors import InputError
@@ -167,7 +166,7 @@ def test_a_publisher_foresees_how_often_a_record_is_drawn(town, profile_of_small
     participants = np.bincount(setting.cell_of_subject, minlength=setting.n_cells)
     opponent = Opponent(profile, 1.0, frozenset(), 1.0)
     strategies = np.full(setting.n_cells, setting.space.most_specific)
-    plan = plan_attack(profile, frozenset(), strategies, participants, 1, opponent.equip)
+    plan = opponent.plan(strategies, participants, 1)
     linker, always = opponent.equip(frozenset())
     foreseen = opponent.following(foreseen_by(plan, participants))
     link = linker.link(setting.space.most_specific)

@@ -17,7 +17,6 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.agents.foresight import Foreseen, Opponent
 from reidsim.agents.profile import AdversaryProfile, Equipment
 from reidsim.engine.rounds import play_policy
-from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame, TypesLinker
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.anytime import explore
@@ -251,17 +250,6 @@ def test_adversaries_within_others_attack_when_indifferent_in_the_no_attack_game
     other = game_of(replace(small, no_attack=False))
     replies = AnyAdversaryGame.of(other, played).record_game.outcome(0).response
     assert replies.attacks.tolist() == [False, False, True]
-
-
-def test_a_game_of_other_records_is_refused():
-    small, fewer = (SmallDataset((ROWS,), records, None, *((1,) * len(records),) * 4) for records in TWO_AND_ONE)
-    other = played_by(fewer, game_of(fewer), [(1.0, fewer.gain, fewer.cost)]).record_game
-    with pytest.raises(InputError, match="a record game of other records; found 1; expected 2"):
-        AnyAdversaryGame.of(game_of(small), other)
-    cheaper = replace(small, benefit=(2, 2))
-    both = game_of(small, points=(small, cheaper))
-    with pytest.raises(InputError, match="several parameter points"):
-        AnyAdversaryGame.of(both, played_by(small, game_of(small), [(1.0, small.gain, small.cost)]).record_game)
 
 
 # Adversaries who join are never to the publisher's good.

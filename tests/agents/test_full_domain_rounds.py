@@ -1,23 +1,17 @@
 """Rounds at dataset level: who leaves the table, what is bought, learned and drawn, and what scenarios refuse."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import reidsim
 from reidsim.agents.model import ReidentificationModel
-from reidsim.cli import app
 from reidsim.engine.run import describe
 from reidsim.engine.single_run import play_policies
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.rounds import setting_of
-from reidsim.reports.explanation import explanation
 from reidsim.scenarios.load import load_scenario
-from reidsim.web.exploration import Explorer
 
 SCENARIO = """
 title = "Forty of ninety"
@@ -114,17 +108,6 @@ def test_leaving_lowers_class_sizes_under_prosecutor_risk_alone(town):
         assert 0 < participants[risk] < 40
     assert sizes["journalist"] == [{90}, {90}]
     assert sizes["prosecutor"] == [{40}, {participants["prosecutor"]}]
-
-
-def test_linkers_of_the_table_are_made_anew_those_of_the_population_kept(town):
-    study = build_study(load_scenario(town, {"adversary.risk": "journalist", "beliefs.risk": "prosecutor"}))
-    top = study.lattice.size - 1
-    assert set(study.linker("prosecutor").link(top).group_sizes.tolist()) == {40}
-    few = np.minimum(study.released, 1)
-    part = study.among(few)
-    assert set(part.linker("prosecutor").link(top).group_sizes.tolist()) == {few.sum()}
-    assert part.linker("journalist") is study.linker("journalist")
-    np.testing.assert_array_equal(part.released, few)
 
 
 def test_everybody_may_leave_and_return(town):
@@ -296,15 +279,6 @@ def test_a_budget_holds_against_several_types(town):
     assert enough.summary["publisher_payoff"]["basic"] >= result.summary["publisher_payoff"]["basic"]
 
 
-def test_nothing_that_pays_is_told(town):
-    changes = {"adversaries": {"x": {"planner": "always"}}, "economics.loss": 1e6, "publisher.policies": ["basic"]}
-    result = reidsim.run(town, overrides=changes)
-    assert result.summary["share_suppressed"]["basic"] == 1
-    assert result.warnings == (
-        "basic: nothing pays in the last round while at most 100% of the records are suppressed",
-    )
-
-
 # Bad input.
 
 
@@ -332,12 +306,6 @@ def test_what_cannot_be_is_refused_in_one_line(changes, message, town):
         assert "\n" not in str(caught.value)
 
 
-def test_no_records_are_refused(town, folder):
-    (folder / "nobody.csv").write_text("age,sex,worth\n")
-    with pytest.raises(InputError, match="no rows"):
-        reidsim.run(town, overrides={"release.path": str(folder / "nobody.csv")})
-
-
 def test_types_with_prices_of_their_own_may_meet_records_with_theirs(town):
     """Benefit and loss may differ by record; who gives gain and cost needs no others."""
     types = {"x": {"gain": 120, "cost": 10}}
@@ -350,49 +318,4 @@ def test_types_with_prices_of_their_own_may_meet_records_with_theirs(town):
     np.testing.assert_allclose(found.records["adversary_payoff"], expected.records["adversary_payoff"], atol=1e-9)
 
 
-def test_budgets_below_the_cheapest_attack_are_warned_of(town):
-    result = reidsim.run(town, overrides={"adversaries": {"x": {"budget": 5}}})
-    assert result.warnings[0] == (
-        "nobody can attack, as budgets are below the cheapest attack: 'x' has 5, an attack costs 10"
-    )
-    assert result.summary["share_attacked"].eq(0).all()
-
-
 # From the command line.
-
-
-def test_check_explain_run_and_report(town, tmp_path):
-    runner = CliRunner()
-    checked = runner.invoke(app, ["check", str(town)])
-    assert checked.exit_code == 0
-    assert "40 data subjects" in checked.output
-    assert "25 distinct records, 8 strategies, 2 adversaries, 1 round" in checked.output
-    explained = runner.invoke(app, ["explain", str(town)])
-    assert explained.output == explanation(load_scenario(town))
-    assert "decides      one generalization for all records, and which of them to suppress" in explained.output
-    assert "keen: weight 0.6, planner one-shot, gain 120, cost 10" in explained.output
-    out = tmp_path / "out"
-    ran = runner.invoke(app, ["run", str(town), "-o", str(out)])
-    assert ran.exit_code == 0, ran.output
-    names = {path.name for path in out.rglob("*.*")}
-    assert {"rounds.parquet", "adversaries.parquet", "rounds.png"} <= names
-    manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["policies"]["basic"]["proved_optimal"]
-    assert len(manifest["policies"]["basic"]["node"]) == 1
-    reported = runner.invoke(app, ["report", str(out)])
-    assert reported.exit_code == 0, reported.output
-    assert "Forty of ninety" in (out / "report.html").read_text()
-
-
-def test_explanation_of_prices_by_record(town):
-    changes = {"economics.columns": {"loss": "worth"}, "publisher.policies": ["record-level"]}
-    text = explanation(load_scenario(town, {**changes, "adversaries": {"x": {"gain": 5}, "y": {"weight": 0}}}))
-    assert "x: weight 1, planner one-shot, gain 5, cost 10" in text
-    assert "y: weight 0, planner one-shot, gain by record, cost 10" in text
-    assert "the release of each record" in text
-
-
-def test_the_served_page_plays_its_rounds(town):
-    played = Explorer(load_scenario(town)).play({})
-    expected = reidsim.run(town).analysis.rounds
-    pd.testing.assert_frame_equal(played.rounds, expected)

@@ -16,7 +16,7 @@ from reidsim.agents.adversary import Adversary
 from reidsim.agents.measures import (
     ROUND_MEASURES,
     _utility_in_lattice,
-    measures_of_equilibrium,
+    release_of,
     risk_quantiles,
     weighted_quantiles,
 )
@@ -26,9 +26,8 @@ from reidsim.agents.profile import Enforcement, Learning, ParticipationRule
 from reidsim.agents.publisher import Publisher
 from reidsim.agents.streams import agent_stream
 from reidsim.agents.subjects import DataSubject
+from reidsim.core.measures import columns_of
 from reidsim.errors import InputError
-from reidsim.games.measures import MEASURES
-from reidsim.measures import columns_of
 
 
 def two_types(town, profile_of_small, fine=0.0):
@@ -82,20 +81,28 @@ def test_measures_of_games_average_rounds_as_rounds_are_counted(town, setting_of
     there = model.participants
     absent = setting.n_subjects - there.sum()
     assert 0 < absent < setting.n_subjects
-    found = measures_of_equilibrium(model.equilibrium(), model.outcome, there, absent)
-    assert found == pytest.approx({column: model.measures[column] for column in columns_of(MEASURES)})
-    assert found["share_attacked"] > 0
+    found, n, outcome = model.measures, setting.n_subjects, model.outcome
+    utility, intensity = release_of(setting, model.publisher.strategies)
+    lost = (setting.loss * outcome.breaches).sum()
+    assert found["publisher_payoff"] == pytest.approx(((there * setting.benefit * utility).sum() - lost) / n)
+    assert found["utility"] == pytest.approx((there * utility).sum() / n)
+    assert found["generalization_intensity"] == pytest.approx(((there * intensity).sum() + absent) / n)
+    assert found["share_unchanged"] == pytest.approx(there[intensity == 0].sum() / n)
+    assert found["share_suppressed"] == pytest.approx((there[intensity == 1].sum() + absent) / n)
+    assert found["share_attacked"] == pytest.approx(outcome.records_attacked.sum() / n)
+    assert found["risk"] == pytest.approx(outcome.breaches.sum() / n)
+    assert found["risk_if_attacked"] == pytest.approx(outcome.breaches.sum() / outcome.records_attacked.sum())
 
 
 def test_agents_are_mesa_agents_and_subjects_are_made_when_asked_for(setting_of_small):
     model = ReidentificationModel(setting_of_small(), "basic")
     assert {type(agent) for agent in model.agents} == {Publisher, Adversary}
-    assert len(model.subjects) == 12
-    third = model.subjects[3]
+    third = model.subject(3)
     assert isinstance(third, DataSubject)
     assert isinstance(third, mesa.Agent)
-    assert model.subjects[3] is third
     assert len(model.agents_by_type[DataSubject]) == 1
+    assert len(model.subjects) == 12
+    assert model.subjects[3] is third
     # mesa's own methods of sets make the rest.
     assert model.subjects.get("number") == list(range(12))
     assert len(model.agents_by_type[DataSubject]) == 12
@@ -110,15 +117,6 @@ def test_agents_are_mesa_agents_and_subjects_are_made_when_asked_for(setting_of_
     assert third.expected_risk is None
     assert model.subjects[-1].number == 11
     assert [subject.number for subject in model.subjects[2:4]] == [2, 3]
-
-
-def test_all_subjects_decide_in_one_call(setting_of_small):
-    rule = ParticipationRule(reward=1.0, harm=10.0, expected_risk=0.1)
-    model = ReidentificationModel(setting_of_small(participation=rule), "basic")
-    harmed = model.subjects.apply(lambda columns, least: columns.harm >= least, 10.0)
-    assert [subject.harm >= 10.0 for subject in model.subjects] == harmed.tolist()
-    np.testing.assert_array_equal(model.subjects.column("participates"), model.columns.participates)
-    assert model.subjects[0].expected_risk == 0.1
 
 
 def test_what_is_collected(town, profile_of_small, setting_of_small):
@@ -172,11 +170,11 @@ def test_means_of_draws_are_the_expected_values(meeting, town, profile_of_small,
         setting = setting_of_small(profiles=types, mode="sampling", replication=draw, **rules)
         model = ReidentificationModel(setting, "no-protection").run()
         drawn.append([model.measures[name] for name in names])
-        payoffs.append([adversary.payoff for adversary in model.adversaries])
+        payoffs.append([adversary.measures["payoff"] for adversary in model.adversaries])
         model.release()
     for column, exact in [
         *zip(np.array(drawn).T, [expected.measures[name] for name in names], strict=True),
-        *zip(np.array(payoffs).T, [adversary.payoff for adversary in expected.adversaries], strict=True),
+        *zip(np.array(payoffs).T, [adversary.measures["payoff"] for adversary in expected.adversaries], strict=True),
     ]:
         assert column.std() > 0
         assert column.mean() == pytest.approx(exact, abs=4 * column.std() / np.sqrt(1000))
@@ -244,9 +242,7 @@ def test_streams_are_told_apart_by_every_part_of_their_name():
 
 
 def test_every_stream_that_is_used_is_listed(town, profile_of_small, setting_of_small, monkeypatch):
-    import reidsim.agents.model
-    import reidsim.agents.outcomes
-    import reidsim.agents.publisher
+    import reidsim.agents.profile
 
     used = set()
 
@@ -254,8 +250,7 @@ def test_every_stream_that_is_used_is_listed(town, profile_of_small, setting_of_
         used.add(decision)
         return agent_stream(seed, decision, agent, **place)
 
-    for module in (reidsim.agents.model, reidsim.agents.outcomes, reidsim.agents.publisher):
-        monkeypatch.setattr(module, "agent_stream", noted)
+    monkeypatch.setattr(reidsim.agents.profile, "agent_stream", noted)
     setting = setting_of_small(
         profiles=two_types(town, profile_of_small, fine=1.0), mode="sampling", rounds=3,
         learning=Learning(np.ones(2), 0.5),
@@ -263,7 +258,7 @@ def test_every_stream_that_is_used_is_listed(town, profile_of_small, setting_of_
     )  # fmt: skip
     ReidentificationModel(setting, "basic").run()
     listed = {stream for phase in PHASES for stream in phase.streams} | set(FIRST_STREAMS)
-    assert used - {"mesa"} == listed
+    assert used == listed
 
 
 # More adversaries.

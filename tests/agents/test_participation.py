@@ -42,19 +42,16 @@ def one_by_one(rule, expected, participates, breached, rate, hears):
 
 def test_what_is_learned_one_by_one_and_on_average():
     rng = np.random.default_rng(11)
-    # More than two blocks of the compiled loop, the last of which is not full.
     n, n_cells = 2500, 40
     expected, participates, cell = rng.random(n), rng.random(n) < 0.6, rng.integers(n_cells, size=n)
     harm, risk = rng.lognormal(1, 1, n), rng.random(n_cells) * 0.3
-    participants = np.bincount(cell[participates], minlength=n_cells)
     probability = risk[cell]
     breached, hears = rng.random(n) < probability, rng.random(n) < RULE.hears
 
     def learned(drawn=None):
         columns = SubjectColumns(cell, participates, harm, expected.copy())
-        decided = learn_and_decide(RULE, columns, participants, risk, 0.2, drawn)
+        decided = learn_and_decide(RULE, columns, risk, 0.2, drawn)
         np.testing.assert_array_equal(decided.participates, harm * columns.expected_risk <= RULE.reward)
-        np.testing.assert_array_equal(decided.participants, np.bincount(cell[decided.participates], minlength=n_cells))
         assert decided.joined == (decided.participates & ~participates).sum() > 0
         assert decided.left == (participates & ~decided.participates).sum() > 0
         return columns.expected_risk

@@ -10,9 +10,7 @@ from typer.testing import CliRunner
 
 import reidsim
 from reidsim.cli import app
-from reidsim.engine.run import describe
 from reidsim.errors import InputError
-from reidsim.reports.explanation import explanation
 from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.load import load_scenario
 
@@ -327,53 +325,3 @@ def test_market_learns_leaves_and_buys():
     assert adversaries.loc[("basic", "marketer", 3), "belief"] > 1 / 3
     assert adversaries.loc[("basic", "fraudster", 3), "expected_accuracy"] < 0.9
     assert adversaries.loc[("basic", "marketer", 1), "spent"] > 0
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("name", BUNDLED)
-def test_what_is_there_to_play_is_said(name):
-    loaded = load_scenario(name)
-    adversaries = {1: "1 adversary", 2: "2 adversaries", 3: "3 adversaries"}[TYPES[name]]
-    assert f", {adversaries}, " in describe(loaded)
-    text = explanation(loaded)
-    for phase in ("1. publish", "2. attack", "3. resolve", "4. enforce", "5. learn"):
-        assert phase in text
-    for adversary in loaded.scenario.adversaries:
-        assert f"  {adversary}: weight" in text
-
-
-def test_explain_command():
-    shown = CliRunner().invoke(app, ["explain", "market", "--set", "agents.mode=sampling"])
-    assert shown.exit_code == 0
-    assert "drawn        notices, hearing" in shown.stdout
-    # Data subjects who mask are the publishers.
-    shown = CliRunner().invoke(app, ["explain", "genealogy-market"])
-    assert "1. publish: data subjects\n" in shown.stdout
-    assert "5. learn: no step" in shown.stdout
-    # Who does nothing in a phase is not named there.
-    shown = CliRunner().invoke(app, ["explain", "market"]).stdout
-    assert "5. learn: publisher, adversaries, data subjects\n" in shown
-    known = (
-        "publisher: attacks noticed; adversaries: own successes; "
-        "data subjects: own re-identification, and those heard of"
-    )
-    assert f"knowing      {known}\n" in shown
-    # Without a section of agents it is one publisher, one adversary and one round.
-    shown = CliRunner().invoke(app, ["explain", "wan2015"])
-    assert "wan2015: 1 round, expected outcomes" in shown.stdout
-    assert "4. enforce: no step" in shown.stdout
-    with pytest.raises(InputError, match="a game without agents"):
-        explanation(load_scenario("xia2021"))
-
-
-@pytest.mark.deep
-def test_twitter_pays_only_among_the_records():
-    """As told in voter-vs-twitter: with journalist risk nobody is worth an attack through Twitter."""
-    attacks = {}
-    for risk in ("prosecutor", "journalist"):
-        changes = {"adversary.risk": risk, "publisher.policies": ["no-protection"]}
-        table = reidsim.run("voter-vs-twitter", overrides=changes).analysis.adversaries
-        attacks[risk] = dict(zip(table["adversary"].astype(str), table["attacks"], strict=True))
-    assert attacks["journalist"]["twitter"] == 0
-    assert 0 < attacks["prosecutor"]["twitter"] < attacks["prosecutor"]["voters"]
-    assert attacks["journalist"]["voters"] > 0

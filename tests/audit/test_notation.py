@@ -2,7 +2,7 @@
 
 import pytest
 
-from reidsim.audit.notation import ColumnReader, is_all_numbers, numeric_order
+from reidsim.audit.notation import ColumnReader
 
 AGES = ["7", "18", "19", "20", "29", "30", "90+", "", "unknown", "-4", "2.5"]
 CODES = ["37201", "37202", "37311", "03601", "0372"]
@@ -56,11 +56,6 @@ def test_days(cell, fits):
     assert fitting(DAYS, cell) == fits
 
 
-def test_a_year_of_numbers_alone_is_a_number():
-    assert fitting(["1985", "1986"], "1985") == ["1985"]
-    assert fitting(["1985", "1986"], "not a date") == []
-
-
 def test_groups_whose_members_hold_the_word_between_them():
     assert fitting(RACES, "White or Black or African American") == ["White", "Black", "Black or African American"]
     assert fitting(RACES, "White or Asian") == ["White", "Asian"]
@@ -75,10 +70,3 @@ def test_labels_of_a_hierarchy_are_those_of_its_text():
     # A value that the text leaves out fits anything, and itself.
     assert fitting(RACES, "*", rows) == RACES
     assert fitting(RACES, "Black or African American", rows) == ["Black or African American"]
-
-
-def test_columns_of_numbers_and_their_order():
-    assert is_all_numbers(["1", "", "2,5"])
-    assert not is_all_numbers(["", ""])
-    assert not is_all_numbers(["1", "a"])
-    assert numeric_order(["10", "9", "", "-1"]).tolist() == [2, 3, 1, 0]

@@ -141,18 +141,6 @@ def test_more_columns_than_a_key_of_64_bits_holds():
     assert sorted(found.class_sizes.tolist()) == [1] * 260 + [2] * 30 + [3] * 10
 
 
-def test_rows_that_are_not_of_their_record_are_counted():
-    truth = pd.DataFrame({"age": ["20", "21", "35"]})
-    released = pd.DataFrame({"age": ["20-29", "30-39", "nobody"]})
-    found = audit_release(released, truth, np.arange(3))
-    assert found.misfits == 2
-    assert found.people_of_row.tolist() == [2, 1, 0]
-    # A row that fits nobody is nobody's, and no risk.
-    assert found.risk_of_row == 1
-    assert audit_release(released.iloc[[0, 2]], truth, np.array([0, 2])).risk_of_row == 0.5
-    assert found.rows_of_person.tolist() == [1, 1, 1]
-
-
 def test_who_is_found_more_easily_than_promised_is_counted_once():
     """Every row fits four people, and the person of the row 20 fits it alone, as all others hide in the wide row."""
     truth = pd.DataFrame({"age": ["20", "21", "22", "23"], "sex": ["F", "F", "M", "M"]})
@@ -211,11 +199,6 @@ def test_diversity_is_what_its_definition_gives(seed):
     assert found.distance == ("ordered" if numbers and any(column != "") else "equal")
     assert (found.distinct, found.entropy) == (min(distinct), pytest.approx(min(entropy)))
     assert found.closeness == pytest.approx(max(far), abs=1e-7)
-
-
-def test_a_column_without_rows_tells_nothing():
-    found = diversity("x", pd.Series([], dtype="str"), np.zeros(0, dtype=np.int64))
-    assert (found.distinct, found.entropy, found.closeness, found.distance) == (0, 0.0, 0.0, "equal")
 
 
 def test_thirty_thousand_rows_of_their_own_forms_are_audited_as_one_is():

@@ -3,7 +3,6 @@
 from itertools import combinations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
@@ -81,10 +80,3 @@ def test_one_set_is_found_where_there_are_too_many_to_try(monkeypatch):
 
     assert share(found) > 0.05
     assert all(share([other for other in found if other != name]) <= 0.05 for name in found)
-
-
-@pytest.mark.parametrize("n", [0, 1])
-def test_files_of_nobody_and_of_one_person(n):
-    columns, person = {"k": np.zeros(n, dtype=int)}, np.zeros(n, dtype=int)
-    assert people_singled_out(list(columns.values()), person) == n
-    assert revealing_sets([np.zeros(n, dtype=int)], columns, person, 0.05, []) == []

@@ -18,7 +18,6 @@ import reidsim
 from reidsim.engine.batch import point_tables, read_runs
 from reidsim.engine.batch.batch_run import run_batch_loaded
 from reidsim.engine.batch.design import at_point, design_of, sweep_points
-from reidsim.engine.batch.executors.processes import ProcessExecutor
 from reidsim.engine.batch.folder import finish
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.rerun import rerun_one
@@ -355,9 +354,7 @@ def test_designs_that_cannot_be_are_refused_before_any_run(town, changes, messag
 
 def test_a_design_can_be_checked(town):
     alone = describe(load_scenario(town, {"attributes.sex.draw": True}))
-    assert describe(load_scenario(town, DRAWN)) == (
-        f"8 points, 3 replications of each, 300 kB of memory for their results; the first: {alone}"
-    )
+    assert describe(load_scenario(town, DRAWN)) == (f"8 points, 3 replications of each; the first: {alone}")
     with pytest.raises(InputError, match=r"point 1: economics\.cost"):
         describe(load_scenario(town, {"sweep.values": {"economics.cost": [5, "free"]}}))
 
@@ -440,14 +437,6 @@ def test_a_policy_that_the_masking_game_refuses_is_a_failed_run():
     runs = run_batch_loaded(load_scenario("wan2021", small | sizes | more)).runs
     assert runs["state"].tolist() == ["failed"]
     assert "too few records for k-anonymity" in runs["error"].iloc[0]
-
-
-@pytest.mark.deep
-def test_processes_do_runs_of_scenarios_that_are_swept(town):
-    """A worker reads the scenario's files by itself, from wherever it is started."""
-    loaded = load_scenario(town, SWEEP)
-    found = run_batch_loaded(loaded, ProcessExecutor(1)).runs
-    pd.testing.assert_frame_equal(found, run_batch_loaded(loaded).runs)
 
 
 def test_what_agents_did_is_kept_of_every_run(town):

@@ -9,7 +9,7 @@ import pytest
 from tiers import cases
 
 from reidsim import memory
-from reidsim.engine.batch.executors import capacity, start_worker
+from reidsim.engine.batch.executors import capacity, worker
 from reidsim.errors import InputError
 
 GIB = 1024**3
@@ -77,6 +77,7 @@ def test_free_memory_is_the_least_that_anybody_leaves(tmp_path, files, free):
 def test_processes_are_limited_by_cores_and_memory(monkeypatch, cores, free, default, refused):
     monkeypatch.setattr(capacity, "available_cores", lambda: cores)
     monkeypatch.setattr(capacity, "free_memory", lambda: free)
+    monkeypatch.setattr(capacity, "_resident", lambda: 0)
     assert capacity.default_workers() == default
     capacity.require_carried(refused - 1)
     with pytest.raises(InputError, match=rf"workers: too many processes; found {refused}; expected {refused - 1} or"):
@@ -103,20 +104,20 @@ def is_there(process):
 @pytest.mark.parametrize("moment", cases(range(20), range(3)))
 def test_a_worker_ends_with_its_parent_at_any_moment_of_its_start(moment):
     wait = random.Random(moment).uniform(0, 0.4)  # noqa: S311 - moments
-    command = [sys.executable, "-c", PARENT, start_worker.__file__]
+    command = [sys.executable, "-c", PARENT, worker.__file__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
-        worker = int(parent.stdout.readline())
+        started = int(parent.stdout.readline())
         time.sleep(wait)
         parent.kill()
         parent.wait()
         deadline = time.monotonic() + 2
-        while is_there(worker):
+        while is_there(started):
             assert time.monotonic() < deadline
             time.sleep(0.01)
 
 
 def test_a_worker_whose_parent_is_gone_ends_at_once():
     ended = subprocess.run(
-        [sys.executable, "-P", start_worker.__file__, "1"], stdin=subprocess.DEVNULL, timeout=10, check=False
+        [sys.executable, "-P", worker.__file__, "1"], stdin=subprocess.DEVNULL, timeout=10, check=False
     )
     assert ended.returncode == 1

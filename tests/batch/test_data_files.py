@@ -15,7 +15,7 @@ import reidsim
 from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.engine.batch import point_tables
 from reidsim.engine.batch.batch_run import run_batch_loaded
-from reidsim.engine.batch.data_files import data_files
+from reidsim.engine.batch.data_files import DataFiles
 from reidsim.engine.batch.design import Design, at_point, design_of
 from reidsim.engine.batch.executors.choice import SerialExecutor
 from reidsim.engine.batch.rerun import rerun_one
@@ -232,7 +232,7 @@ def test_a_census_recipe_names_a_folder(work):
         Path(f"tn/tn{part}2010.sf1").write_text(part, encoding="utf-8")
     Path("census.toml").write_text('kind = "sf1"\nfolder = "tn"\nstate = "tn"\n', encoding="utf-8")
     loaded = load_scenario("town.toml", {"population.recipe": "census.toml"})
-    names = [name for name in data_files(loaded, design_of(loaded)) if name.endswith(".sf1")]
+    names = [name for name in DataFiles(loaded, design_of(loaded)).hashes if name.endswith(".sf1")]
     assert names == [*(f"tn/tn000{number}2010.sf1" for number in range(20, 27)), "tn/tngeo2010.sf1"]
 
 
@@ -246,7 +246,7 @@ def test_every_key_that_a_name_can_be_given_to_is_followed(work, pattern):
     )
     bundled = {"knowledge": "xia2021", "voters": "dynamic-release"}
     loaded = load_scenario(bundled.get(section, "town.toml"), named)
-    names = data_files(loaded, Design(points))
+    names = DataFiles(loaded, Design(points)).hashes
     assert {"bundled:populations/adult.toml", "bundled:populations/figures/adult-age-race-sex.csv.gz"} <= set(names)
 
 
@@ -256,7 +256,7 @@ def test_texts_that_are_no_files_do_no_harm(work):
         Path(f"{name}.toml").write_text(f'population = "{other}.toml"\n', encoding="utf-8")
     changes = {"title": "x" * 5000, "source": "a\tb", "population.recipe": "a.toml"}
     loaded = load_scenario("town.toml", changes)
-    names = [name for name in data_files(loaded, design_of(loaded)) if not name.startswith("bundled:")]
+    names = [name for name in DataFiles(loaded, design_of(loaded)).hashes if not name.startswith("bundled:")]
     assert names == ["a.toml", "b.toml", "hierarchies/district.csv", "patients.csv"]
 
 
@@ -290,7 +290,7 @@ def without_big_genealogies(loaded):
 def test_all_files_that_bundled_scenarios_open_are_among_them(opened, name):
     loaded = load_scenario(name)
     single = at_point(loaded, {**design_of(loaded).values(0), **without_big_genealogies(loaded)})
-    known = data_files(single, design_of(single))
+    known = DataFiles(single, design_of(single)).hashes
     opened.paths, opened.listens = set(), True
     try:
         describe(single)

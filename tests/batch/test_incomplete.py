@@ -85,12 +85,6 @@ def test_a_batch_in_which_every_run_takes_too_long_is_incomplete(work, command):
     assert CliRunner().invoke(app, ["report", "out"]).exit_code == 0
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_the_help_lists_the_exit_code_of_failed_runs(command):
-    text = " ".join(CliRunner().invoke(app, [command, "--help"]).output.split())
-    assert "3: runs of a batch failed" in text
-
-
 @pytest.mark.parametrize(
     ("command", "change"),
     cases([(command, change) for command in ("run", "cross-play") for change in CHANGES], [("run", "changed")]),

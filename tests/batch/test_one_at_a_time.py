@@ -18,7 +18,6 @@ from reidsim.engine.batch.tasks import RunTask
 from reidsim.errors import InputError
 from reidsim.scenarios.design_schema import SweepSection
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.registry import kind_of
 from reidsim.validation import validated
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -223,64 +222,6 @@ def test_policies_that_a_point_does_not_have_are_no_rows_of_the_summary(town):
         ('["basic", "no-attack"]', "no-attack"),
     ]
     assert summary["publisher_payoff"].notna().all()
-
-
-@pytest.mark.parametrize(
-    ("kind", "points", "built"),
-    [
-        ("town", [{"economics.loss": 10 * step, "publisher.policies": ["basic"]} for step in range(1, 6)], 1),
-        ("town", [{"adversary.planner": "fmdp", "adversary.sequential.penalty": step} for step in range(5)], 1),
-        ("town", [{"adversary.risk": risk} for risk in ("prosecutor", "journalist") * 2], 2),
-        ("table", [{"economics.loss": 10 * step, "beliefs.risk": "journalist"} for step in range(1, 6)], 1),
-        ("table", [{"economics.columns.benefit": "worth", "economics.loss": step} for step in (1, 2, 3)], 3),
-    ],
-)
-def test_people_and_records_are_read_once_for_points_that_share_them(kind, points, built, request, monkeypatch):
-    loaded = load_scenario(request.getfixturevalue(kind))
-    kind, calls = kind_of(loaded.scenario), []
-    build = kind.build
-
-    def counted(scenario):
-        calls.append(scenario)
-        return build(scenario)
-
-    monkeypatch.setattr(kind, "build", counted)
-    work = ScenarioWork(loaded)
-    for point in points:
-        work(task(point, loaded.scenario.seed))
-    assert len(calls) == built
-    assert len(work.studies.kept) <= 2
-
-
-@pytest.mark.deep
-def test_runs_at_dataset_level_are_runs_of_their_own_scenario(table):
-    changes = {"sweep.values": {"economics.loss": [20, 80, 200], "beliefs.risk": ["prosecutor", "journalist"]}}
-    result = reidsim.run_batch(table, overrides=changes, executor="serial")
-    assert result.runs["state"].eq("complete").all()
-    for point in range(6):
-        rows = result.runs[result.runs["point"] == point].reset_index(drop=True)
-        own = {"economics.loss": int(rows["economics.loss"].iloc[0]), "beliefs.risk": rows["beliefs.risk"].iloc[0]}
-        alone = reidsim.run(table, overrides=own)
-        columns = [column for column in alone.runs.columns if column != "point"]
-        pd.testing.assert_frame_equal(rows[columns], alone.runs[columns])
-        of_records = alone.records.groupby("policy", sort=False, observed=True)["publisher_payoff"]
-        spread = result.analysis.distributions.query(f"point == {point} and measure == 'publisher_payoff'")
-        assert spread["minimum"].tolist() == of_records.min().tolist()
-        assert spread["median"].tolist() == of_records.median().tolist()
-    # Points that differ in money share walks, so that no time is a run's own.
-    assert result.analysis.runtimes.empty
-    times = reidsim.run_batch(table, overrides={"sweep.values": {"publisher.prune": [True, False]}}).analysis.runtimes
-    assert (times["seconds"] >= 0).all()
-    assert len(times) == 2 * len(result.runs) // 6
-
-
-@pytest.mark.deep
-def test_a_design_at_dataset_level_is_the_same_in_processes(table):
-    changes = {"sweep.values": {"economics.loss": [20, 80], "beliefs.risk": ["prosecutor", "journalist"]}}
-    reidsim.run_batch(table, overrides=changes, executor="serial", folder="serial")
-    reidsim.run_batch(table, overrides=changes, executor="processes", workers=2, folder="two")
-    for name in ("runs", "statistics", "differences", "distributions"):
-        assert Path(f"two/{name}.parquet").read_bytes() == Path(f"serial/{name}.parquet").read_bytes()
 
 
 def test_bundled_sweeps_can_all_be_run():

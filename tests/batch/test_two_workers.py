@@ -1,4 +1,4 @@
-"""A dask cluster of two workers over TCP that work elsewhere and see the scenario's files, or none, or others."""
+"""A dask cluster of two workers over TCP that work elsewhere and see the scenario's files or others."""
 
 import os
 import shutil
@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import reidsim
-from reidsim.engine.batch.executors import shipping
 from reidsim.errors import InputError
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
@@ -68,13 +67,11 @@ def wait_for_two(address):
         client.wait_for_workers(2, timeout=60)
 
 
-@pytest.mark.parametrize("seen", [False, True])
-def test_workers_elsewhere_give_the_bytes_of_a_serial_batch(cluster, tmp_path, seen):
-    address, *folders = cluster
-    folder = folders[seen]
+def test_workers_elsewhere_give_the_bytes_of_a_serial_batch(cluster, tmp_path):
+    address, _, shared = cluster
     changes = {"attributes.sex.draw": True, "replications": 2}
     for name, how in {"serial": {}, "dask": {"scheduler": address}}.items():
-        town, out = folder / "town.toml", tmp_path / name
+        town, out = shared / "town.toml", tmp_path / name
         result = reidsim.run_batch(town, overrides=changes, executor=name, folder=out, **how)
         assert set(result.runs["state"]) == {"complete"}
     for table in TABLES:
@@ -83,33 +80,16 @@ def test_workers_elsewhere_give_the_bytes_of_a_serial_batch(cluster, tmp_path, s
         ).read_bytes()
 
 
-def test_modules_beside_the_scenario_are_sent_along(cluster, tmp_path, monkeypatch):
-    address, hidden, _ = cluster
-    (hidden / "ours.py").write_text("from reidsim.adversaries.one_shot import OneShotAdversary as careful\n")
-    changes = {"adversary.planner": "ours:careful", "sweep.values": {"economics.loss": [30, 60]}}
-    for name, how in {"serial": {}, "dask": {"scheduler": address}}.items():
-        out = tmp_path / name
-        result = reidsim.run_batch(
-            hidden / "town.toml", overrides=changes, allow_code=True, executor=name, folder=out, **how
-        )
-        assert set(result.runs["state"]) == {"complete"}, result.runs["error"].tolist()
-    assert (tmp_path / "dask" / "runs.parquet").read_bytes() == (tmp_path / "serial" / "runs.parquet").read_bytes()
-    # One that is on the path of this process alone.
-    (hidden / "ours.py").rename(tmp_path / "elsewhere.py")
-    monkeypatch.syspath_prepend(tmp_path)
-    changes["adversary.planner"] = "elsewhere:careful"
-    with pytest.raises(
-        InputError, match=r"adversary\.planner: a dask worker lacks a part: .*; found 'elsewhere:careful'"
-    ):
-        reidsim.run_batch(hidden / "town.toml", overrides=changes, allow_code=True, executor="dask", scheduler=address)
-
-
-def test_files_too_large_to_be_sent_have_to_be_seen(cluster, tmp_path, monkeypatch):
+def test_workers_that_see_other_files_or_no_module_are_refused(cluster, tmp_path, monkeypatch):
     address, hidden, shared = cluster
-    monkeypatch.setattr(shipping, "MOST_BYTES", 10)
     sweep = {"sweep.values": {"economics.loss": [30, 60]}}
-    reidsim.run_batch(shared / "town.toml", overrides=sweep, executor="dask", scheduler=address)
-    with pytest.raises(
-        InputError, match=r"a dask worker does not see the same files: .*patients\.csv.*on every computer"
-    ):
+    with pytest.raises(InputError, match=r"a dask worker does not see the same files: .*patients\.csv"):
         reidsim.run_batch(hidden / "town.toml", overrides=sweep, executor="dask", scheduler=address)
+    # A module on the path of this process alone.
+    (tmp_path / "elsewhere.py").write_text(
+        "from reidsim.adversaries.one_shot import OneShotAdversary as careful\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    changes = {"adversary.planner": "elsewhere:careful", **sweep}
+    with pytest.raises(InputError, match=r"adversary\.planner: a dask worker lacks a part"):
+        reidsim.run_batch(shared / "town.toml", overrides=changes, allow_code=True, executor="dask", scheduler=address)

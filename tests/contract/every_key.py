@@ -80,10 +80,6 @@ def _fits(section: type[Section], data: Any) -> bool:
     return isinstance(data, Mapping) and all(data.get(name) in values for name, values in constants.items())
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
 def values_of(field: FieldInfo, present: object) -> list[object]:
     """Return a few valid numbers, truth values and names for a key, without its default and present value."""
     adapter: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from pages import blocks_of
 from reference_pages.key_pages import _game_keys
 
 from reidsim.cli import main
+from reidsim.core import registry as core_registry
 from reidsim.scenarios import parts, registry
 
 DRIVER = Path(__file__).with_name("every_command.py")
@@ -69,14 +70,12 @@ ENTRY_POINTS = {
 }
 # A measure that is added to `reidsim.games.measures` and nowhere else.
 ADDED = """
+from reidsim.core.measures import Measure
 from reidsim.games import measures
-from reidsim.measures import Measure
 
-computed = measures.averages
-measures.MEASURES += (Measure("highest_risk", "Highest risk", "{:.4f}", "the highest risk of a record"),)
-measures.averages = lambda equilibrium, weights: {
-    **computed(equilibrium, weights), "highest_risk": equilibrium.risk.max()
-}
+measures.MEASURES += (
+    Measure("highest_risk", "Highest risk", "{:.4f}", "the highest risk", lambda outcome, n: outcome.risk.max()),
+)
 """
 # Commands that succeed whatever is registered, then those that a part may refuse.
 SURE = """\
@@ -183,7 +182,7 @@ def called(tmp_path, monkeypatch, capsys):
         sys.modules.pop(name, None)
     registry.MADE.clear()
     registry.MADE.update(made)
-    registry._installed.cache_clear()
+    core_registry._installed.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -222,7 +221,7 @@ def test_a_fault_of_the_package_is_no_fault_of_parts(monkeypatch):
 
 
 def test_a_kind_without_a_guide_has_a_page_of_keys(monkeypatch):
-    monkeypatch.setitem(registry._OWN, "gap", registry._OWN["dynamic"])
+    monkeypatch.setitem(registry.kinds._parts, "gap", registry.kinds["dynamic"])
     page = _game_keys("gap")
     assert 'game = "gap"' in page
     assert "[guide]" not in page

@@ -1,13 +1,11 @@
 """Cases over time against enumeration in plain Python, simulated tables against exact probabilities, and errors."""
 
 import math
-import re
 from pathlib import Path
 
 import numpy as np
 import plain_dynamic as plain
 import pytest
-from documented import DOCS, assert_columns_are_described, tables_described
 from dynamic_worlds import CASES, EPIDEMIC, PEOPLE, VOTERS, distinct, study_of, write_world
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +23,6 @@ from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.study import equilibria_of
 
 
@@ -498,20 +495,3 @@ def test_the_bundled_scenario_shows_what_its_page_says():
     # Hardly a record has ten others like it in its table, and yet no attack pays.
     assert summary.loc["no-attack", "pk"] > 0.99
     assert summary.loc["pk", "utility"] < summary.loc["no-attack", "utility"]
-
-
-def test_the_bundled_scenario_can_be_loaded_and_says_its_source():
-    scenario = load_scenario("dynamic-release").scenario
-    assert "10.1109/TNB.2023.3284092" in scenario.source
-    assert "10.1093/jamia/ocac011" in scenario.source
-
-
-def test_the_page_describes_every_column_of_periods(scenario):
-    page = (DOCS / "dynamic-release.md").read_text(encoding="utf-8")
-    columns = reidsim.run(scenario, overrides={"publisher.policies": ["basic"]}).analysis.periods.columns
-    levels = [column for column in columns if column.startswith("level ")]
-    assert len(levels) == 3
-    named = tables_described(re.sub(r"`level\s+age`", "`level`", page))["periods"]
-    shown = set(re.findall(r'"(\w+)"', page[page.index("shown = [") :].splitlines()[0]))
-    assert "level" in named
-    assert_columns_are_described(named - {"level"} | shown, [column for column in columns if column not in levels])

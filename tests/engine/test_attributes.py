@@ -148,11 +148,3 @@ def test_the_command_writes_a_table_and_a_figure(town, monkeypatch, capsys):
     table = pd.read_parquet("found/attributes.parquet")
     assert set(table["measure"]) == set(MEASURES)
     assert f"{table['without'].iloc[0]:,.2f}" in out
-
-
-def test_subjects_who_mask_drop_nothing(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["reidsim", "attributes", "wan2021"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    assert "game: columns are dropped from a table; found 'masking'; expected tables" in capsys.readouterr().err

@@ -203,11 +203,6 @@ def test_what_is_known_of_newcomers_depends_on_their_true_values(folder):
     np.testing.assert_allclose(of_everybody(result, 60)["mean_risk"], expected)
 
 
-def test_a_cohort_of_its_own_size_alone_is_not_simulated(folder):
-    result = reidsim.run(folder / "cohort.toml", overrides={"threshold.sizes": [5]})
-    assert not result.analysis.cohorts["simulated"].any()
-
-
 @pytest.mark.parametrize(
     ("records", "changes", "message"),
     [

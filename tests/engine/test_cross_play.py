@@ -19,10 +19,10 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.kinds.masking.opponents import opponents_of_subjects
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.reports.cross_play_tables import cross_play_tables
 from reidsim.reports.illustration import illustrate
+from reidsim.scenarios.adversary_schema import opponent_names
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.opponents import ADVERSARIES, OpponentOptions
+from reidsim.scenarios.opponents import OpponentOptions
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
 MEASURES = ("publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk")
@@ -81,7 +81,7 @@ def test_one_shot_on_the_lattice_is_wan2015(adult, wan2015, wan2015_equilibria):
 
 @pytest.mark.deep
 def test_every_model_but_attacks_in_stages_plays_on_the_lattice(adult):
-    assert list(adult.matrix("risk").columns) == [name for name in ADVERSARIES if name != "multistage"]
+    assert list(adult.matrix("risk").columns) == [name for name in opponent_names() if name != "multistage"]
     assert adult.warnings == (
         "adversary 'multistage' cannot play: nothing says what it infers, and from what; expected adversary.stages, or "
         "the option --stages",
@@ -126,7 +126,7 @@ def test_attacks_in_stages_on_masked_records_are_wan2021(masking):
 
 
 def test_every_model_with_what_it_needs_plays_on_masked_records(masking):
-    assert list(masking.matrix("risk").columns) == [name for name in ADVERSARIES if name != "partial-knowledge"]
+    assert list(masking.matrix("risk").columns) == [name for name in opponent_names() if name != "partial-knowledge"]
     assert masking.warnings == (
         "adversary 'partial-knowledge' cannot play: the scenario names no knowledge recipe; expected "
         "adversary.knowledge, or the option --knowledge",
@@ -323,14 +323,6 @@ def test_prices_by_record_leave_out_who_needs_one_price(ward, recipe):
 # Results.
 
 
-def test_runs_are_reproducible_and_seeds_matter():
-    one, same = (cross_play(TOWN).table for _ in range(2))
-    pd.testing.assert_frame_equal(one, same, check_exact=True)
-    other = cross_play(TOWN, seed=8).table
-    assert (one["publisher_payoff"] != other["publisher_payoff"]).any()
-    assert set(one.loc[one["publisher_payoff"] != other["publisher_payoff"], "defender"]) == {"random"}
-
-
 @pytest.mark.deep
 def test_the_results_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -350,20 +342,6 @@ def test_the_results_folder(tmp_path, monkeypatch):
     assert set(told) == {"reading town", "playing"}
     with pytest.raises(InputError, match="folder is not empty"):
         result.save("played")
-
-
-@pytest.mark.deep
-def test_tables_fit_80_characters_and_tell_no_minus_nothing(adult):
-    from rich.console import Console
-
-    for measure in ("publisher_payoff", "risk", "share_attacked"):
-        with (console := Console(width=80)).capture() as capture:
-            for table in cross_play_tables(adult, measure):
-                console.print(table)
-        text = capture.get()
-        assert max(map(len, text.splitlines())) <= 80
-        assert "…" not in text
-        assert "-0.00 " not in text
 
 
 def test_the_command(tmp_path, monkeypatch):
@@ -400,22 +378,3 @@ def test_the_command(tmp_path, monkeypatch):
 def test_impossible_calls_are_refused(call, problem):
     with pytest.raises(InputError, match=problem):
         call()
-
-
-def test_a_wrong_measure(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(
-        InputError, match=r"--measure: no such measure; found 'regrets'; expected one of publisher_payoff, .*'regret'"
-    ):
-        CliRunner().invoke(
-            app, ["cross-play", str(TOWN), "--measure", "regrets"], standalone_mode=False, catch_exceptions=False
-        )
-    assert not (tmp_path / "results").exists()
-
-
-def test_what_a_single_game_leaves_out_is_said():
-    plain, more = cross_play(TOWN), cross_play(TOWN, overrides={"agents": {"rounds": 3}})
-    assert [warning for warning in more.warnings if warning not in plain.warnings] == [
-        "section agents is left out: one round, against the adversary of the scenario"
-    ]
-    pd.testing.assert_frame_equal(more.table, plain.table)

@@ -70,20 +70,6 @@ def test_replications_of_the_masking_game_are_its_draws():
     assert run.groupby("policy")["publisher_payoff"].nunique().max() == 2
 
 
-def test_matrix_and_statistics_are_means_over_runs(batch):
-    means = batch.table.groupby(KEYS)["regret"].mean()
-    matrix = batch.matrix("regret")
-    assert list(matrix.index) == list(cross_play(TOWN).matrix("regret").index)
-    assert matrix.loc["basic vs fmdp", "never"] == pytest.approx(means["basic", "fmdp", "never"], abs=1e-12)
-    table = batch.statistics[batch.statistics["measure"] == "regret"].set_index(["economics.loss", *KEYS])
-    cell = batch.table[(batch.table["economics.loss"] == 60) & (batch.table["defender"] == "random")]
-    cell = cell[cell["adversary"] == "fmdp"]["regret"]
-    row = table.loc[60, "random", "", "fmdp"]
-    assert row["mean"] == pytest.approx(cell.mean(), abs=1e-12)
-    assert row["q95"] == pytest.approx(np.quantile(cell, 0.95), abs=1e-12)
-    assert row["low"] < row["mean"] < row["high"]
-
-
 def test_worst_cases_are_those_of_the_table(batch):
     cells = batch.table.groupby([*KEYS, "economics.loss"])[["publisher_payoff", "regret"]].mean()
     table = batch.worst_cases.set_index(["defender", "plans_against"])
@@ -228,15 +214,3 @@ def test_the_command_takes_the_options_of_a_batch(tmp_path, monkeypatch):
         cross_play(TOWN, folder=tmp_path / "one")
     with pytest.raises(InputError, match="nothing to go on with"):
         cross_play(TOWN, resume=True)
-
-
-def test_games_in_memory_sweep_too():
-    patients = pd.DataFrame({"age": [30, 34, 52], "sex": ["F", "F", "M"]})
-    records = reidsim.Records(patients, {"age": reidsim.intervals(5), "sex": "suppress"})
-    game = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=40), benefit=100, loss=300)
-    found = game.cross_play(sweep={"loss": [100, 300]}, uncertain={"cost": (10, 40)}, samples=1)
-    assert len(found.table) == 2 * len(game.cross_play().table)
-    alone = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=found.table["economics.cost"].iloc[0]),
-                         benefit=100, loss=100).cross_play().table  # fmt: skip
-    first = found.table[(found.table["point"] == 0) & (found.table["replication"] == 0)][list(CROSS_PLAY_COLUMNS)]
-    pd.testing.assert_frame_equal(first.reset_index(drop=True), alone, check_dtype=False)

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-import reidsim
 from reidsim.cli import app
 from reidsim.engine.batch.design import Design
 from reidsim.engine.cross_play import cross_play
@@ -137,12 +136,3 @@ def test_the_command_prints_mixtures_and_iterations(tmp_path, monkeypatch):
 def test_impossible_options_are_refused(options, problem):
     with pytest.raises(InputError, match=problem):
         cross_play(TOWN, **options)
-
-
-def test_games_in_memory_have_them_too():
-    patients = pd.DataFrame({"age": [30, 34, 52], "sex": ["F", "F", "M"]})
-    records = reidsim.Records(patients, {"age": reidsim.intervals(5), "sex": "suppress"})
-    game = reidsim.Game(records, adversary=reidsim.OneShot(gain=60, cost=20), benefit=100, loss=300)
-    found = game.cross_play(equilibrium=True, double_oracle="zero-sum")
-    assert list(found.equilibria["equilibria"]["concept"]) == list(CONCEPTS)
-    assert found.replies["double_oracle"]["best_exploitability"].iloc[-1] <= 0.01

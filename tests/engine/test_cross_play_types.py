@@ -17,7 +17,6 @@ from reidsim.kinds.tables.kind import TABLES
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.opponents import (
     AVERAGE_TYPE,
-    LEFT_OUT,
     TYPES,
     WORST_OF_TYPES,
 )
@@ -170,16 +169,6 @@ def test_a_type_that_attacks_at_random_is_expected_to_attack_that_share():
     # Each is there by its own chance; where at least one of them attacks is between the largest and the sum.
     weighted = [0.5 * one_of[0], 0.2 * one_of[1], 0.3 * one_of[2]]
     assert max(weighted) - 1e-12 <= together.loc["no-protection", TYPES] <= sum(weighted) + 1e-12
-
-
-def test_types_change_nothing_for_others_and_are_said_to_play_one_round():
-    plain, more = cross_play(TOWN), cross_play(TOWN, overrides=RECORDS)
-    columns = list(plain.matrix("risk").columns)
-    rows = [row for row in plain.matrix("risk").index if row in more.matrix("risk").index]
-    assert {f"basic vs {name}" for name in columns} < set(rows)
-    for measure in ("publisher_payoff", "risk"):
-        pd.testing.assert_frame_equal(more.matrix(measure).loc[rows, columns], plain.matrix(measure).loc[rows])
-    assert [warning for warning in more.warnings if warning not in plain.warnings] == [LEFT_OUT]
 
 
 def test_a_type_with_a_resource_to_buy_plays_with_it():

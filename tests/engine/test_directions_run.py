@@ -377,9 +377,9 @@ def test_weights_of_people_that_cannot_be_used_are_refused(tmp_path, table, chan
 @pytest.mark.parametrize(
     ("changes", "where", "message"),
     [
-        ({"agents": {"rounds": 2}}, "agents", "takes each record on its own"),
-        ({"publisher.solver": "lattice-search", "publisher.policies": ["basic"]}, "publisher.solver", "each record on"),
-        ({"publisher.policies": ["local-recoding"]}, "publisher.policies", "own: local-recoding, and who looks"),
+        ({"agents": {"rounds": 2}}, "agents", "needs success probabilities"),
+        ({"publisher.solver": "lattice-search", "publisher.policies": ["basic"]}, "publisher.solver", "needs success"),
+        ({"publisher.policies": ["local-recoding"]}, "publisher.policies", "'local-recoding' needs success"),
         (
             {"figures.strategies": {"age": "30", "sex": "F", "village": "Dale"}},
             "figures.strategies", 'expected adversary.direction = "record"',

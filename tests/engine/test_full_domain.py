@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from reidsim.core.measures import columns_of
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.errors import InputError
 from reidsim.games.full_domain import best_splits
@@ -13,7 +14,6 @@ from reidsim.games.measures import MEASURES, REIDENTIFIED
 from reidsim.kinds.tables import kind as tables_kind
 from reidsim.kinds.tables import outcomes
 from reidsim.kinds.tables.outcomes import FullDomainTables
-from reidsim.measures import columns_of
 from reidsim.releases.full_domain import released_class_sizes
 from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.load import load_scenario

@@ -7,12 +7,9 @@ from tiers import cases
 from wan2021_oracle import supported_weights
 
 import reidsim
-from reidsim import cross_play, stress
-from reidsim.agents.measures import BREACHES, PARTICIPATION, RISK_QUANTILES
+from reidsim import cross_play
 from reidsim.errors import InputError
-from reidsim.kinds.masking.measures import MEASURES
 from reidsim.kinds.masking.study import build_masking_study
-from reidsim.measures import columns_of
 from reidsim.scenarios.load import load_scenario
 
 EVERY_POLICY = [
@@ -42,13 +39,6 @@ def result():
 
 
 # Every policy.
-
-
-def test_numbers_of_runs_are_the_measures_of_the_masking_game(result):
-    of_agents = {PARTICIPATION.column, BREACHES.column, "distinct_reidentified", *RISK_QUANTILES}
-    without_agents = [measure for measure in MEASURES if measure.column not in of_agents]
-    assert sorted(result.summary.columns) == sorted(columns_of(without_agents))
-    assert result.measures is MEASURES
 
 
 def test_the_distribution_of_the_number_reidentified_is_mixed_over_the_draws_of_the_tables(result):
@@ -86,13 +76,6 @@ def test_records_are_those_of_the_first_replication_and_average_to_its_measures(
             assert first.loc[policy, measure] == pytest.approx(rows[measure].mean(), abs=1e-12)
 
 
-def test_payoffs_are_benefit_less_expected_loss(result):
-    records = result.records
-    lost = 150 * records["success_probability"].where(records["attacked"], 0)
-    np.testing.assert_allclose(records["publisher_payoff"], 100 * records["utility"] - lost, atol=1e-9)
-    np.testing.assert_allclose(records["adversary_payoff"], lost - 10 * records["attacked"], atol=1e-9)
-
-
 def test_what_is_released_is_what_the_strategy_names(result):
     attributes = [column for column in result.records.columns if column not in OUTCOMES]
     for _, row in result.records.sample(60, random_state=1).iterrows():
@@ -102,24 +85,6 @@ def test_what_is_released_is_what_the_strategy_names(result):
         assert row["generalization_intensity"] == pytest.approx(1 - len(released) / len(attributes))
 
 
-def test_games_are_ordered_as_their_choices_are(result):
-    payoff = {policy: rows["publisher_payoff"].to_numpy() for policy, rows in result.records.groupby("policy")}
-    attacked = {policy: rows["attacked"].any() for policy, rows in result.records.groupby("policy")}
-    assert (payoff["masking"] >= payoff["opt-in"] - 1e-9).all()
-    assert (payoff["masking"] >= payoff["no-attack-masking"] - 1e-9).all()
-    assert (payoff["opt-in"] >= 0).all()
-    assert not attacked["no-attack-masking"]
-    assert result.summary.loc["masking", "publisher_payoff"] >= result.summary.loc["same-strategy", "publisher_payoff"]
-    everybody = result.records[result.records["policy"] == "same-strategy"]
-    assert len(set(everybody["strategy"])) == 1
-
-
-def test_k_anonymous_rows_look_like_another(result):
-    rows = result.records[result.records["policy"] == "k-anonymity"]
-    released = rows[[column for column in rows.columns if column not in OUTCOMES]].fillna("*")
-    assert released.groupby(list(released.columns)).size().min() >= 2
-
-
 # Randomness.
 
 
@@ -127,21 +92,6 @@ def test_k_anonymous_rows_look_like_another(result):
 def test_a_replication_is_the_same_however_many_there_are(result):
     more = run(subjects__policies=EVERY_POLICY, replications=3)
     pd.testing.assert_frame_equal(more.runs[more.runs["replication"] < 2], result.runs)
-
-
-@pytest.mark.deep
-def test_the_same_seed_gives_the_same_tables_and_another_one_does_not(result):
-    again, other = run(subjects__policies=EVERY_POLICY), run(subjects__policies=EVERY_POLICY, seed=7)
-    pd.testing.assert_frame_equal(again.runs, result.runs)
-    pd.testing.assert_frame_equal(again.records, result.records)
-    assert again.manifest["data_hash"] == result.manifest["data_hash"]
-    assert (other.records["age"].to_list()) != result.records["age"].to_list()
-
-
-def test_a_policy_does_not_change_what_another_draws(result):
-    alone = run(subjects__policies=["random-masking"])
-    expected = result.runs[result.runs["policy"] == "random-masking"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(alone.runs, expected)
 
 
 # Solvers.
@@ -202,12 +152,6 @@ def test_databases_of_another_size_hold_the_same_people_with_the_same_missing_al
     assert (added == 0).sum() == int(added.size * 0.3)
     for name in ("age", "state"):
         np.testing.assert_array_equal(true.targets.columns[name], other.targets.columns[name])
-
-
-@pytest.mark.deep
-def test_true_beliefs_change_nothing(result):
-    stated = run(beliefs__cost=10, beliefs__loss=150, subjects__policies=EVERY_POLICY)
-    pd.testing.assert_frame_equal(stated.records, result.records)
 
 
 # Longer chains.
@@ -350,29 +294,6 @@ def test_agents_and_cross_play_meet_the_overconfident_adversary(bold):
         np.testing.assert_allclose(row.astype(float), expected.loc[policy].astype(float), atol=1e-9)
 
 
-def test_sweeps_and_stress_tests_turn_overconfidence_on_and_off(bold):
-    changes, expected = bold
-    key = "adversary.overconfident"
-    calm = reidsim.run("wan2021", overrides={**changes, key: False}).summary
-    both = {False: calm[list(OUTCOME_MEANS)], True: expected}
-    attacked = [each.loc["no-protection", "share_attacked"] for each in both.values()]
-    assert attacked[0] < attacked[1]
-    swept = reidsim.run("wan2021", overrides={**changes, "sweep.values": {key: [False, True]}}).runs
-    point = {"believed": [10.0], "true": [100.0], "key": "economics.cost"}
-    for number, (value, means) in enumerate(both.items()):
-        rows = swept[swept["point"] == number].set_index("policy")
-        assert (rows[key] == value).all()
-        np.testing.assert_allclose(rows.loc[means.index, list(OUTCOME_MEANS)].astype(float), means.astype(float))
-        curve = stress("wan2021", overrides={**changes, key: value, "stress.beliefs": [point]}).tables["belief_curves"]
-        fixed = curve.set_index("policy").loc["no-protection"]
-        assert fixed["publisher_payoff"] == pytest.approx(means.loc["no-protection", "publisher_payoff"])
-
-
-def test_a_chain_of_three_stages_has_no_search_path(chain):
-    with pytest.raises(InputError, match=r"chain\.toml: figures\.search_path: greedy search is of two-stage attacks"):
-        reidsim.run(chain, overrides={"figures.search_path": 0})
-
-
 def test_targets_who_are_not_registered_are_reported(chain, tmp_path):
     (tmp_path / "registry.csv").write_text("age,zip\n50,37201\n")
     chain.write_text(CHAIN.replace('holds = "targets"', ""))
@@ -451,11 +372,6 @@ def test_alleles_of_files_can_be_missing_for_minority_support_too(chain, tmp_pat
     three_of_four = np.log2(4 / (2 * 3) + 1)
     np.testing.assert_allclose(weights[0], [2.0, 1.0, three_of_four, three_of_four, np.log2(4 / (2 * 2) + 1)])
     np.testing.assert_allclose(weights[1], [2 * np.log2(14 / 2 + 1), np.log2(3), three_of_four, three_of_four, 1.0])
-
-
-def test_minority_support_beyond_numbers_names_its_key():
-    with pytest.raises(InputError, match=r"subjects\.minority_support: degree .* out of range; found 5000"):
-        run(subjects__minority_support=5000, replications=1)
 
 
 # Gaps of the anytime search, and what cannot be played.

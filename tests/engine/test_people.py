@@ -215,8 +215,8 @@ def test_losses_of_one_person_that_differ_are_an_error():
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ({"policies": ["multi-dimensional"]}, "this policy puts them in regions"),
-        ({"policies": ["local-recoding"]}, "this policy puts them in classes of several rounds"),
+        ({"policies": ["multi-dimensional"]}, "'multi-dimensional' needs one record per person, which release.person"),
+        ({"policies": ["local-recoding"]}, "'local-recoding' needs group sizes .* which release.person"),
         ({"overrides": {"agents.rounds": 2}}, "the risk of households is defined for one game"),
         ({"overrides": {"release.person": "age"}}, "the key of persons is a quasi-identifier"),
     ],

@@ -19,13 +19,12 @@ from small_scenario import (
 )
 from tiers import examples
 
+from reidsim.core.measures import columns_of
 from reidsim.errors import InputError
 from reidsim.games.measures import MEASURES
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import play, record_table
-from reidsim.kinds.tables.solving import rule_of
-from reidsim.measures import columns_of
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.study import equilibria_of
 
@@ -165,7 +164,7 @@ def test_safe_harbor_and_its_friendly_game_are_those_of_the_paper(tmp_path, coun
 def test_safe_harbor_without_its_section_is_refused(tmp_path):
     study = build_study(load_scenario(write_scenario(tmp_path, TOWN, policies=["basic"])))
     with pytest.raises(InputError, match=r"small.toml: safe_harbor: section missing"):
-        rule_of(study, "safe-harbor")
+        study.policy("safe-harbor").form(study)
 
 
 def test_progress_is_reported_while_policies_are_solved(tmp_path):

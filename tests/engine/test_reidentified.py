@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import reidsim
+from reidsim.core.measures import columns_of
 from reidsim.figures.by_policy import reidentified_by_policy
 from reidsim.games.measures import REIDENTIFIED
-from reidsim.measures import columns_of
 from reidsim.scenarios.people import once_each
 
 COLUMNS = columns_of(REIDENTIFIED)

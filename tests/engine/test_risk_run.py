@@ -1,16 +1,12 @@
 """A run of a risk scenario: its tables against the risks they are made from, and the same whenever it is run."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import reidsim
 from reidsim.adversaries.knowledge.network import Network
-from reidsim.engine.run import describe
 from reidsim.kinds.assessment.figures.risks import run_figures
-from reidsim.scenarios.load import load_scenario
 
 SETTINGS = {"p_m": [0.2, 0.8], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.3, 0.6]}
 SMALL = {
@@ -19,7 +15,6 @@ SMALL = {
     "figures.settings": SETTINGS,
     "attack": {"gain": 1000, "cost": 50},
 }
-KEY = ["record", "records"]
 
 
 @pytest.fixture(scope="module")
@@ -141,16 +136,6 @@ def test_monte_carlo_tells_its_error_and_agrees(result):
         assert (np.abs(both[f"{risk}_risk"] - both[f"{risk}_risk_drawn"]) <= 4 * errors + 1e-12).all()
 
 
-def test_a_worst_case_is_not_drawn():
-    changes = SMALL | {"expectation": {"method": "monte-carlo", "trials": 50}, "release.samples": 1}
-    drawn = reidsim.run("xia2021", overrides=changes)
-    worst = drawn.runs[drawn.runs["knowledge"] == "worst-case"]
-    assert (worst["method"] == "exact").all()
-    assert (worst["overall_standard_error"] == 0).all()
-    assert drawn.manifest["knowledge"]["worst-case"]["method"] == "exact"
-    assert not any(warning.startswith("worst-case") for warning in drawn.warnings)
-
-
 def test_a_risk_that_nobody_is_at_in_the_worst_case_is_left_out_of_figures(tmp_path):
     pd.DataFrame({"a": ["x", "y"] * 20}).to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "gossip.toml").write_text(
@@ -190,12 +175,6 @@ def test_a_known_population_tells_who_is_unique():
     assert known.analysis.knowledge_sets["unique"].isna().all()
 
 
-def test_check_says_what_there_is_to_do():
-    said = describe(load_scenario("xia2021", SMALL))
-    assert "2 releases of 60, 200 records, 12 attributes" in said
-    assert "twitter (up to 128 knowledge sets per person)" in said
-
-
 def test_a_publisher_shares_more_against_voter_lists():
     scenario = {"publisher.policies": ["basic"], "publisher.solver": "branch-and-bound", "figures": {}}
     everything = reidsim.run("wan2015", overrides=scenario | {"adversary.knowledge": "worst-case"}).summary.loc["basic"]
@@ -210,10 +189,3 @@ def test_a_publisher_shares_more_against_voter_lists():
     pd.testing.assert_series_equal(everything, plain, rtol=1e-9)
     assert voters["publisher_payoff"] > plain["publisher_payoff"]
     assert voters["risk"] < plain["risk"]
-
-
-def test_partial_knowledge_is_for_one_attempt(tmp_path: Path):
-    with pytest.raises(
-        reidsim.InputError, match=r"adversary\.sequential\.registry: the adversary links by its knowledge"
-    ):
-        load_scenario("xia2015", {"adversary.knowledge": "tennessee-voters"})

@@ -305,15 +305,6 @@ def test_an_adversary_who_knows_more_is_played_on_hierarchies_only(town):
     )
 
 
-def test_estimated_groups_are_those_of_hierarchies(town):
-    frame = pd.read_csv("people.csv", dtype=str)
-    frame.assign(w="4").to_csv("people.csv", index=False)
-    loaded = load(town, risk="sample", release__weight="w")
-    assert_played_on_hierarchies_only(
-        loaded, frame, r"adversary: the adversary links with more than .* and sample risk"
-    )
-
-
 def test_the_command_prints_the_file_beside_the_policies(town, monkeypatch, capsys):
     load(town)
     pd.read_csv("people.csv", dtype=str).assign(sex="*").to_csv("made.csv", index=False)

@@ -9,15 +9,47 @@ from masking_worlds import small_worlds
 from tiers import examples
 
 import reidsim
-from reidsim.games.masking.always_shared import PartialMaskingGame, PartialMaskingSpace
-from reidsim.games.masking.greedy import greedy
+from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.games.masking.always_shared import PartialMaskingSpace
+from reidsim.games.masking.game import MaskingGame, is_ahead
+from reidsim.games.masking.searches import greedy, greedy_path
 from reidsim.games.record_game import WITHHELD, Choice
-from reidsim.kinds.masking.outcomes import greedy_path
 
 COLUMNS = [
     "record", "step", "strategy", "masked", "shared_loci", "inferred_surname", "confidence", "attacked", "utility",
     "privacy", "benefit", "loss", "payoff", "recommended_by",
 ]  # fmt: skip
+
+
+def plain_path(game, record):
+    """Search greedily, strategy by strategy, with the published rule."""
+    tie = INDIFFERENCE * float(np.asarray(game.benefit)[record] + np.asarray(game.loss)[record])
+
+    def play(strategy):
+        one = np.full(game.n_records, WITHHELD)
+        one[record] = strategy
+        outcome = game.evaluate(Choice(one, "", np.zeros(game.n_records, dtype=np.int64), exact=False))
+        return strategy, outcome.publisher_payoff[record], game.confidence(one)[1][record], outcome.attacked[record]
+
+    def ahead(one, other):
+        return is_ahead(*one[1:3], *other[1:3], tie) > 0
+
+    at = best = play(game.space.most_specific)
+    path = [at[0]]
+    while True:
+        step = None
+        for strategy in reversed(list(game.space.successors(at[0]))):
+            below = play(strategy)
+            if step is None or ahead(below, step):
+                step = below
+        if step is None:
+            return tuple(path)
+        at = step
+        path.append(at[0])
+        if ahead(at, best):
+            best = at
+        elif not at[3]:
+            return tuple(path)
 
 
 @examples(40)
@@ -28,10 +60,11 @@ def test_the_path_is_that_of_the_compiled_search(small, n_always):
         space = game.space
         rest = (space.n_records, space.kept, space.groups, space.total_weight)
         limited = PartialMaskingSpace(space.attributes, space.weights, *rest, n_always)
-        game = PartialMaskingGame(limited, game.attack, game.world, game.benefit, game.loss)
+        game = MaskingGame(limited, game.attack, game.world, game.benefit, game.loss)
     choice = greedy(game)
     for record in range(game.n_records):
         path = greedy_path(game, record)
+        assert path == plain_path(game, record)
         payoffs = []
         for strategy in path:
             one = np.full(game.n_records, WITHHELD)

@@ -2,14 +2,12 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import reidsim
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.errors import InputError
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import load_scenario
 
 TOWN = Path(__file__).parents[1] / "scenarios" / "town" / "town.toml"
@@ -76,15 +74,3 @@ def test_a_kind_in_which_nobody_decides_has_to_say_what_is_assessed(monkeypatch)
     monkeypatch.setattr(TABLES, "decides", "", raising=False)
     with pytest.raises(InputError, match=r"town.toml: game: nobody decides, and nothing is assessed"):
         run_once(load_scenario(TOWN))
-
-
-def test_points_that_a_kind_says_nothing_of_are_played_one_by_one():
-    studies = [TABLES.build(load_scenario(TOWN, {"economics.loss": loss})) for loss in (0, 60)]
-    together = Kind.play_together(TABLES, studies)
-    for point, study in enumerate(studies):
-        alone = TABLES.play(study)
-        assert list(together(point)) == list(alone)
-        for policy, outcome in together(point).items():
-            np.testing.assert_array_equal(
-                outcome.equilibrium.publisher_payoff, alone[policy].equilibrium.publisher_payoff
-            )

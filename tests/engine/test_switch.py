@@ -1,7 +1,6 @@
 """Switch points against the plainest way: play every policy at many values, and see which pays most."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,6 @@ from reidsim.engine.batch.design import at_point
 from reidsim.engine.switch import run as switch_run
 from reidsim.engine.switch.run import INTERVAL_COLUMNS, SWITCH_COLUMNS, switch_loaded
 from reidsim.errors import InputError
-from reidsim.reports.study_tables import switch_text
 from reidsim.scenarios.load import load_scenario
 from reidsim.scenarios.registry import kind_of
 
@@ -263,21 +261,6 @@ def test_an_amount_of_0_needs_a_range_and_one_of_a_column_has_none(clinic):
         switch_loaded(clinic(economics__columns={"loss": "loss"}), "economics.loss")
 
 
-def test_other_amounts_of_columns_stay(clinic):
-    frame = pd.read_csv("people.csv").assign(loss=np.arange(40) * 30)
-    frame.to_csv("people.csv", index=False)
-    loaded = clinic(economics__columns={"loss": "loss"})
-    result = switch_loaded(loaded, "economics.benefit", high=400.0)
-    for value in (50.0, 150.0, 350.0):
-        there = at_point(loaded, {"economics.benefit": value})
-        kind = kind_of(there.scenario)
-        study = kind.build(there)
-        outcomes = {name: each.equilibrium for name, each in kind.play(study).items()}
-        paid = kind.summarise(study, 0, outcomes)["publisher_payoff"]
-        row = result.intervals[(result.intervals["low"] <= value) & (value <= result.intervals["high"])].iloc[0]
-        assert paid.idxmax() in row["best"].split(", ")
-
-
 def test_the_command_writes_tables_and_a_figure(clinic, monkeypatch, capsys):
     clinic()
     monkeypatch.setattr("sys.argv", ["reidsim", "switch", "clinic.toml", "--to", "2000", "-o", "found"])
@@ -299,33 +282,6 @@ def test_the_command_writes_tables_and_a_figure(clinic, monkeypatch, capsys):
     # What is drawn at the lowest value is what is paid there.
     first = lines[lines["value"] == 0].set_index("policy")["publisher_payoff"]
     assert first["no-protection"] == pytest.approx(100)
-
-
-def test_a_switch_is_told_with_its_ratio(clinic):
-    result = switch_loaded(clinic(publisher__unit="record", publisher__policies=["no-protection", "suppress-all"]))
-    told = list(switch_text(result))
-    assert told[0] == "economics.loss is 300 in the scenario: suppress-all pays most."
-    value = result.switches["value"].iloc[0]
-    assert told[1] == f"Below {value:.6g} ({value / 300:.3g} times as much) it is no-protection."
-
-
-def test_a_choice_that_stays_is_no_change(clinic):
-    """Where another policy begins to pay as much, the table says so, and the sentences do not."""
-    result = switch_loaded(clinic(publisher__unit="record", publisher__policies=["no-protection", "suppress-all"]))
-    row = {"value": 200.0, "precision": 0.0, "times_own": 2 / 3, "below": "suppress-all", "above": "suppress-all"}
-    best = {"best_below": "suppress-all", "best_above": "no-protection, suppress-all"}
-    told = list(switch_text(replace(result, switches=pd.DataFrame([{**row, **best}]))))
-    assert told[1] == "From 0 to 1,200 no-protection pays most throughout."
-    assert not any("200" in line and "1,200" not in line for line in told)
-
-
-def test_a_search_that_nobody_can_better_alone_need_not_find_the_best(clinic):
-    more = {"publisher__unit": "record", "publisher__policies": ["basic", "no-protection"]}
-    for direction, best in (("record", True), ("both", False)):
-        loaded = clinic(adversary__direction=direction, **more)
-        kind = kind_of(loaded.scenario)
-        assert kind.takes_best(loaded.scenario, "basic") is best
-        assert (kind.largest_group(kind.build(loaded)) is not None) is best
 
 
 def test_a_scenario_in_which_nobody_decides_is_refused(monkeypatch, capsys):

@@ -51,10 +51,6 @@ def payoffs(loss=60.0, cost=10.0):
     return np.array([20.0 - (loss / size if loss / size > cost else 0.0) for size in SIZES])
 
 
-def test_the_kind_and_its_test_fit_in_two_hundred_lines():
-    assert sum(len(path.read_text().splitlines()) for path in FOLDER.glob("*.py")) <= 200
-
-
 def test_it_runs_and_gives_what_enumeration_gives(scenario):
     result = reidsim.run(scenario, allow_code=True)
     found = result.summary["publisher_payoff"]

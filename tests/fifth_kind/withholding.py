@@ -34,19 +34,35 @@ class WithholdingStudy(kinds.Study[WithholdingScenario]):
         return kinds.RecordGame(space, self, adversary, np.array(economics.benefit), np.array(economics.loss))
 
 
-BASIC = kinds.Policy("basic", "Basic game", "what pays more", lambda *_: kinds.BestReply("basic"))
-NO_ATTACK = kinds.Policy(
-    "no-attack", "No-Attack", "what pays more of what nobody attacks",
-    lambda *_: kinds.BestReply("no-attack", no_attack=True), forbids_attacks=True,
-)  # fmt: skip
-SHARE_ALL = kinds.Policy("share-all", "Share all", "as it is", lambda *_: FixedForms("share-all", 0), is_rule=True)
+POLICIES = kinds.Policies()
+
+
+@POLICIES.register("basic")
+class Basic(kinds.Policy):
+    label, description = "Basic game", "what pays more"
+
+    def choose(self, study, game, draw):
+        return kinds.BestReply(self.name, no_attack=self.forbids_attacks).choose(game)
+
+
+@POLICIES.register("no-attack")
+class NoAttack(Basic):
+    label, description, forbids_attacks = "No-Attack", "what pays more of what nobody attacks", True
+
+
+@POLICIES.register("share-all")
+class ShareAll(kinds.Policy):
+    label, description, is_rule = "Share all", "as it is", True
+
+    def choose(self, study, game, draw):
+        return FixedForms(self.name, 0).choose(game)
 
 
 class WithholdingKind(kinds.Kind):
     name = "withholding"
     words = "a publisher shares each record as it is, or not at all"
     schema = WithholdingScenario
-    policies = {policy.name: policy for policy in (BASIC, NO_ATTACK, SHARE_ALL)}  # noqa: RUF012 - as of every kind
+    policies = POLICIES
     build = staticmethod(WithholdingStudy)
 
 

@@ -80,7 +80,7 @@ def assert_displayed(result, *texts):
 def test_runs_and_batches_are_displayed(ward, sections, head):
     result = reidsim.run_batch(ward(sections, head), executor="serial")
     answers = () if SWEEP in sections else (" pays most, ",)
-    assert_displayed(result, "Publisher&#x27;s payoff" if answers else "payoff", *answers)
+    assert_displayed(result, "Publisher&#39;s payoff" if answers else "payoff", *answers)
     assert ("From the first of 2 rounds" in result._repr_html_()) == (sections.startswith(ROUNDS))
 
 

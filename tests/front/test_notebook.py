@@ -110,7 +110,7 @@ def test_policies_and_other_values_of_a_draft(draft):
 def test_results_are_shown_with_their_answer_and_their_measures(result):
     html = result._repr_html_()
     assert " pays most, " in html
-    assert "Publisher&#x27;s payoff" in html
+    assert "Publisher&#39;s payoff" in html
     assert f"{result.summary['publisher_payoff'].max():,.2f}" in html
     swept = reidsim.Game(
         reidsim.Records(pd.DataFrame({"age": [30, 31, 50]}), {"age": "suppress"}),

@@ -26,8 +26,8 @@ from reidsim.games.full_domain.anytime import anytime_search
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.prices import Prices
 from reidsim.games.full_domain.search import search
-from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.game import MaskingGame
+from reidsim.games.masking.searches import best_first
 from reidsim.games.record_game import WITHHELD, Constraint, RecordGame
 from reidsim.games.type_replies import average_type
 from reidsim.releases.lattice import GeneralizationLattice
@@ -134,7 +134,7 @@ def test_every_search_agrees_with_enumeration_of_every_linkage(name, errors):
     if isinstance(game.space, GeneralizationLattice):
         suppressing = np.maximum(payoffs, 0.0).sum(axis=1)
         released = np.ones(n, dtype=np.int64)
-        prices = Prices.of_points(game.benefit[0], game.loss[0], 0.0, 0.0)
+        prices = Prices(game.benefit[0], game.loss[0], 0.0, 0.0)
         whole = AnyAdversaryGame.of(FullDomainGame(game.space, released, prices), game)
         for prune in (True, False):
             assert search(whole, prune=prune).payout[0] == pytest.approx(suppressing.max())
@@ -146,7 +146,7 @@ def test_every_search_agrees_with_enumeration_of_every_linkage(name, errors):
 
 def test_the_whole_table_without_inviting_attacks_suppresses_the_rest():
     game = erring(PLAYERS["lattice-one-shot"].game, 0.08)
-    prices = Prices.of_points(game.benefit[0], game.loss[0], 0.0, 0.0)
+    prices = Prices(game.benefit[0], game.loss[0], 0.0, 0.0)
     released = np.ones(game.n_records, dtype=np.int64)
     table = FullDomainGame(game.space, released, prices, no_attack=True, safe_class="at-least")
     whole = AnyAdversaryGame.of(table, game)

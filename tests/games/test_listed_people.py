@@ -18,11 +18,9 @@ from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.equilibrium import evaluate
-from reidsim.games.masking.anytime import anytime
-from reidsim.games.masking.backward_induction import masking_backward_induction
-from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame, exhaustive
+from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
+from reidsim.games.masking.searches import anytime, best_first, masking_backward_induction
 from reidsim.games.masking.several_adversaries import best_against_several
 from reidsim.games.record_game import Choice
 from reidsim.linkage.surname_inference.tmrca import Ancestry
@@ -314,7 +312,7 @@ def test_who_knows_the_coverage_alone_plans_by_what_the_adversary_believes(liste
     choices = {
         "best-first": best_first(game),
         "backward-induction": masking_backward_induction(game),
-        "exhaustive": exhaustive(game),
+        "exhaustive": masking_backward_induction(game),
         "anytime": anytime(game, most_evaluated=10**6),
         "several": best_against_several(several),
     }

@@ -1,11 +1,9 @@
 """The masking game: record by record against the published code, and against brute force on tiny worlds."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from found import at_least
 from hypothesis import event, given
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
@@ -16,12 +14,8 @@ from reidsim.adversaries.multistage.stages import InferByLinkage
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.errors import InputError
 from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.masking.anytime import anytime
-from reidsim.games.masking.backward_induction import masking_backward_induction
-from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.fixed_policies import MASKING_POLICIES, fixed_choice, solve_policy
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.greedy import greedy
 from reidsim.games.masking.measures import (
     birth_decades,
     fairness,
@@ -29,7 +23,8 @@ from reidsim.games.masking.measures import (
     state_groups,
     usefulness,
 )
-from reidsim.games.masking.same_strategy import _by_mean_benefit, same_strategy
+from reidsim.games.masking.same_strategy import same_strategy
+from reidsim.games.masking.searches import anytime, best_first, greedy, masking_backward_induction
 from reidsim.games.record_game import WITHHELD, Choice, Constraint
 from reidsim.releases.masking import MaskingSpace, entropy
 
@@ -384,18 +379,6 @@ def test_same_strategy_equals_brute_force(data):
         assert all(s >= chosen for s, total in sums.items() if total > best - 1e-10)
 
 
-@given(data=st.data())
-def test_same_strategy_walks_over_all_strategies_by_falling_bounds(data):
-    small = data.draw(small_worlds(levels=data.draw(st.booleans())))
-    walk = list(_by_mean_benefit(small.game))
-    assert sorted(strategy for _, strategy in walk) == list(range(small.space.size))
-    bounds = np.array([bound for bound, _ in walk])
-    assert (np.diff(bounds) <= 1e-9).all()
-    # Sharing everything apart, whose utility is 1 whatever its weights sum to.
-    for bound, strategy in walk:
-        assert not strategy or (small.game.benefit * small.space.utility(strategy)).sum() <= bound
-
-
 def test_beliefs_and_truth():
     """Strategies picked for an adversary with a cost of 30 are paid against one with a cost of 10: never better."""
     outputs = np.load(CARRIED / "small_bf_m6.npz", allow_pickle=False)
@@ -423,20 +406,6 @@ def test_weights_per_record_change_only_their_record():
     assert found.publisher_payoff[3] == other.evaluate(masking_backward_induction(other)).publisher_payoff[3]
 
 
-def test_random_policies_have_their_rates_and_repeat():
-    """3,000 subjects: shares within four standard errors of the rates."""
-    game = random_game(100, 4)
-    first = solve_policy(game, "random-masking", np.random.default_rng(3))
-    again = solve_policy(game, "random-masking", np.random.default_rng(3))
-    np.testing.assert_array_equal(first.strategies, again.strategies)
-    shared = [
-        game.space.shared(fixed_choice(game, "random-masking", np.random.default_rng(s)).strategies) for s in range(30)
-    ]
-    assert np.mean(shared) == pytest.approx(0.15, abs=4 * np.sqrt(0.15 * 0.85 / (3000 * 6)))
-    opted = [fixed_choice(game, "random-opt-in", np.random.default_rng(s)).strategies == 0 for s in range(30)]
-    assert np.mean(opted) == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / 3000))
-
-
 def test_every_policy_runs_and_withheld_records_are_paid_nothing():
     game = random_game(40, 4)
     for policy in MASKING_POLICIES:
@@ -450,36 +419,15 @@ def test_every_policy_runs_and_withheld_records_are_paid_nothing():
         )
 
 
-def test_progress_is_told():
-    seen = []
-    best_first(random_game(40, 3), progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(40, 40)]
-
-
-def test_carried_files_are_of_the_default_game():
-    """One more file is of the inputs of another, with other weights."""
-    for path in at_least(3, (path for path in CARRIED.glob("*.npz") if "uniform" not in path.stem)):
-        outputs = np.load(path, allow_pickle=False)
-        said, game = json.loads(str(outputs["params"][0])), game_of(outputs)
-        assert game.n_records == said["n"]
-        assert np.all(game.benefit == said["base"])
-        assert np.all(game.loss == said["loss"])
-        assert np.all(game.attack.gain == said["loss"])
-        assert game.attack.cost == said["cost"]
-        assert game.attack.confidence_threshold == said["theta"]
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda g: solve_policy(g, "masked", np.random.default_rng(0)), "policy unknown.*did you mean 'masking'"),
         (lambda g: fixed_choice(g, "masking", np.random.default_rng(0)), "policy needs a search"),
         (lambda g: solve_policy(g, "opt-in", np.random.default_rng(0), opt_in_rate=2), "opt_in_rate"),
         (lambda g: anytime(g, most_evaluated=0), "budget"),
         (lambda g: MaskingGame(g.space, g.attack, g.world, -1.0), "benefit of the publisher is negative"),
         (lambda g: MaskingGame(g.space, g.attack, g.world, 100.0, np.zeros(3)), "loss of the publisher"),
         (lambda g: MaskingGame(MaskingSpace(("age",), np.ones(1), 10), g.attack, g.world), "neither released"),
-        (lambda g: MaskingGame(MaskingSpace(g.space.attributes, np.ones(5), 9), g.attack, g.world), "another number"),
         (lambda g: masking_backward_induction(random_game(2, 25)), "too many strategies for backward induction"),
         (lambda g: greedy(three_stage_game()), "attack that this solver cannot take.*best-first"),
     ],

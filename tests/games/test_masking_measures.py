@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.errors import InputError
 from reidsim.games.masking.measures import (
     birth_decades,
     fairness,
@@ -59,8 +58,3 @@ def test_published_groups():
     years = np.array([1880, 1909, 1910, 1919, 1920, 1989, 1990, 2020])
     assert birth_decades(2020 - years).tolist() == [0, 0, 1, 1, 2, 8, 9, 9]
     assert state_groups(np.array([0, 10, 11, 20, 21, 40, 41, 50])).tolist() == [0, 0, 1, 1, 2, 3, 4, 4]
-
-
-def test_no_values_are_named():
-    with pytest.raises(InputError, match="no values to compare"):
-        gini(np.array([]))

@@ -11,15 +11,11 @@ from test_always_shared import partial, payoffs_that_share
 from test_masking_game import CARRIED, game_of, random_game
 from test_several_adversaries import best_by_hand, worlds_of_types
 
-from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.masking.anytime import anytime
-from reidsim.games.masking.backward_induction import masking_backward_induction
-from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.greedy import greedy
 from reidsim.games.masking.same_strategy import same_strategy
+from reidsim.games.masking.searches import anytime, best_first, greedy, masking_backward_induction
 from reidsim.games.masking.several_adversaries import best_against_several
 from reidsim.games.record_game import WITHHELD, Choice, Constraint
 from reidsim.releases.masking import MaskingSpace
@@ -127,17 +123,3 @@ def payoffs_of(game, strategy):
     n = game.n_records
     one = Choice(np.full(n, strategy), "", np.ones(n, np.int64), exact=False)
     return game.evaluate(one).publisher_payoff
-
-
-def test_several_adversaries_on_a_town_whose_values_are_common():
-    """Weights sum to 3/5 of the total, so sharing everything is often best in spite of some risk."""
-    town = game_of(np.load(CARRIED / "mid_bf_m8_clean.npz", allow_pickle=False))
-    weights = np.random.default_rng(3).uniform(0.2, 1.0, (town.n_records, 10))
-    space = MaskingSpace(town.space.attributes, weights, town.n_records, total_weight=10.0)
-    linker = MultistageLinker(town.attack, town.world, space)
-    types = [AdversaryType(str(gain), 0.5, linker, replace(town.attack, gain=gain)) for gain in (60.0, 150.0)]
-    game = TypesGame(space, types, np.asarray(town.benefit), np.asarray(town.loss))
-    found = best_against_several(game)
-    np.testing.assert_array_equal(found.strategies, branch_and_bound(game).strategies)
-    assert 0 < (found.strategies == 0).mean() < 1
-    assert game.outcome(0).response.attacks[found.strategies == 0].any()

@@ -15,10 +15,8 @@ from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.masking.backward_induction import masking_backward_induction
-from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.greedy import greedy
+from reidsim.games.masking.searches import best_first, greedy, masking_backward_induction
 from reidsim.games.masking.several_adversaries import best_against_several
 from reidsim.games.record_game import WITHHELD, Choice, Constraint
 from reidsim.releases.masking import MaskingSpace
@@ -95,40 +93,6 @@ def test_beside_a_confident_adversary_it_keeps_its_own_beliefs(small, together, 
 @pytest.fixture(scope="module")
 def town():
     return game_of(np.load(CARRIED / "mid_bf_m8_clean.npz", allow_pickle=False))
-
-
-def test_without_its_doubt_it_attacks_more_and_subjects_who_know_that_mask_more(town):
-    """At a cost of $90 success has to be believed in with .6: some of those it doubts are not worth it."""
-    town = with_adversary(town, cost=90.0)
-    bold = with_adversary(town, overconfident=True)
-    everything = Choice(np.zeros(town.n_records, np.int64), "", np.ones(town.n_records, np.int64), exact=True)
-    for choice in (everything, best_first(town)):
-        calm, sure = town.evaluate(choice), bold.evaluate(choice)
-        assert sure.attacked[calm.attacked].all()
-        assert sure.attacked.sum() > calm.attacked.sum()
-    # Strategies made for the other one cost, and whoever knows whom it meets does best.
-    informed = bold.evaluate(best_first(bold))
-    assert (informed.publisher_payoff >= sure.publisher_payoff - 1e-9).all()
-    assert informed.publisher_payoff.mean() > sure.publisher_payoff.mean() + 5
-    assert informed.utility.mean() < sure.utility.mean()
-
-
-def test_on_a_town_two_who_make_different_things_of_the_same_surnames(town):
-    """At a cost of $110 and theta .2 most of the attacks are those of the one without doubt."""
-    attacks = [
-        replace(town.attack, cost=110.0, confidence_threshold=0.2, overconfident=overconfident)
-        for overconfident in (False, True)
-    ]
-    chosen = []
-    for of in (attacks, attacks[:1], attacks[1:]):
-        types = [
-            AdversaryType(str(number), 1.0, MultistageLinker(attack, town.world, town.space), attack)
-            for number, attack in enumerate(of)
-        ]
-        game = TypesGame(town.space, types, np.asarray(town.benefit), np.asarray(town.loss), "all")
-        chosen.append(best_against_several(game).strategies)
-        np.testing.assert_array_equal(chosen[-1], branch_and_bound(game).strategies)
-    assert (chosen[0] != chosen[1]).mean() > 0.1
 
 
 def test_doubt_below_the_threshold_still_keeps_the_surname_from_use(town):

@@ -14,15 +14,12 @@ from reidsim.games.equilibrium import evaluate
 from reidsim.games.parameter_grid import (
     Options,
     ParameterPoints,
-    average_outcomes,
     best_options,
     fixed_options,
     undominated_options,
 )
 from reidsim.games.record_game import Choice, Constraint
 from reidsim.linkage.risk import UniformGuess
-
-MEASURES = ("publisher_payoff", "adversary_payoff", "generalization_intensity", "share_attacked", "risk")
 
 
 def strategies_at(options, points, point, *, no_attack=False):
@@ -41,26 +38,10 @@ def points_of(draw, small):
     return draw(amounts), draw(amounts), gain, draw(st.sampled_from([worth, 4.0, 0.0]))
 
 
-def averages(equilibrium, weights):
-    return {
-        "publisher_payoff": np.average(equilibrium.publisher_payoff, weights=weights),
-        "adversary_payoff": np.average(equilibrium.adversary_payoff, weights=weights),
-        "generalization_intensity": np.average(equilibrium.generalization_intensity, weights=weights),
-        "share_attacked": np.average(equilibrium.attacked, weights=weights),
-        "risk": np.average(np.where(equilibrium.attacked, equilibrium.success_probability, 0), weights=weights),
-    }
-
-
-def assert_point_is(found, point, expected, small):
-    for name in MEASURES:
-        assert getattr(found, name)[point] == pytest.approx(expected[name], rel=1e-9, abs=1e-9 * small.scale.max())
-
-
 @given(small=small_games(same_money=True), data=st.data())
 @examples(100)
 def test_every_point_is_the_game_solved_there(small, data):
     money = [data.draw(points_of(small)) for _ in range(3)]
-    weights = np.array([data.draw(st.integers(1, 5)) for _ in range(small.n_records)])
     points = ParameterPoints.broadcast(*np.transpose(money))
     minimum = small.minimum_numbers()
     lattice = small.lattice()
@@ -68,84 +49,30 @@ def test_every_point_is_the_game_solved_there(small, data):
         options = undominated_options(lattice, small.linker(lattice), Constraint(minimum=least))
         for no_attack in (False, True):
             constraint = Constraint(no_attack=no_attack, minimum=least)
-            found = average_outcomes(options, weights, points, no_attack=no_attack)
             for point, here_amounts in enumerate(money):
                 here = small.with_money(*here_amounts)
                 choice = backward_induction(here.game(), {"it": constraint})["it"]
                 solved = strategies_at(options, points, point, no_attack=no_attack)
                 np.testing.assert_array_equal(solved, choice.strategies)
-                assert_point_is(found, point, averages(evaluate(here.game(), choice), weights), here)
 
 
 @given(small=small_games(same_money=True), data=st.data())
-@examples(100)
-def test_points_of_one_threshold_are_what_each_is_alone(small, data):
-    """Where several points share gain and cost, options that cannot win are left out for all of them."""
-    gain, cost = data.draw(amounts), data.draw(st.sampled_from([4.0, 0.0, 1.0]))
-    benefit, loss = (np.array([data.draw(amounts) for _ in range(6)]) for _ in range(2))
-    weights = np.array([data.draw(st.integers(1, 5)) for _ in range(small.n_records)])
-    options = undominated_options(small.lattice(), small.linker())
-    points = ParameterPoints.broadcast(benefit, loss, gain, cost)
-    for no_attack in (False, True):
-        together = average_outcomes(options, weights, points, no_attack=no_attack)
-        for point in range(6):
-            # Money may cancel; without anything of it a sum is 0, to the last bit.
-            rounding = 1e-12 * (benefit[point] + loss[point] + gain + cost)
-            alone = ParameterPoints.broadcast(benefit[point], loss[point], gain, cost)
-            expected = average_outcomes(options, weights, alone, no_attack=no_attack)
-            for name in MEASURES:
-                most = rounding if name.endswith("payoff") else 0.0
-                one = pytest.approx(float(getattr(expected, name)[0]), rel=1e-12, abs=most)
-                assert getattr(together, name)[point] == one
-
-
-@pytest.mark.parametrize("no_attack", [False, True])
-def test_many_points_of_few_thresholds_against_all_options(no_attack):
-    """Many points share a threshold of attack, in any order, some with nothing at stake or nothing to gain."""
-    rng = np.random.default_rng(7)
-    n, size, n_points = 6, 12, 300
-    utility, success = np.sort(rng.random((2, n, size)))[:, :, ::-1]
-    options = Options(np.arange(n + 1) * size, np.tile(np.arange(size), n), utility.ravel(), success.ravel(),
-                      rng.random(n * size))  # fmt: skip
-    weights = rng.integers(1, 5, n)
-    benefit, loss = rng.uniform(0, 100, n_points), rng.uniform(0, 300, n_points)
-    benefit[::50], loss[::75] = 0.0, 0.0
-    gain, cost = rng.choice([0.0, 20.0, 50.0, 200.0], n_points), 10.0
-    found = average_outcomes(options, weights, ParameterPoints(benefit, loss, gain, np.full(n_points, cost)),
-                             no_attack=no_attack)  # fmt: skip
-    attacked = gain[:, None, None] * success > cost
-    harm = np.where(attacked, success, 0.0)
-    payoff = benefit[:, None, None] * utility - loss[:, None, None] * harm
-    payoff[attacked & no_attack] = -np.inf
-    best = payoff.argmax(axis=2)
-    withheld = np.isneginf(payoff.max(axis=2))
-
-    def averaged(values, of_withheld=0.0):
-        every = np.broadcast_to(values, payoff.shape)
-        chosen = np.take_along_axis(every, best[:, :, None], axis=2)[:, :, 0]
-        return np.where(withheld, of_withheld, chosen) @ weights / weights.sum()
-
-    expected = (
-        averaged(payoff), averaged(gain[:, None, None] * harm - cost * attacked),
-        averaged(options.intensity.reshape(n, size), 1.0), averaged(attacked), averaged(harm),
-    )  # fmt: skip
-    for name, values in zip(MEASURES, expected, strict=True):
-        np.testing.assert_allclose(getattr(found, name), values, rtol=1e-12, atol=1e-10, err_msg=name)
-
-
-@given(small=small_games(same_money=True), data=st.data())
-def test_a_fixed_policy_is_averaged_over_its_strategies(small, data):
-    money = data.draw(points_of(small))
+def test_a_fixed_policy_has_its_own_strategy_as_single_option(small, data):
     size = small.lattice().size
     strategies = np.array([data.draw(st.integers(0, size - 1)) for _ in range(small.n_records)])
-    weights = np.array([data.draw(st.integers(1, 5)) for _ in range(small.n_records)])
-    here = small.with_money(*money)
     options = fixed_options(small.lattice(), small.linker(), strategies)
     choice = Choice(strategies, "fixed", np.zeros(len(strategies), dtype=np.int64), exact=False)
-    points = ParameterPoints.broadcast(*money)
-    assert_point_is(
-        average_outcomes(options, weights, points), 0, averages(evaluate(here.game(), choice), weights), here
-    )
+    expected = evaluate(small.game(), choice)
+    points = ParameterPoints.broadcast(*data.draw(points_of(small)))
+    np.testing.assert_array_equal(options.strategies[best_options(options, points, 0)], strategies)
+    np.testing.assert_allclose(options.utility, expected.utility)
+    np.testing.assert_allclose(options.success, expected.success_probability)
+
+
+def of_record(options, record):
+    """Return the options of one record."""
+    low, high = options.start[record : record + 2]
+    return Options(np.array([0, high - low]), *(values[low:high] for values in options[1:]))
 
 
 @given(small=small_games())
@@ -167,7 +94,7 @@ def test_options_are_strategies_that_nothing_better_or_earlier_dominates(small):
                 pi[a] <= pi[b] and (utility[a] > utility[b] or (utility[a] == utility[b] and a < b)) for a in numbers
             )
         ]
-        own = options.of_record(i)
+        own = of_record(options, i)
         assert sorted(own.strategies.tolist()) == undominated
         assert (np.diff(own.utility) <= 1e-12).all()
         assert own.success.tolist() == [pi[strategy] for strategy in own.strategies]
@@ -183,7 +110,7 @@ def test_a_record_of_many_keeps_its_own_options(small):
     points = ParameterPoints.broadcast(*(getattr(small, name)[0] for name in ("benefit", "loss", "gain", "cost")))
     together = strategies_at(options, points, 0)
     for i in range(small.n_records):
-        assert strategies_at(options.of_record(i), points, 0).tolist() == [together[i]]
+        assert strategies_at(of_record(options, i), points, 0).tolist() == [together[i]]
 
 
 @given(small=small_games())

@@ -141,21 +141,6 @@ def test_families_are_played_apart():
         assert game.of(people).gains(joined[people]) == pytest.approx(game.gains(joined)[people], abs=1e-12)
 
 
-def test_alike_people_are_paid_alike():
-    n = 6
-    pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
-    one, other = (np.array(each) for each in zip(*pairs, strict=True))
-    values = Values(np.full(n, 5.0), np.full(n, 1.0), np.full(n, 10.0))
-    game = Families(
-        values, np.searchsorted(one, np.arange(n + 1)), other, np.full(len(pairs), 0.6),
-        np.ones(len(pairs), dtype=bool), np.full(len(pairs), 0.5),
-    )  # fmt: skip
-    joined = np.array([True, True, True, False, False, False])
-    for group in (joined, ~joined):
-        assert len(set(outcome(game, joined).payoff[group].round(12))) == 1
-        assert len(set(game.gains(joined)[group].round(12))) == 1
-
-
 # The population of Guo et al. 2023, Table 1.
 
 

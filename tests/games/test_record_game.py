@@ -209,14 +209,6 @@ def test_a_game_rejects_negative_and_missing_amounts(name, amount):
         RecordGame(game.space, game.linker, game.adversary, **money)
 
 
-@pytest.mark.parametrize("name", ["benefit", "loss"])
-def test_a_game_rejects_amounts_for_another_number_of_records(name):
-    game = THREE_RECORDS.game()
-    money = {"benefit": game.benefit, "loss": game.loss, name: np.ones(2)}
-    with pytest.raises(InputError):
-        RecordGame(game.space, game.linker, game.adversary, **money)
-
-
 def test_one_amount_stands_for_all_records():
     many = THREE_RECORDS.game()
     one = RecordGame(many.space, many.linker, OneShotAdversary(5.0, 1.0), 10.0, 3.0)

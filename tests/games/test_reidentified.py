@@ -12,6 +12,7 @@ from tiers import examples
 
 from reidsim.adversaries.response import Presence
 from reidsim.adversaries.simple_behaviours import RandomAttacks
+from reidsim.core.measures import columns_of
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.attempts import Attempts
 from reidsim.games.branch_and_bound import branch_and_bound
@@ -25,7 +26,6 @@ from reidsim.games.reidentified import (
     reidentified,
     reidentified_in,
 )
-from reidsim.measures import columns_of
 
 
 def no_draws():

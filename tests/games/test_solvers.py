@@ -257,13 +257,6 @@ def test_branch_and_bound_keeps_the_first_of_equals_though_it_meets_it_last():
         assert backward_induction(game.game(), {"it": constraint})["it"].strategies[0] == 1
 
 
-def test_backward_induction_reports_its_progress():
-    reports = []
-    game = one_record([(0,)], benefit=1.0, loss=1.0, gain=1.0, cost=1.0)
-    backward_induction(game.game(), {"basic": Constraint()}, progress=lambda done, total: reports.append((done, total)))
-    assert reports == [(1, 3), (2, 3), (3, 3)]
-
-
 def test_branch_and_bound_works_out_one_strategy_of_a_record_that_nobody_attacks():
     game = one_record([(0,)] * 1000, benefit=10.0, loss=1.0, gain=1.0, cost=4.0)
     assert branch_and_bound(game.game()).evaluated.tolist() == [1]

@@ -12,12 +12,10 @@ from reidsim.errors import InputError
 from reidsim.linkage.surname_inference.comparison import (
     compare_target,
     genealogy_arrays,
-    lower_floor,
     workspace,
 )
-from reidsim.linkage.surname_inference.inference import SurnameInference, nearest_surname, pack_bits
-from reidsim.linkage.surname_inference.leaders import SurnamesOfTargets
-from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surname, nearest_neighbour_surnames
+from reidsim.linkage.surname_inference.inference import SurnameInference, nearest_surname
+from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surnames
 from reidsim.linkage.surname_inference.tmrca import (
     SMALLEST_SUM,
     Ancestry,
@@ -54,20 +52,6 @@ def test_equals_plain_loops(genealogy, data):
     found = infer_surnames(Ancestry(np.array(rates)), np.array(men), np.array(surnames), np.array([target]), shared)
     event("nothing shared" if surname is None else "inferred")
     assert found.surnames[0] == (-1 if surname is None else surname)
-    assert found.confidence[0] == pytest.approx(confidence, abs=1e-12)
-
-
-@given(st.data())
-def test_equals_plain_loops_with_sixty_loci(data):
-    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    rates = rng.uniform(1e-4, 6e-3, 60)
-    men, surnames = rng.integers(0, 4, (12, 60)), rng.integers(0, 5, 12)
-    target, shared = rng.integers(0, 4, 60), rng.random(60) < 0.7
-    surname, confidence = infer_surname(
-        target.tolist(), shared.tolist(), list(zip(men.tolist(), surnames.tolist(), strict=True)), rates.tolist()
-    )
-    found = infer_surnames(Ancestry(rates), men, surnames, target[None], shared)
-    assert found.surnames[0] == surname
     assert found.confidence[0] == pytest.approx(confidence, abs=1e-12)
 
 
@@ -158,23 +142,6 @@ def test_sets_in_one_call_equal_sets_one_by_one(genealogy, data):
         np.testing.assert_array_equal(together.confidence[:, k], alone.confidence)
 
 
-@given(genealogies(), st.integers(1, 6), st.data())
-def test_keeping_the_men_who_agree_most_changes_nothing(genealogy, n_kept, data):
-    """However few men are kept per target, and in whatever order sets of loci are asked for."""
-    rates, men, surnames, target = genealogy
-    n = len(rates)
-    other = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
-    inference = SurnameInference(Ancestry(np.array(rates)), np.array(men), np.array(surnames))
-    targets = np.array([target, other])
-    keeping = SurnamesOfTargets(inference, targets, n_kept)
-    for _ in range(4):
-        shared = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
-        rows = np.array(data.draw(st.sampled_from(([0, 1], [1], [1, 0, 1]))))
-        found, expected = keeping.infer(rows, shared), inference.infer(targets[rows], shared)
-        np.testing.assert_array_equal(found.surnames, expected.surnames)
-        np.testing.assert_array_equal(found.confidence, expected.confidence)
-
-
 @given(st.integers(0, 2**32 - 1), st.sampled_from((6, 60)), st.sampled_from((1.0, 1e-6)))
 def test_tables_of_quartets_give_the_posterior_and_a_bound_on_its_mean(seed, n_loci, slower):
     """Also of patterns so unlikely that products of tabled factors lose their digits."""
@@ -193,19 +160,6 @@ def test_tables_of_quartets_give_the_posterior_and_a_bound_on_its_mean(seed, n_l
     np.testing.assert_allclose(weights / max(total, 1e-300), expected, rtol=1e-12, atol=1e-300)
     assert moment == pytest.approx(mean * total if total else 0.0, rel=1e-13)
     assert tables.nearest[agrees.sum(), (known & ~agrees).sum()] <= mean
-
-
-@pytest.mark.parametrize("shift", [1, pytest.param(250, marks=pytest.mark.deep)])
-def test_numbers_of_repeats_are_only_names(shift):
-    """However high they are; and a number that only the target has is nobody's."""
-    rng = np.random.default_rng(8)
-    men, surnames, targets = rng.integers(0, 9, (80, 5)), rng.integers(0, 12, 80), rng.integers(1, 9, (20, 5))
-    targets[0, 0], shared = 265, np.ones(5, bool)
-    ancestry = Ancestry(np.full(5, 0.003))
-    plain = infer_surnames(ancestry, men, surnames, targets, shared)
-    renamed = infer_surnames(ancestry, np.where(men > 0, men + shift, 0), surnames, targets + shift, shared)
-    np.testing.assert_array_equal(plain.surnames, renamed.surnames)
-    np.testing.assert_array_equal(plain.confidence, renamed.confidence)
 
 
 def test_a_tiny_cache_changes_nothing():
@@ -232,16 +186,13 @@ def test_confidence_grows_with_agreement():
 
 
 @given(genealogies(), st.data())
-def test_nearest_neighbour_equals_plain_loops_and_its_compiled_twin(genealogy, data):
+def test_nearest_neighbour_equals_plain_loops(genealogy, data):
     rates, men, surnames, target = genealogy
     shared = np.array(data.draw(st.lists(st.booleans(), min_size=len(rates), max_size=len(rates))))
     surname, confidence = nearest_neighbour(target, shared.tolist(), list(zip(men, surnames, strict=True)))
     found = nearest_neighbour_surnames(np.array(men), np.array(surnames), np.array([target]), shared)
     assert found.surnames[0] == (-1 if surname is None else surname)
     assert found.confidence[0] == confidence
-    arrays = genealogy_arrays(np.array(men), np.array(surnames))
-    compiled = nearest_neighbour_surname(arrays, np.array(target, np.int32), pack_bits(shared))
-    assert compiled == found.surnames[0]
 
 
 def test_nearest_neighbour_of_many_targets_with_masks_of_their_own():
@@ -254,36 +205,10 @@ def test_nearest_neighbour_of_many_targets_with_masks_of_their_own():
     assert found.surnames.tolist() == [-1 if s is None else s for s in expected]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"rates": [0.1, -0.1]}, "mutation rate out of range"),
-        ({"rates": [0.1, np.nan]}, "mutation rate out of range"),
-        ({"rates": [0.1] * 61}, "unusable number of mutation rates"),
-        ({"men": [[1.5, 2], [1, 2]]}, "row 1"),
-        ({"men": [[1, 2], [1, -2]]}, "row 2"),
-        ({"men": [["a", "b"]]}, "not numbers"),
-        ({"men": [[1, 2, 3]]}, "alleles have another shape"),
-        ({"men": np.zeros((0, 2)), "surnames": []}, "genealogy unusable"),
-        ({"surnames": [1]}, "genealogy unusable"),
-        ({"targets": [[1, 2.5]]}, "targets, row 1"),
-        ({"share": 1.5}, "candidate_share"),
-    ],
-)
-def test_bad_input_is_named(change, message):
-    given = {"rates": [0.1, 0.2], "men": [[1, 2], [1, 1]], "surnames": [0, 1], "targets": [[1, 2]], "share": 0.8}
-    given |= change
-    with pytest.raises(InputError, match=message):
-        infer_surnames(
-            Ancestry(np.array(given["rates"])), np.array(given["men"]), np.array(given["surnames"]),
-            np.array(given["targets"]), np.ones(2, bool), candidate_share=given["share"],
-        )  # fmt: skip
-
-
-@pytest.mark.parametrize("change", [{"effective_population": 0.0}, {"horizon": 0}, {"horizon": 1.5}])
-def test_bad_ancestry_is_named(change):
-    with pytest.raises(InputError, match="out of range"):
-        Ancestry(np.array([0.1]), **change)
+@pytest.mark.parametrize("rates", [[0.1, -0.1], [0.1, np.nan], [0.1] * 61])
+def test_impossible_mutation_rates_are_refused(rates):
+    with pytest.raises(InputError, match="mutation rate"):
+        Ancestry(np.array(rates))
 
 
 def test_few_loci_of_a_large_genealogy_equal_plain_loops():
@@ -300,24 +225,3 @@ def test_few_loci_of_a_large_genealogy_equal_plain_loops():
         surname, confidence = infer_surname(target.tolist(), masks[0, k].tolist(), rows, rates.tolist())
         assert found.surnames[0, k] == surname
         assert found.confidence[0, k] == pytest.approx(confidence, abs=1e-12)
-
-
-@pytest.mark.parametrize("n_men", [1, 7, 8, 9, 3001])
-def test_men_are_put_down_by_falling_agreements_down_to_every_floor(n_men):
-    rng = np.random.default_rng(n_men)
-    men, target = rng.integers(0, 3, (n_men, 60)), rng.integers(0, 3, 60)
-    # The last man, whose neighbours in memory are nobody, agrees wherever the target is known.
-    men[-1] = target
-    agreements = ((men == target) & (target > 0)).sum(axis=1)
-    genealogy = genealogy_arrays(men, np.zeros(n_men, np.int64))
-    room = workspace(genealogy, 10)
-    compare_target(genealogy, target.astype(np.int32), room)
-    for floor in (int(room.floor[0]), *range(int(room.floor[0]) - 1, -1, -1)):
-        if floor < room.floor[0]:
-            lower_floor(genealogy, room, floor)
-        order = np.argsort(-agreements, kind="stable")
-        order = order[agreements[order] >= floor]
-        assert room.rows[: len(order)].tolist() == order.tolist()
-        assert room.ends.tolist() == [int((agreements >= max(floor, k)).sum()) for k in range(61)]
-        assert (room.agreeing[: len(order)] == pack_bits((men == target)[order] & (target > 0))).all()
-        assert (room.observed[: len(order)] == pack_bits((men > 0)[order] & (target > 0))).all()

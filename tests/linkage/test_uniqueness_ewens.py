@@ -74,21 +74,3 @@ def test_when_every_record_is_unique_so_may_be_everybody():
     assert estimate.parameters == {"theta": math.inf}
     assert 0 < estimate.low < 1
     assert estimate.note == "every record of the sample is unique: only the lower limits are informative"
-
-
-def test_when_all_are_in_one_group_nobody_need_be_unique():
-    estimate = ewens_uniqueness(GroupFrequencies.from_mapping({30: 1}), 900)
-    assert (estimate.expected_uniques, estimate.uniques_low, estimate.parameters) == (0, 0, {"theta": 0.0})
-    assert estimate.p_unique_given_sample_unique == estimate.low == pytest.approx(29 / 899)
-    theta = (estimate.high * 899 - 29) / (1 - estimate.high)
-    assert 2 * math.fsum(math.log1p(theta / i) for i in range(1, 30)) == pytest.approx(CHI_SQUARE, rel=1e-6)
-    assert estimate.note == "all records of the sample are in one group: only the upper limits are informative"
-
-
-def test_when_everybody_is_in_the_sample_nothing_is_estimated():
-    estimate = ewens_uniqueness(GroupFrequencies.from_mapping({1: 4, 3: 2}), 10)
-    assert (estimate.expected_uniques, estimate.low, estimate.level) == (4, 1, 1)
-
-
-def test_a_sample_without_uniques_is_noted():
-    assert ewens_uniqueness(GroupFrequencies.from_mapping({2: 9}), 100).note == "no record of the sample is unique"

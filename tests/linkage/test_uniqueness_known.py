@@ -58,11 +58,6 @@ def test_pitman_is_near_the_truth_of_a_census_population(tennessee, share, toler
     assert estimate.p_unique_given_sample_unique == pytest.approx(unique[alone].mean(), rel=tolerance)
 
 
-def test_a_given_probability_stands_for_an_estimate():
-    given_ = FixedUniqueness(0.3)
-    assert given_.p_unique_given_sample_unique == given_.low == given_.high == 0.3
-
-
 @pytest.mark.parametrize("value", [-0.1, 1.1, math.nan])
 def test_a_given_number_must_be_a_probability(value):
     with pytest.raises(InputError, match="p_unique_given_sample_unique: not a probability"):
@@ -76,16 +71,3 @@ def test_methods_go_by_name():
     assert estimate_uniqueness(SAMPLE, 500, method="snb") == snb_uniqueness(SAMPLE, 500)
     by_name = estimate_uniqueness(SAMPLE, 500, method="zayatz", rng=rng(1))
     assert by_name == zayatz_uniqueness(SAMPLE, 500, rng=rng(1))
-
-
-def test_other_names_are_rejected():
-    with pytest.raises(InputError) as error:
-        estimate_uniqueness(SAMPLE, 500, method="pitmann")
-    assert str(error.value) == (
-        "method: no such method; found 'pitmann'; expected one of pitman, ewens, snb, zayatz (did you mean 'pitman'?)"
-    )
-
-
-def test_a_bootstrap_without_a_generator_is_rejected():
-    with pytest.raises(InputError, match="rng: the bootstrap needs a random generator"):
-        estimate_uniqueness(SAMPLE, 500, method="zayatz")

@@ -6,15 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from simulated_samples import POPULATIONS, sample
-from tiers import cases, examples
+from tiers import cases
 
 from reidsim.errors import InputError
 from reidsim.linkage.individual_risk import individual_risk
 from reidsim.linkage.uniqueness import log_linear, of_sample
-from reidsim.linkage.uniqueness.log_linear import LogLinearModel, all_pairs, fitting_model, models_forward
+from reidsim.linkage.uniqueness.log_linear import LogLinearModel, all_pairs, fitting_model
 from reidsim.linkage.uniqueness.of_sample import uniqueness_of_sample
 from reidsim.linkage.uniqueness.sample_cells import SampleCells, require_weights
 from reidsim.linkage.uniqueness.sample_uniques import benedetti_franconi_uniqueness
@@ -137,19 +135,6 @@ def test_weights_of_unique_records_alone():
     assert none.note == "no record of the sample is unique"
 
 
-@given(rows=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=20), weight=st.floats(1, 99))
-@examples(50)
-def test_equal_weights_are_a_rate(rows, weight):
-    equal = cells_of(rows, np.full(len(rows), weight))
-    assert equal.equal_weights
-    for pairs in ((), [(0, 1)]):
-        records, people = means(equal, pairs)
-        assert people == pytest.approx(weight * records, rel=1e-9)
-    estimate = LogLinearModel(equal).uniqueness()
-    assert 0 <= estimate.low <= estimate.p_unique_given_sample_unique <= estimate.high <= 1
-    assert 0 <= estimate.uniques_low <= estimate.expected_uniques <= estimate.uniques_high <= weight * len(rows) * 1.01
-
-
 @pytest.mark.parametrize(("name", "rate", "strata"), cases(EVERY, FEW))
 def test_the_estimate_taken_is_near_the_truth_of_simulated_populations(name, rate, strata):
     """The model that the rule takes is near the truth, and rather above it.
@@ -217,23 +202,6 @@ def test_too_large_a_table_is_told_with_its_size(monkeypatch):
     assert unequal.reason.endswith("takes the records for equally likely, though weights differ")
 
 
-def test_pairs_that_go_together_come_first():
-    rng = np.random.default_rng(2)
-    first = rng.integers(0, 5, 2000)
-    second = np.where(rng.random(2000) < 0.9, first, rng.integers(0, 5, 2000))
-    third = np.where(rng.random(2000) < 0.5, second, rng.integers(0, 5, 2000))
-    cells = SampleCells.of_records([first, third, rng.integers(0, 5, 2000), second], np.full(2000, 10.0))
-    assert all_pairs(cells)[:2] == ((0, 3), (1, 3))
-    assert sorted(all_pairs(cells)) == list(itertools.combinations(range(4), 2))
-    models = list(models_forward(cells))
-    assert [model.pairs for model in models] == [all_pairs(cells)[:number] for number in range(7)]
-    methods = ["log-linear-independence", *["log-linear"] * 5, "log-linear-pairs"]
-    assert [model.method for model in models] == methods
-    # Starting from the model before does not change the fit.
-    anew = LogLinearModel(cells, models[4].pairs)
-    assert models[4]._people == pytest.approx(anew._people, rel=1e-3, abs=1e-6)
-
-
 @dataclasses.dataclass
 class Biased:
     pairs: tuple
@@ -262,24 +230,9 @@ def test_the_rule(monkeypatch, biases, taken, said):
     assert reason.startswith(f"independent attributes leave a bias of z = {biases[0]:.1f}")
 
 
-def test_methods_side_by_side():
-    found = uniqueness_of_sample(cells_of(ROWS, np.full(8, 3.0)), rng=RNG)
-    methods = [estimate.method for estimate in found.estimates]
-    assert methods == ["log-linear-independence", "log-linear-pairs", "benedetti-franconi", "pitman", "ewens", "zayatz"]
-    assert found.taken == "log-linear-independence"
-    assert list(found.risks) == methods[:3]
-    assert found.risks["benedetti-franconi"] == pytest.approx(individual_risk(found.cells.records, found.cells.people))
-
-
 @pytest.mark.parametrize("wrong", [0.999, 0.0, -1.0, math.inf, math.nan])
 def test_a_weight_of_less_than_oneself_is_named_by_its_row(wrong):
     with pytest.raises(InputError) as error:
         require_weights(np.array([2.0, 1.0, wrong, wrong]), "row {row}, column 'w'")
     assert str(error.value).startswith("row 3, column 'w': not a sampling weight; found ")
     assert "how many people of the population the record stands for" in str(error.value)
-
-
-def test_relative_weights_are_told_what_to_do():
-    with pytest.raises(InputError, match="the weights have mean 1: multiply them"):
-        require_weights(np.array([0.5, 1.5]))
-    require_weights(np.array([1.0, 1e9]))

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from found import at_least
-from hypothesis import assume, example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln
 from tiers import examples
@@ -163,51 +163,11 @@ def test_expected_uniques_are_those_of_the_sequential_rule(theta, a, people):
     assert hoshino_uniques(theta, a, people) == pytest.approx(exact, rel=1e-12)
 
 
-@pytest.mark.parametrize(("theta", "a"), [(1.5, 0.0), (0.3, 0.6), (-0.4, 0.5), (40.0, 0.9)])
-@pytest.mark.parametrize("start", [(1, 1), (1, 2), (3, 1, 1), (2, 2)])
-def test_what_a_sample_says_is_what_the_sequential_rule_makes_of_it(theta, a, start):
-    people = sum(start) + 4
-    after = sequential(theta, a, people, start)
-    uniques = sum(probability * groups.count(1) for groups, probability in after.items())
-    sample = GroupFrequencies.from_group_sizes(start)
-    assert uniques_given_sample(theta + a, 1 - a, sample, people) == pytest.approx(uniques, rel=1e-12)
-    if 1 in start:
-        first = start.index(1)
-        staying = sum(probability for groups, probability in after.items() if groups[first] == 1)
-        found = probability_of_staying_unique(theta + a, 1 - a, sample.records, people)
-        assert found == pytest.approx(staying, rel=1e-12)
-
-
-def test_a_unique_record_stays_unique_if_nobody_of_many_joins_it():
-    theta, a, records, people = 2.5, 0.25, 400, 20_000
-    product = math.fsum(math.log1p(-(1 - a) / (theta + n)) for n in range(records, people))
-    found = probability_of_staying_unique(theta + a, 1 - a, records, people)
-    assert found == pytest.approx(math.exp(product), rel=1e-12)
-
-
-def test_the_approximation_is_the_limit_of_large_populations():
-    ratios = [hoshino_uniques(36.9, 0.66, n) / approximate_uniques(36.9, 0.66, n) - 1 for n in (10**4, 10**6, 10**8)]
-    assert abs(ratios[2]) < 1e-6
-    assert abs(ratios[0]) > 10 * abs(ratios[1]) > 100 * abs(ratios[2])
-
-
 @given(sample=ordinary_samples, parameters=parameters)
 def test_the_likelihood_is_that_of_the_definition(sample, parameters):
     theta, a = parameters
     found = PitmanLikelihood(sample).at(theta + a, 1 - a)
     assert found == pytest.approx(by_definition(as_mapping(sample), theta, a), rel=1e-11, abs=1e-9)
-
-
-@given(sample=ordinary_samples, tau=st.floats(-9, 9), b=st.floats(-15, 0))
-def test_the_likelihood_keeps_its_digits_next_to_the_ends_of_its_range(sample, tau, b):
-    tau, b = 10**tau, 10**b
-    # The definition with theta = tau + b - 1 and a = 1 - b put in.
-    terms = [math.log(tau + i * (1 - b)) for i in range(sample.groups - 1)]
-    terms += [-math.log(tau + b + i) for i in range(sample.records - 1)]
-    for size, count in as_mapping(sample).items():
-        terms += [count * math.log(b + i) for i in range(size - 1)]
-    found = PitmanLikelihood(sample).at(tau, b)
-    assert found == pytest.approx(math.fsum(terms), abs=1e-12 * math.fsum(map(abs, terms)))
 
 
 @given(sample=ordinary_samples, parameters=parameters, step=st.sampled_from([1e-3, 1e-2, 0.1, 0.5]))
@@ -225,16 +185,6 @@ def test_no_parameters_are_likelier_than_those_found(sample, parameters, step):
         theta = (fit.theta + fit.a) * factor - a
         if theta > -a:
             assert best >= by_definition(sizes, theta, a) - 1e-8
-
-
-@given(sample=ordinary_samples, a=st.floats(0, 0.999))
-def test_the_likelihood_of_tau_has_one_top(sample, a):
-    likelihood = PitmanLikelihood(sample)
-    best = likelihood.best_tau(1 - a)
-    values = [likelihood.at(best * math.exp(x), 1 - a) for x in np.linspace(-8, 8, 33)]
-    noise = 1e-10 * max(map(abs, values))
-    assert all(x < y + noise for x, y in itertools.pairwise(values[:17]))
-    assert all(x > y - noise for x, y in itertools.pairwise(values[16:]))
 
 
 @pytest.mark.deep
@@ -279,47 +229,6 @@ def test_intervals_hold_the_truth_of_simulated_samples_as_often_as_they_say(leve
     assert held / replicates == pytest.approx(level, abs=4 * math.sqrt(level * (1 - level) / replicates))
 
 
-@given(sample=samples, extra=st.integers(0, 10**6), more=st.integers(1, 10**6))
-@example(sample=GroupFrequencies.from_mapping({1: 2}), extra=1, more=1)
-@example(sample=GroupFrequencies.from_mapping({2: 1}), extra=1, more=1)
-@example(sample=GroupFrequencies.from_mapping({1: 1, 12: 1}), extra=10**6, more=10**6)
-@example(sample=GroupFrequencies.from_mapping({1: 11, 2: 1}), extra=10**6, more=10**6)
-@examples(40)
-def test_estimates_are_probabilities_and_numbers_of_people(sample, extra, more):
-    assume(sample.records > 1)
-    people = sample.records + extra
-    near, far = pitman_uniqueness(sample, people), pitman_uniqueness(sample, people + more)
-    for estimate, size in ((near, people), (far, people + more)):
-        assert 0 <= estimate.low <= estimate.p_unique_given_sample_unique <= estimate.high <= 1
-        assert 0 <= estimate.uniques_low <= estimate.expected_uniques <= estimate.uniques_high <= size
-    # The larger the population, the likelier somebody joins.
-    assert far.p_unique_given_sample_unique <= near.p_unique_given_sample_unique
-    assert far.low <= near.low * (1 + 1e-9)
-    assert far.high <= near.high * (1 + 1e-9)
-
-
-@pytest.mark.deep
-@given(sample=ordinary_samples)
-@examples(15)
-def test_a_wider_level_gives_a_wider_interval(sample):
-    people = 10 * sample.records
-    narrow, wide = (pitman_uniqueness(sample, people, level=level) for level in (0.5, 0.99))
-    assert wide.low < narrow.low < narrow.high < wide.high
-    assert wide.p_unique_given_sample_unique == narrow.p_unique_given_sample_unique
-
-
-def test_a_sample_that_fits_ewens_is_estimated_as_by_ewens():
-    sample = GroupFrequencies.from_mapping(SIZES["toy"])
-    pitman, ewens = pitman_uniqueness(sample, 1000), ewens_uniqueness(sample, 1000)
-    assert pitman.parameters == {"theta": ewens.parameters["theta"], "a": 0.0}
-    assert pitman.expected_uniques == ewens.expected_uniques
-    assert pitman.p_unique_given_sample_unique == ewens.p_unique_given_sample_unique
-    assert pitman.note == "a = 0 fits best: the same as Ewens's formula"
-    # Among Pitman's likely parameters are all of Ewens's, and the lowest value is one of them.
-    assert pitman.low == pytest.approx(ewens.low, rel=1e-9)
-    assert pitman.high > 2 * ewens.high
-
-
 def test_when_every_record_is_unique_so_may_be_everybody():
     estimate = pitman_uniqueness(GroupFrequencies.from_mapping({1: 100}), 5000)
     assert (estimate.expected_uniques, estimate.p_unique_given_sample_unique, estimate.high) == (5000, 1, 1)
@@ -330,22 +239,6 @@ def test_when_every_record_is_unique_so_may_be_everybody():
     assert -2 * math.fsum(math.log(theta / (theta + i)) for i in range(1, 100)) == pytest.approx(CHI_SQUARE, rel=1e-6)
 
 
-def test_when_all_are_in_one_group_nobody_need_be_unique():
-    estimate = pitman_uniqueness(GroupFrequencies.from_mapping({50: 1}), 500)
-    assert (estimate.expected_uniques, estimate.uniques_low) == (0, 0)
-    assert estimate.parameters == {"theta": 0.0, "a": 0.0}
-    assert estimate.p_unique_given_sample_unique == pytest.approx(49 / 499, rel=1e-12)
-    assert 0 < estimate.uniques_high < 50
-    assert estimate.note == "all records of the sample are in one group: only the upper limits are informative"
-
-
-def test_a_sample_without_uniques_still_has_a_fit():
-    estimate = pitman_uniqueness(GroupFrequencies.from_mapping({2: 100}), 10_000)
-    assert estimate.sample_uniques == 0
-    assert 0 < estimate.uniques_low < estimate.expected_uniques < estimate.uniques_high < 200
-    assert estimate.note.startswith("no record of the sample is unique; a = 0")
-
-
 @pytest.mark.parametrize("sizes", [{1: 1}, {1: 7}, {7: 1}, {1: 3, 2: 2}])
 def test_when_everybody_is_in_the_sample_nothing_is_estimated(sizes):
     sample = GroupFrequencies.from_mapping(sizes)
@@ -353,35 +246,6 @@ def test_when_everybody_is_in_the_sample_nothing_is_estimated(sizes):
     assert estimate.expected_uniques == estimate.uniques_low == estimate.uniques_high == sample.uniques
     assert estimate.p_unique_given_sample_unique == estimate.low == estimate.high == estimate.level == 1
     assert estimate.note == "the sample is the whole population"
-
-
-def test_uniques_meet_those_of_the_sample_as_it_becomes_the_population():
-    sample = GroupFrequencies.from_mapping(SIZES["tail"])
-    nearly = pitman_uniqueness(sample, sample.records + 1)
-    assert nearly.expected_uniques == pytest.approx(sample.uniques, abs=1)
-    assert nearly.p_unique_given_sample_unique > 0.999
-
-
-def test_one_pair_among_a_hundred_million_records_is_fitted_with_all_its_digits():
-    sample = GroupFrequencies.from_mapping({1: 10**8 - 2, 2: 1})
-    # Pairs are one in 10**16 / 2, so the largest log-likelihood is that of one event of a Poisson variable of mean 1
-    # (-1), times the chance that it is this pair of all.
-    pairs = 10**8 * (10**8 - 1) / 2
-    assert fit_pitman(sample).log_likelihood == pytest.approx(-1 - math.log(pairs), abs=1e-3)
-    estimate = pitman_uniqueness(sample, 10**9)
-    assert 1 - 1e-5 < estimate.low < estimate.p_unique_given_sample_unique < 1
-    assert estimate.uniques_low > 10**9 - 10**5
-
-
-def test_a_hundred_million_records_cost_no_more_than_their_sizes():
-    sample = GroupFrequencies.from_mapping({1: 10**7, 2: 10**6, 50: 10**6, 10**7: 3})
-    estimate = pitman_uniqueness(sample, 10**10)
-    # Exact sums over 10**8 terms are out of reach; the slope of the likelihood is known to change its sign here.
-    fit = fit_pitman(sample)
-    slope = PitmanLikelihood(sample).profile_slope
-    assert slope(1 - fit.a * (1 - 1e-6)) > 0 > slope(1 - fit.a * (1 + 1e-6))
-    assert 0 < estimate.low < estimate.p_unique_given_sample_unique < estimate.high < 1
-    assert estimate.high - estimate.low < 0.01
 
 
 @pytest.mark.parametrize(
@@ -404,8 +268,3 @@ def test_what_cannot_be_estimated_is_said(estimator, sizes, people, level, messa
     with pytest.raises(InputError) as error:
         estimator(GroupFrequencies.from_mapping(sizes), people, level=level)
     assert str(error.value).startswith(message)
-
-
-def test_one_record_fits_all_parameters():
-    with pytest.raises(InputError, match="one record does not suffice"):
-        fit_pitman(GroupFrequencies.from_mapping({1: 1}))

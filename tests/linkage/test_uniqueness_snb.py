@@ -130,36 +130,6 @@ def test_the_truth_of_populations_of_the_model_is_recovered():
     assert held >= 20
 
 
-@pytest.mark.deep
-def test_everything_is_a_probability_or_a_number_of_people():
-    for people in (SAMPLE.records + 1, 1000, 10**5, 10**9):
-        estimate = snb_uniqueness(SAMPLE, people)
-        assert 0 <= estimate.low <= estimate.p_unique_given_sample_unique <= estimate.high <= 1
-        assert 0 <= estimate.uniques_low <= estimate.expected_uniques <= estimate.uniques_high <= people
-    near = snb_uniqueness(SAMPLE, SAMPLE.records + 1)
-    assert near.expected_uniques == pytest.approx(SAMPLE.uniques, abs=1)
-    assert snb_uniqueness(SAMPLE, 10**4, level=0.5).high < snb_uniqueness(SAMPLE, 10**4).high
-
-
-@pytest.mark.parametrize(("uniques", "note"), [(0, "no record of the sample is unique"), (1, "")])
-def test_a_sample_without_uniques_is_told(uniques, note):
-    sizes = {2: 10, 3: 8, 5: 6, 9: 4, 20: 3, 40: 1} | ({1: uniques} if uniques else {})
-    estimate = snb_uniqueness(GroupFrequencies.from_mapping(sizes), 800)
-    assert (estimate.sample_uniques, estimate.note) == (uniques, note)
-    # Those among groups not seen are expected all the same.
-    shape, mean = estimate.parameters["shape"], estimate.parameters["mean"]
-    none, *_ = group_in_sample(shape, mean, (210 + uniques) / 800, largest=0)
-    alone = scipy.stats.nbinom.pmf(0, shape, shape / (shape + mean))
-    not_seen = (32 + uniques) / (1 - none) * alone * (1 - (210 + uniques) / 800)
-    of_sample = uniques * estimate.p_unique_given_sample_unique
-    assert estimate.expected_uniques == pytest.approx(not_seen + of_sample, rel=1e-6)
-
-
-def test_when_everybody_is_in_the_sample_nothing_is_estimated():
-    estimate = snb_uniqueness(SAMPLE, SAMPLE.records)
-    assert (estimate.expected_uniques, estimate.low, estimate.level) == (SAMPLE.uniques, 1, 1)
-
-
 @pytest.mark.parametrize(
     ("sizes", "people", "message"),
     [
@@ -173,8 +143,3 @@ def test_samples_that_the_model_does_not_fit_are_named(sizes, people, message):
     with pytest.raises(InputError) as error:
         snb_uniqueness(GroupFrequencies.from_mapping(sizes), people)
     assert str(error.value).startswith(f"the slide negative binomial {message}")
-
-
-def test_a_population_smaller_than_the_sample_is_rejected():
-    with pytest.raises(InputError, match="population_size: the population is smaller than the sample"):
-        snb_uniqueness(SAMPLE, 10)

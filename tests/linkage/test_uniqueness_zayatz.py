@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
-from reidsim.linkage.uniqueness import zayatz as module
 from reidsim.linkage.uniqueness.zayatz import zayatz_uniqueness
 
 VECTORS = json.loads((Path(__file__).parent / "pitman_vectors.json").read_text(encoding="utf-8"))
@@ -61,14 +60,6 @@ def test_the_probability_is_that_of_exact_fractions(sample, extra):
     assert 0 <= estimate.uniques_low <= estimate.uniques_high <= people * (1 + 1e-12)
 
 
-def test_a_population_like_the_sample_is_told_exactly():
-    # 60 % of the population's groups are uniques and 40 % are pairs: Bayes's rule with the true shares.
-    shares, records, people = {1: 0.6, 2: 0.4}, 14, 1400
-    h = {1: records / people, 2: 2 * records * (people - records) / (people * (people - 1))}
-    expected = shares[1] * h[1] / sum(shares[size] * h[size] for size in shares)
-    assert estimate_of({1: 6, 2: 4}, people).p_unique_given_sample_unique == pytest.approx(expected, rel=1e-12)
-
-
 def test_intervals_are_percentiles_over_groups_drawn_again():
     # Of two groups, one of one record, a draw has 0, 1 or 2 of one record with probabilities 1/4, 1/2, 1/4.
     middle = float(by_fractions({1: 1, 3: 1}, 40)[0])
@@ -77,25 +68,6 @@ def test_intervals_are_percentiles_over_groups_drawn_again():
     narrow = estimate_of({1: 1, 3: 1}, 40, level=0.4, replicates=4000)
     assert (narrow.low, narrow.high) == pytest.approx((middle, middle))
     assert narrow.uniques_high == pytest.approx(middle * 10)
-
-
-def test_intervals_shrink_with_the_root_of_groups():
-    widths = [
-        (estimate.high - estimate.low) * math.sqrt(times)
-        for times in (1, 100)
-        for estimate in [estimate_of({1: 60 * times, 2: 20 * times, 4: 10 * times}, 10**6, replicates=2000)]
-    ]
-    # A percentile of 2000 draws is known to about 4 %.
-    assert widths[1] == pytest.approx(widths[0], rel=0.15)
-
-
-def test_the_seed_alone_decides_the_interval(monkeypatch):
-    sizes = {1: 40, 2: 10, 5: 3}
-    first = estimate_of(sizes, 5000, seed=3)
-    assert estimate_of(sizes, 5000, seed=3) == first
-    assert estimate_of(sizes, 5000, seed=4).low != first.low
-    monkeypatch.setattr(module, "_DRAWN_AT_ONCE", 7)
-    assert estimate_of(sizes, 5000, seed=3) == first
 
 
 def test_when_every_record_is_unique_the_lower_limit_allows_for_pairs_not_seen():
@@ -116,17 +88,6 @@ def test_when_no_record_is_unique_the_upper_limit_allows_for_uniques_not_seen():
     twice = 2 * (8000 - 80) / 7999
     assert estimate.high == pytest.approx(share / (share + (1 - share) * twice), rel=1e-12)
     assert estimate.note == "no record of the sample is unique: only the upper limits are informative"
-
-
-def test_groups_too_large_to_be_seen_once_do_not_count():
-    # Of 5 people, 4 of them drawn, 3 or more of a group of 4 are always seen.
-    assert estimate_of({4: 1}, 5).p_unique_given_sample_unique == 0
-    assert estimate_of({1: 1, 4: 1}, 6).p_unique_given_sample_unique == 1
-
-
-def test_when_everybody_is_in_the_sample_nothing_is_estimated():
-    estimate = estimate_of({1: 4, 3: 2}, 10)
-    assert (estimate.expected_uniques, estimate.low, estimate.level) == (4, 1, 1)
 
 
 @pytest.mark.parametrize(

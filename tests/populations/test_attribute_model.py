@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.errors import InputError
-from reidsim.populations.attribute_model import draw
 from reidsim.populations.attribute_model.draw import (
     attribute_model_population,
     draw_counts,
@@ -18,7 +17,6 @@ from reidsim.populations.attribute_model.draw import (
 )
 from reidsim.populations.attribute_model.model import AttributeModel, build_model
 from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
-from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import Population
 from reidsim.validation import read_toml, validated
 
@@ -133,13 +131,6 @@ def within_five_deviations(distance: float, degrees: int) -> bool:
     return abs(distance - degrees) < 5 * (2 * degrees) ** 0.5
 
 
-def test_a_recipe_of_an_attribute_model_is_made_by_its_name(town: Path) -> None:
-    for counts, expected in (("sample", False), ("expected", True)):
-        found, known = load_population(town, counts=counts, seed=3), population_of(town, expected=expected)
-        assert by_label(found) == by_label(known)
-        assert found.counts.dtype == known.counts.dtype
-
-
 def test_expected_counts_are_the_products_of_the_shares(town: Path) -> None:
     population = population_of(town, expected=True)
     expected = {cell: 5000 * share for cell, share in town_shares().items()}
@@ -165,24 +156,6 @@ def test_counts_are_drawn_with_the_shares(town: Path) -> None:
             distance, degrees = chi_square(model, cells, counts)
             distances.append(distance)
         assert within_five_deviations(sum(distances), degrees * len(distances))
-
-
-def test_counts_are_independent_of_how_many_cells_are_split_at_a_time(
-    town: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = model_of(town)
-    cells, counts = draw_counts(model, 3000, 8)
-    monkeypatch.setattr(draw, "_SPLIT_ENTRIES", 7)
-    again, counts_again = draw_counts(model, 3000, 8)
-    assert (again.tobytes(), counts_again.tobytes()) == (cells.tobytes(), counts.tobytes())
-    assert draw_counts(model, 3000, 9)[1].tobytes() != counts.tobytes()
-
-
-def test_same_recipe_same_bytes(town: Path) -> None:
-    first, again, other = population_of(town), population_of(town), population_of(town, seed=4)
-    assert (first.cells.tobytes(), first.counts.tobytes()) == (again.cells.tobytes(), again.counts.tobytes())
-    assert by_label(first) != by_label(other)
-    assert first.total == 5000
 
 
 shares = st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any)
@@ -216,14 +189,6 @@ def test_nobody_is_lost_and_nobody_is_where_the_share_is_0(
         assert second[a][b] > 0
 
 
-def test_fixed_shares_leave_the_others_in_proportion(town: Path) -> None:
-    sexes = 'name = "sex"\nshares = { F = 0.2, M = 0.3, X = 0.5 }\n'
-    town.write_text(f"{TOWN.split('[groupings.age]')[0]}[fixed_shares]\nsex = {{ X = 0.9 }}\n[[attribute]]\n{sexes}")
-    assert by_label(population_of(town, expected=True)) == pytest.approx(
-        {("F",): 5000 * 0.1 * 0.4, ("M",): 5000 * 0.1 * 0.6, ("X",): 5000 * 0.9}
-    )
-
-
 def test_fixed_shares_within_every_group(town: Path) -> None:
     town.write_text(TOWN.replace("[groupings.age]", "[fixed_shares]\nhome = { own = 0.5 }\n[groupings.age]"))
     with pytest.raises(InputError, match="attribute 'home': fixed_shares: fixed shares leave"):
@@ -236,15 +201,6 @@ def test_fixed_shares_within_every_group(town: Path) -> None:
     )
     homes = by_label(population_of(town, expected=True).marginal(["home"]))
     assert homes == pytest.approx({("own",): 2500, ("rent",): 2500 * (0.5 + 0.5 * 0.25), ("other",): 2500 * 0.5 * 0.75})
-
-
-def test_a_column_of_shares(town: Path) -> None:
-    (town.parent / "homes.csv").write_text("age,home,share\nyoung,own,0.25\nyoung,rent,0.75\nold,own,1\n")
-    by_file = 'table = { file = "homes.csv", value = "home", share = "share", columns = { born = "age" } }'
-    town.write_text(TOWN.replace("shares_by = { young = { own = 0.25, rent = 0.75 }, old = { own = 1.0 } }", by_file))
-    assert by_label(population_of(town, expected=True)) == pytest.approx(
-        {cell: 5000 * share for cell, share in town_shares().items()}
-    )
 
 
 # What is wrong with a recipe

@@ -1,7 +1,6 @@
 """The bundled national population of Xia et al. 2021, against the figures it is made from."""
 
 import csv
-import gzip
 from collections import Counter
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from reidsim.populations.attribute_model.model import AttributeModel, build_mode
 from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
 from reidsim.populations.population import Population
 from reidsim.populations.voter_profiles import voter_profile
-from reidsim.tables import read_table
 from reidsim.validation import read_toml, validated
 
 FOLDER = bundled_folder("populations")
@@ -87,15 +85,6 @@ def test_state_mix(people: Population) -> None:
     others = sum(adults.values()) - adults["Tennessee"]
     for state in set(adults) - {"Tennessee"}:
         assert_within_bounds(states[state,], PEOPLE, 0.12 * adults[state] / others)
-
-
-def test_state_mix_can_be_changed() -> None:
-    recipe = national_recipe(fixed_shares={"state": {"Ohio": 0.5, "Utah": 0.25}}, people=100_000)
-    states = counted(attribute_model_population(recipe, FOLDER, name="mix", expected=False, seed=2), "state")
-    assert_within_bounds(states["Ohio",], 100_000, 0.5)
-    assert_within_bounds(states["Utah",], 100_000, 0.25)
-    # 5,439,926 adults of Tennessee among those of the 49 other states.
-    assert_within_bounds(states["Tennessee",], 100_000, 0.25 * 5_439_926 / (259_219_518 - 9_184_163 - 2_402_151))
 
 
 def test_year_of_birth_sex_and_race_are_those_of_the_census_estimates(people: Population) -> None:
@@ -233,24 +222,3 @@ def test_reduction_of_marketer_risk_in_the_voter_scenario(
     # known to two standard errors of the same size.
     found = np.mean([marketer_reduction(model, n, seed) for seed in range(4)], axis=0)
     assert (np.abs(found - printed) < [3.6, 0.75, 0.2]).all()
-
-
-def test_the_state_mix_decides_the_reduction() -> None:
-    by_adults = build_model(national_recipe(fixed_shares={}), FOLDER)
-    assert abs(marketer_reduction(by_adults, 4000)[1] - TABLE_3[4000][1]) > 10
-
-
-@pytest.mark.deep
-def test_ten_million_people_as_counts_by_cell(model: AttributeModel) -> None:
-    cells, counts = draw_counts(model, 10_000_000, 1)
-    assert counts.sum() == 10_000_000
-    assert len(counts) < 3_000_000
-    assert (np.diff(model.domain.keys(cells)) > 0).all()
-
-
-def test_bundled_figures_say_where_they_come_from() -> None:
-    for name in ("us-2019-born-before-1978", "adult-by-age-group", "homeowners-2019-by-age"):
-        path = FOLDER / "figures" / f"{name}.csv.gz"
-        assert len(read_table(path, comment="#")) > 0
-        with gzip.open(path, "rt", encoding="utf-8") as file:
-            assert file.readline().startswith("# source: ")

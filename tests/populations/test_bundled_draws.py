@@ -37,4 +37,4 @@ def test_people_drawn_from_bundled_figures(name):
 
 @pytest.mark.parametrize("name", named(GENEALOGIES))
 def test_bundled_genealogies(name):
-    assert make_genealogy(name, engine="vectorised", cache=False).content_digest().startswith(GENEALOGIES[name])
+    assert make_genealogy(name, engine="vectorised").content_digest().startswith(GENEALOGIES[name])

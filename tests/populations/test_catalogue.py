@@ -50,22 +50,6 @@ def test_a_table_of_counts_is_a_population(town):
     assert population.counts.dtype == np.int64
 
 
-def test_without_counts_every_row_is_a_person(town):
-    population = load_population(town(RECIPE.replace('count = "Zahl"\n', "")))
-    assert cells(population) == {("9", "Nord"): 1, ("10", "Nord"): 2, ("90+", "Süd"): 1, ("9", "Süd"): 1}
-
-
-def test_counts_may_be_fractions(town):
-    population = load_population(town(people=PEOPLE.replace("10,Nord,1", "10,Nord,1.5")))
-    assert cells(population)["10", "Nord"] == 5.5
-    assert population.counts.dtype == np.float64
-
-
-def test_counts_are_exact_up_to_the_largest_that_is_taken(town):
-    population = load_population(town(people=PEOPLE.replace("10,Nord,1", f"10,Nord,{2**53 - 1}")))
-    assert cells(population)["10", "Nord"] == 2**53 - 1 + 4
-
-
 def test_counts_do_not_depend_on_seed_or_kind(town):
     path = town()
     assert cells(load_population(path)) == cells(load_population(path, counts="expected", seed=5))
@@ -85,11 +69,6 @@ def test_counts_do_not_depend_on_seed_or_kind(town):
 def test_a_file_that_cannot_be_used_is_named_with_what_is_wrong(town, old, new, message):
     with pytest.raises(InputError, match=message):
         load_population(town(people=PEOPLE.replace(old, new)))
-
-
-def test_a_file_that_is_not_there_is_named(town):
-    with pytest.raises(InputError, match=r"elsewhere.csv: no such file"):
-        load_population(town(RECIPE.replace("people.csv", "elsewhere.csv")))
 
 
 def test_an_unknown_kind_of_recipe_is_told_with_those_there_are(town):

@@ -110,34 +110,11 @@ def test_a_draw_keeps_areas_and_races_and_spreads_ages_by_chance(county):
     assert table.sum(axis=(0, 2)).T.tolist() == [[720, 280], [0, 500], [4, 3]]
 
 
-@pytest.mark.deep
-def test_draws_of_many_seeds_average_to_the_expected_counts(county):
-    path, seeds = county(), 200
-    # Rounding to whole people by area and race is part of every draw, so the mean is taken around those.
-    whole = {"White": np.array([720, 0, 4]), "Black": np.array([280, 500, 3])}
-    mean = np.mean([dense(load_population(path, seed=seed)) for seed in range(seeds)], axis=0)
-    for r, race in enumerate(["White", "Black"]):
-        p, n = AGE_SHARES[race], whole[race]
-        expected = p[:, :, None] * n
-        error = np.sqrt(p[:, :, None] * (1 - p[:, :, None]) * n / seeds)
-        # 60 means, each within 5 standard errors: by chance missed once in 29,000 choices of the seeds.
-        assert (np.abs(mean[:, r] - expected) <= 5 * error + 1e-12).all()
-
-
-def test_the_seed_decides_the_draw(county):
-    path = county()
-    own, again, other = load_population(path), load_population(path, seed=1), load_population(path, seed=2)
-    np.testing.assert_array_equal(dense(own), dense(again))
-    assert (dense(own) != dense(other)).any()
-    expected = load_population(path, counts="expected", seed=1), load_population(path, counts="expected", seed=2)
-    np.testing.assert_array_equal(dense(expected[0]), dense(expected[1]))
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("White = 75", "Wite = 75", r"race.hispanic.percent.Wite: race without a column of adults.*'White'"),
-        ('Black = ["bm"]', 'Blck = ["bm"]', r"sex.columns.Male: race missing; expected columns for 'Black'"),
+        ("White = 75", "Wite = 75", r"race.hispanic.percent: race without a column of adults; found 'Wite'.*'White'"),
+        ('Black = ["bm"]', 'Blck = ["bm"]', r"sex.columns.Male: race missing; found 'Black'"),
         ("oldest = 4", "oldest = 1", r"age.oldest: below the last age of the figures; found 1"),
         ('code = "zcta"', 'code = "zip"', r"areas.csv: column 'zip': column missing"),
         ('["black", "two"]', '["black", "too"]', r"areas.csv: column 'too': column missing.*did you mean 'two'"),
@@ -147,16 +124,6 @@ def test_the_seed_decides_the_draw(county):
 def test_a_recipe_that_does_not_fit_its_files_is_told(county, old, new, message):
     with pytest.raises(InputError, match=message):
         load_population(county(RECIPE.replace(old, new)))
-
-
-def test_ages_must_be_consecutive_single_years(county):
-    with pytest.raises(InputError, match=r"ages.csv: column 'age': ages are not consecutive single years"):
-        load_population(county(ages=AGES.replace("2,5,5", "5,5,5")))
-
-
-def test_figures_must_be_numbers(county):
-    with pytest.raises(InputError, match=r"areas.csv: row 2, column 'people': not a number of 0 or more; found 'x'"):
-        load_population(county(areas=AREAS.replace("37002,500", "37002,x")))
 
 
 @given(
@@ -225,20 +192,6 @@ def test_every_zip_code_has_exactly_the_people_of_the_figures(tennessee, tenness
     assert sum(people.values()) == 6_346_105
 
 
-def test_every_zip_code_has_its_races_to_the_nearest_person(tennessee, tennessee_table, figures):
-    people, shares = figures
-    for z, code in enumerate(tennessee.domain["zip"].categories):
-        assert np.abs(tennessee_table[:, :, :, z].sum(axis=(0, 2)) - people[code] * shares[code]).max() < 1
-
-
-def test_expected_people_of_every_zip_code_and_race_are_the_figures(tennessee_expected, figures):
-    people, shares = figures
-    table = dense(tennessee_expected)
-    assert tennessee_expected.total == pytest.approx(6_346_105, rel=1e-12)
-    for z, code in enumerate(tennessee_expected.domain["zip"].categories):
-        np.testing.assert_allclose(table[:, :, :, z].sum(axis=(0, 2)), people[code] * shares[code], rtol=1e-9)
-
-
 def chi_square_z(observed, expected):
     """Chi-square statistic of a multinomial sample as a standard normal value (Wilson and Hilferty 1931)."""
     order = np.argsort(expected.ravel())
@@ -260,15 +213,6 @@ def chi_square_z(observed, expected):
     return ((statistic / k) ** (1 / 3) - (1 - 2 / (9 * k))) / math.sqrt(2 / (9 * k))
 
 
-def test_ages_and_sexes_of_each_race_are_drawn_in_proportion(tennessee_table, tennessee_expected):
-    expected_table = dense(tennessee_expected)
-    for r in range(5):
-        observed = tennessee_table[:, r].sum(axis=2)
-        shares = expected_table[:, r].sum(axis=2) / expected_table[:, r].sum()
-        # |z| > 5 happens by chance once in 1.7 million draws of one race; a wrong profile gives z in the hundreds.
-        assert abs(chi_square_z(observed, observed.sum() * shares)) < 5
-
-
 def test_ages_and_sexes_of_each_large_zip_code_are_drawn_in_proportion(tennessee, tennessee_table, tennessee_expected):
     expected_table = dense(tennessee_expected)
     values = []
@@ -284,17 +228,3 @@ def test_ages_and_sexes_of_each_large_zip_code_are_drawn_in_proportion(tennessee
     assert max(map(abs, values)) < 5.5
     assert abs(np.mean(values)) < 5 / math.sqrt(len(values)) + 0.1
     assert 0.85 < np.std(values) < 1.15
-
-
-def test_the_same_seed_draws_the_same_tennessee_and_another_one_a_different_one(tennessee):
-    again, other = load_population("tennessee-2010"), load_population("tennessee-2010", seed=77)
-    np.testing.assert_array_equal(tennessee.cells, again.cells)
-    np.testing.assert_array_equal(tennessee.counts, again.counts)
-    assert other.total == tennessee.total
-    assert not np.array_equal(dense(other), dense(tennessee))
-
-
-def test_area_383_has_59_zip_codes_and_the_sparse_areas_one_each(tennessee):
-    areas = [code[:3] for code in tennessee.domain["zip"].categories]
-    assert areas.count("383") == 59
-    assert [areas.count(area) for area in ("422", "426", "723")] == [1, 1, 1]

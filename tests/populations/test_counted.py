@@ -1,7 +1,6 @@
 """A user's own file: missing and unknown values follow the recipe's rule, in CSV and Parquet alike."""
 
 from collections import Counter
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -114,12 +113,6 @@ def test_every_rule_keeps_the_people_it_should(town):
     assert all(cells(drawn)[cell] >= n for cell, n in complete.items())
 
 
-def test_two_people_of_the_same_kind_are_one_cell_whatever_the_rule(town):
-    population = town('missing = "draw"', people="age,sex,n\n30,F,1\n,F,1\n")
-    assert cells(population) == {("30", "F"): 2}
-    assert Fraction(population.counts.sum().item()) == 2
-
-
 @pytest.mark.parametrize(
     ("keys", "people", "problem"),
     [
@@ -135,19 +128,6 @@ def test_two_people_of_the_same_kind_are_one_cell_whatever_the_rule(town):
 def test_what_cannot_be_done_is_said(town, keys, people, problem):
     with pytest.raises(InputError, match=problem):
         town(keys, people=people)
-
-
-def test_categories_of_no_attribute(town):
-    with pytest.raises(InputError, match=r"categories\.gender: not an attribute of the recipe"):
-        town(recipe=RECIPE + '[categories]\ngender = ["M"]\n')
-
-
-def test_a_file_that_is_not_parquet(town, tmp_path):
-    (tmp_path / "people.parquet").write_text("age,sex,n\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"people.parquet: not a Parquet file that can be read"):
-        town(recipe=RECIPE.replace("people.csv", "people.parquet"))
-    with pytest.raises(InputError, match=r"nobody.parquet: no such file"):
-        town(recipe=RECIPE.replace("people.csv", "nobody.parquet"))
 
 
 def test_a_column_of_lists_is_not_of_values(town, tmp_path):

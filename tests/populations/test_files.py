@@ -12,7 +12,6 @@ from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.files import (
     cells_table,
     individuals_table,
-    population_metadata,
     read_population_file,
     write_table,
 )
@@ -52,15 +51,6 @@ def test_individuals_come_back_with_what_they_lack(people, tmp_path):
     assert (back.codes == individuals.codes).all()
 
 
-def test_a_file_says_what_made_it_and_is_the_same_byte_for_byte(tmp_path):
-    population = Population.from_records(DOMAIN, np.array([[0, 1], [2, 0]], dtype=np.int32))
-    for name in ("one.parquet", "two.parquet"):
-        write_table(tmp_path / name, cells_table(population, MADE))
-    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
-    content = population_metadata(pq.read_schema(tmp_path / "one.parquet"))
-    assert {"kind": "cells", "count": "count", "attributes": ["a", "b"], **MADE}.items() <= content.items()
-
-
 def test_nothing_is_overwritten_and_nothing_left_half_written(tmp_path, monkeypatch):
     population = Population.from_records(DOMAIN, np.array([[0, 1]], dtype=np.int32))
     taken = tmp_path / "taken.parquet"
@@ -76,12 +66,6 @@ def test_nothing_is_overwritten_and_nothing_left_half_written(tmp_path, monkeypa
     with pytest.raises(InputError, match="the disk is full; nothing was written"):
         write_table(tmp_path / "new.parquet", cells_table(population, MADE))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["taken.parquet"]
-
-
-def test_a_file_in_the_way_of_a_folder(tmp_path):
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(InputError, match="is a file; expected a folder"):
-        write_table(tmp_path / "file" / "new.parquet", pa.table({"a": [1]}))
 
 
 def test_files_of_others_are_told_apart(tmp_path):

@@ -63,12 +63,6 @@ def test_expected_counts_stay_fractions():
     assert population.total == 2.75
 
 
-def test_a_marginal_over_an_attribute_that_is_not_there_is_rejected():
-    population = Population.from_records(DOMAIN, np.array([[0, 0]], dtype=np.int32))
-    with pytest.raises(InputError, match="no such attribute; found 'c'"):
-        population.marginal(["c"])
-
-
 @pytest.mark.parametrize("counts", [[], [0]])
 def test_a_population_of_nobody_is_rejected(counts):
     cells = np.zeros((len(counts), 2), dtype=np.int32)
@@ -76,11 +70,6 @@ def test_a_population_of_nobody_is_rejected(counts):
         Population(DOMAIN, cells, np.array(counts), name="town")
     with pytest.raises(InputError, match="town: the population is empty"):
         Population.from_records(DOMAIN, cells, np.array(counts), name="town")
-
-
-def test_counts_and_cells_must_agree():
-    with pytest.raises(InputError, match=r"cells and counts disagree; found 'cells of shape \(2, 2\), 1 counts'"):
-        Population(DOMAIN, np.zeros((2, 2), dtype=np.int32), np.array([1]))
 
 
 @pytest.mark.parametrize("make", [Population, Population.from_records], ids=["by cell", "by record"])

@@ -71,15 +71,6 @@ def test_unknown_values_are_drawn_in_proportion_to_the_people_who_match(known, u
     assert_drawn_in_proportion(completed, conditional(known))
 
 
-def test_records_that_know_different_things_are_each_drawn_from_their_own_people():
-    kinds = [(0, 0, UNKNOWN), (1, UNKNOWN, 0), (UNKNOWN, 1, UNKNOWN), (0, 1, 2)]
-    shuffled = np.random.default_rng(5).permutation(np.repeat(np.arange(4), DRAWS))
-    records = np.array(kinds, dtype=np.int32)[shuffled]
-    completed = complete_records(population(), records, np.random.default_rng(12))
-    for number, known in enumerate(kinds):
-        assert_drawn_in_proportion(completed[shuffled == number], conditional(known))
-
-
 def test_only_the_cells_allowed_are_drawn():
     people = population()
     among = people.cells[:, 2] != 0
@@ -106,13 +97,6 @@ def test_known_values_stay_and_everybody_drawn_exists(records, seed):
             assert tuple(result) == record
 
 
-def test_the_same_seed_draws_the_same_and_another_one_something_else():
-    records = np.array([(1, 1, UNKNOWN)] * 100, dtype=np.int32)
-    first, again, other = (complete_records(population(), records, np.random.default_rng(s)) for s in (1, 1, 2))
-    np.testing.assert_array_equal(first, again)
-    assert (first != other).any()
-
-
 def test_records_that_nobody_matches_are_told_with_their_row_and_values():
     records = np.array([(1, 1, 3), (0, 0, UNKNOWN), (0, UNKNOWN, 2), (1, UNKNOWN, 3)], dtype=np.int32)
     with pytest.raises(InputError) as caught:
@@ -121,10 +105,3 @@ def test_records_that_nobody_matches_are_told_with_their_row_and_values():
     assert "row 4: nobody in population 'population' matches a record" in message
     assert "age = old, zip = 4" in message
     assert "sex" not in message
-
-
-def test_people_who_may_not_be_drawn_match_nobody():
-    people = population()
-    records = np.array([(0, 1, UNKNOWN)], dtype=np.int32)
-    with pytest.raises(InputError, match=r"row 1: nobody"):
-        complete_records(people, records, np.random.default_rng(1), among=people.cells[:, 2] != 2)

@@ -1,16 +1,12 @@
 """What can be learned from social media: figures as written, each with where it comes from, by age where known."""
 
-import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from reidsim.errors import InputError
-from reidsim.populations.social_media import SocialMediaModel, SocialMediaRecipe, load_social_media
-from reidsim.validation import validated
+from reidsim.populations.social_media import load_social_media
 
 RECIPE = """
 kind = "social-media"
@@ -55,26 +51,6 @@ def test_calibrated_figures_of_xia2021() -> None:
     assert (model.use(), model.use(40), model.use(np.array([40])).tolist()) == (1.0, 1.0, [1.0])
 
 
-def test_use_by_age_of_pew2021() -> None:
-    model = load_social_media("twitter-use-by-age")
-    assert model.use() == 0.23
-    assert [model.use(age) for age in (18, 29, 50, 64, 65, 99)] == [0.42, 0.42, 0.18, 0.18, 0.07, 0.07]
-    assert model.learnable("race", 25) == pytest.approx(0.42 * 0.8)
-    assert model.learnable("race") == pytest.approx(0.23 * 0.8)
-    with pytest.raises(InputError, match=r"twitter-use-by-age: use: no figure for an age; found 17; expected 18\.\.29"):
-        model.use(17)
-
-
-@given(ages=st.lists(st.integers(0, 110), max_size=30))
-def test_ages_one_by_one_and_together(ages: list[int]) -> None:
-    model = SocialMediaModel(validated(SocialMediaRecipe, tomllib.loads(RECIPE), "somewhere"))
-    together = model.learnable("sex", np.array(ages, dtype=np.int64))
-    assert together.tolist() == [model.learnable("sex", age) for age in ages]
-    for age, probability in zip(ages, together, strict=True):
-        use = 0.5 if age <= 29 else 0.25 if age <= 64 else 0.125
-        assert probability == pytest.approx(use * 0.8)
-
-
 def test_figures_of_ones_own(recipe: Path) -> None:
     model = load_social_media(recipe)
     assert model.name == "somewhere"
@@ -111,8 +87,3 @@ def test_recipes_that_cannot_be_used(recipe: Path, old: str, new: str, message: 
     with pytest.raises(InputError, match=message) as caught:
         load_social_media(recipe)
     assert caught.value.source == str(recipe)
-
-
-def test_no_such_recipe() -> None:
-    with pytest.raises(InputError, match="no bundled social-media recipe of this name; found 'twiter-attributes'"):
-        load_social_media("twiter-attributes")

@@ -28,16 +28,6 @@ def test_ranges_of_whole_numbers_cover_what_falls_in_them(cuts: list[int]) -> No
         assert names[code] == expected
 
 
-def test_values_ranges_and_the_rest_together() -> None:
-    codes = group_codes(AGES, {"rest": ["otherwise"], "round": ["10", "20"], "young": ["0..5"], "none": ["200..300"]})
-    assert [int(code) for code in codes[[0, 5, 6, 10, 20, 100]]] == [2, 2, 0, 1, 1, 0]
-
-
-def test_a_value_named_otherwise_is_a_value() -> None:
-    attribute = Attribute("answer", ("yes", "otherwise"))
-    assert group_codes(attribute, {"a": ["yes"], "b": ["otherwise"]}).tolist() == [0, 1]
-
-
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
@@ -82,12 +72,6 @@ def test_combinations_are_numbered_the_same_from_codes_and_from_labels() -> None
     assert combinations.of_labels(labels, 5).tolist() == [*rows.tolist(), -1]
     assert combinations.label(6) == "state = Tennessee, age = adult"
     assert combinations.possible.tolist() == [True, True, True, False] * 3
-
-
-def test_no_attributes_make_one_combination() -> None:
-    nothing = Combinations([])
-    assert (nothing.size, nothing.label(0), nothing.possible.tolist()) == (1, "", [True])
-    assert nothing.of_codes([], 3).tolist() == [0, 0, 0]
 
 
 def test_too_many_combinations() -> None:

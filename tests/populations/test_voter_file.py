@@ -4,7 +4,6 @@ The columns and codes are written out once more instead of imported from the loa
 cancel out.
 """
 
-import gzip
 import re
 from collections import Counter
 from pathlib import Path
@@ -20,9 +19,7 @@ from reidsim.errors import InputError
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
-from reidsim.populations.recipe import RegistryRecipe, VoterFileRecipe
 from reidsim.populations.voter_file import VoterFileReport, read_voter_file
-from reidsim.validation import read_toml, validated
 
 # layout_ncvoter.txt of 11 February 2022
 LAYOUT_SINCE_2022 = """
@@ -134,39 +131,6 @@ def test_every_cell(path: Path, columns: list[str]) -> None:
     assert (population.name, population.source) == ("alamance", "made up")
 
 
-def test_domain_without_a_population(path: Path, columns: list[str]) -> None:
-    rows = [*KEPT, row("30", "U", "F", "27999")]
-    population, _ = read_voter_file(write(path, columns, rows))
-    assert population.domain == Domain(
-        (
-            Attribute("age", tuple(str(age) for age in range(121))),
-            Attribute("race", ("White", "Black", "AIAN", "API", "Other")),
-            Attribute("sex", ("Male", "Female")),
-            Attribute("zip", ("02134", "27006", "27215", "28909")),  # 27999 has no complete voter
-        )
-    )
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_line_ends_and_a_last_line_without_one(path: Path, columns: list[str], end: str) -> None:
-    write(path, columns, KEPT, end=end)
-    path.write_bytes(path.read_bytes().removesuffix(end.encode()))
-    population, report = read_voter_file(path)
-    assert (cells_of(population), report) == (CELLS, ALL_KEPT)
-
-
-def test_values_in_the_last_column(path: Path) -> None:
-    # A carriage return belongs to the line's end, not to the value.
-    last = [column for column in SINCE_2022 if column != "zip_code"] + ["zip_code"]
-    population, report = read_voter_file(write(path, last, KEPT))
-    assert (cells_of(population), report) == (CELLS, ALL_KEPT)
-
-
-def test_without_quotes(path: Path, columns: list[str]) -> None:
-    population, report = read_voter_file(write(path, columns, KEPT, quoted=False))
-    assert (cells_of(population), report) == (CELLS, ALL_KEPT)
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -180,13 +144,6 @@ def test_nothing_in_a_name_breaks_or_joins_rows(path: Path, columns: list[str], 
     for block_size in (1, 1 << 20):
         population, report = read_voter_file(write(path, columns, rows), block_size=block_size)
         assert (cells_of(population), report) == (CELLS, ALL_KEPT)
-
-
-def test_a_quote_that_is_never_closed(path: Path, columns: list[str]) -> None:
-    write(path, columns, KEPT)
-    path.write_bytes(path.read_bytes().replace(b'"DOE"', b'"DOE', 1).replace(b'"48"', b'"48', 1))
-    population, report = read_voter_file(path)
-    assert (cells_of(population), report) == (CELLS, ALL_KEPT)
 
 
 LEFT_OUT = [
@@ -219,13 +176,6 @@ LEFT_OUT = [
 ]
 
 
-@pytest.mark.parametrize(("reason", "values"), LEFT_OUT)
-def test_row_left_out(path: Path, columns: list[str], reason: str, values: Row) -> None:
-    population, report = read_voter_file(write(path, columns, [*KEPT[:3], values, *KEPT[3:]]))
-    assert cells_of(population) == CELLS
-    assert report == VoterFileReport(rows=9, kept=8, left_out=Counter({reason: 1}))
-
-
 @pytest.mark.parametrize("quoted", [True, False])
 @pytest.mark.parametrize("block_size", [1, 3000, 1 << 20])
 def test_report_of_all_rows_left_out(path: Path, columns: list[str], block_size: int, quoted: bool) -> None:
@@ -234,12 +184,6 @@ def test_report_of_all_rows_left_out(path: Path, columns: list[str], block_size:
     assert cells_of(population) == CELLS
     assert report.left_out == Counter(reason for reason, _ in LEFT_OUT)
     assert report.rows == report.kept + report.left_out.total() == len(rows)
-
-
-def test_report_as_text() -> None:
-    report = VoterFileReport(8_315_727, 7_500_000, Counter({"race missing": 57_057, "status removed": 758_670}))
-    assert str(report) == ("7,500,000 of 8,315,727 rows kept, left out: status removed 758,670, race missing 57,057")
-    assert str(ALL_KEPT) == "8 of 8 rows kept, left out: none"
 
 
 def test_ages_that_stand_for_unknown(path: Path, columns: list[str]) -> None:
@@ -283,19 +227,6 @@ def test_within_a_domain(path: Path, columns: list[str]) -> None:
     assert report == VoterFileReport(rows=8, kept=3, left_out=Counter(expected))
 
 
-def test_zip_codes_outside_a_domain(path: Path, columns: list[str]) -> None:
-    rows = [*KEPT, row("48", "W", "F", "30301"), row("48", "W", "F", "30301"), row("48", "U", "F", "30301")]
-    _, report = read_voter_file(write(path, columns, rows), within=DISTRICT)
-    assert report.left_out["zip not in the population"] == 2
-    assert report.left_out["race missing"] == 1
-    assert report.rows == report.kept + report.left_out.total()
-
-
-def test_domain_without_a_needed_attribute(path: Path, columns: list[str]) -> None:
-    error = failure(write(path, columns, KEPT), within=DISTRICT.select(["zip", "age", "race"]))
-    assert (error.problem, error.found) == ("no such attribute", "sex")
-
-
 # Files that cannot be used
 
 
@@ -310,34 +241,6 @@ def test_broken_line(path: Path, columns: list[str], change: str, n_fields: int,
     assert (error.problem, error.source, error.where) == ("broken line", str(path), "line 6")
     assert error.found == f"{len(columns) + n_fields} fields"
     assert str(error.expected).startswith(f"{len(columns)}, as in the header")
-
-
-def test_two_broken_lines_that_even_out(path: Path, columns: list[str]) -> None:
-    write(path, columns, KEPT)
-    lines = path.read_bytes().split(b"\n")
-    lines[3], lines[4] = lines[3].replace(b"\t", b"", 1), lines[4].replace(b"\t", b"\t\t", 1)
-    path.write_bytes(b"\n".join(lines))
-    assert failure(path).where == "line 4"
-
-
-@pytest.mark.parametrize("at", [1, 4, 9])
-def test_empty_line(path: Path, columns: list[str], at: int) -> None:
-    write(path, columns, KEPT, end="\n")
-    lines = path.read_bytes().split(b"\n")
-    path.write_bytes(b"\n".join([*lines[:at], b"", *lines[at:]]))
-    error = failure(path)
-    assert (error.where, error.found) == (f"line {at + 1}", "1 fields")
-
-
-def test_line_break_inside_quotes(path: Path, columns: list[str]) -> None:
-    error = failure(write(path, columns, [KEPT[0], {**KEPT[1], "last_name": "DOE\nRAY"}, KEPT[2]]))
-    assert error.where == "line 3"
-
-
-def test_file_cut_short(path: Path, columns: list[str]) -> None:
-    write(path, columns, KEPT)
-    path.write_bytes(path.read_bytes()[:-30])
-    assert failure(path).where == "line 9"
 
 
 @pytest.mark.parametrize("column", ["status_cd", "res_street_address", "race_code", "gender_code", "zip_code"])
@@ -355,41 +258,6 @@ def test_no_column_of_ages(path: Path, columns: list[str]) -> None:
     assert "'age_at_year_end' or 'birth_age'" in str(error)
 
 
-def test_column_named_twice(path: Path, columns: list[str]) -> None:
-    error = failure(write(path, [*columns, "zip_code"], KEPT))
-    assert (error.problem, error.source, error.found) == ("column named twice", str(path), "zip_code")
-
-
-def test_commas_instead_of_tabs(path: Path, columns: list[str]) -> None:
-    write(path, columns, KEPT)
-    path.write_bytes(path.read_bytes().replace(b"\t", b","))
-    assert failure(path).where == "line 1"
-
-
-def test_name_of_another_column_is_not_ascii(path: Path, columns: list[str]) -> None:
-    population, _ = read_voter_file(write(path, [*columns, "año"], KEPT))
-    assert cells_of(population) == CELLS
-
-
-def test_zipped_file(path: Path, columns: list[str]) -> None:
-    path.write_bytes(gzip.compress(write(path, columns, KEPT).read_bytes()))
-    assert failure(path).problem == "column of ages missing"
-
-
-def test_empty_file(path: Path) -> None:
-    path.write_bytes(b"")
-    error = failure(path)
-    assert (error.problem, error.source) == ("the file is empty", str(path))
-
-
-@pytest.mark.parametrize("end", ["", "\r\n"])
-def test_header_only(path: Path, columns: list[str], end: str) -> None:
-    write(path, columns, [])
-    path.write_bytes(path.read_bytes().removesuffix(b"\r\n") + end.encode())
-    error = failure(path)
-    assert (error.problem, error.source) == ("the file has no rows", str(path))
-
-
 def test_nobody_kept(path: Path, columns: list[str]) -> None:
     error = failure(write(path, columns, [values for _, values in LEFT_OUT[:4]]))
     assert error.source == str(path)
@@ -399,12 +267,6 @@ def test_nobody_kept(path: Path, columns: list[str]) -> None:
     nowhere = Domain((Attribute("zip", ("99999",)), *DISTRICT.attributes[1:]))
     error = failure(write(path, columns, KEPT[:2]), within=nowhere)
     assert error.problem == "no voter can be counted (0 of 2 rows kept, left out: zip not in the population 2)"
-
-
-def test_no_file(path: Path) -> None:
-    assert (failure(path).problem, failure(path).source) == ("no such file", str(path))
-    path.mkdir()
-    assert failure(path).problem == "cannot be read: Is a directory"
 
 
 # Against a parser that reads one line at a time
@@ -553,23 +415,6 @@ def test_recipe_with_the_categories_of_a_population(recipe: Path) -> None:
     assert cells_of(load_population(recipe, counts="expected")) == cells_of(voters)
 
 
-def test_recipe_with_the_categories_of_a_registry(recipe: Path) -> None:
-    recipe.write_text(RECIPE + 'population = "./some.toml"\n')
-    (recipe.parent / "some.toml").write_text(
-        'kind = "registry"\npopulation = "north-carolina-2010"\nsize = 1\nseed = 0\n'
-    )
-    voters = load_population(recipe, counts="expected")
-    assert voters.domain == load_population("north-carolina-2010").domain
-
-
-def test_recipe_with_a_bundled_population(recipe: Path) -> None:
-    recipe.write_text(RECIPE + 'population = "north-carolina-2010"\n')
-    voters = load_population(recipe)
-    assert voters.domain == load_population("north-carolina-2010").domain
-    assert cells_of(voters) == {cell: number for cell, number in CELLS.items() if cell[3] != "02134"}
-    assert "zip not in the population 1" in voters.source
-
-
 @pytest.mark.parametrize(
     ("key", "where"),
     [
@@ -586,27 +431,3 @@ def test_recipe_value_not_allowed(recipe: Path, key: str, where: str | None) -> 
     with pytest.raises(InputError) as caught:
         load_population(recipe)
     assert (caught.value.source, caught.value.where) == (str(recipe), where)
-
-
-def test_recipe_of_itself(recipe: Path) -> None:
-    recipe.write_text(RECIPE + 'population = "./alamance.toml"\n')
-    with pytest.raises(InputError, match="a recipe cannot name itself"):
-        load_population(recipe)
-
-
-def test_recipe_whose_file_is_broken(recipe: Path) -> None:
-    path = recipe.parent / "files" / "ncvoter1.txt"
-    path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(InputError) as caught:
-        load_population(recipe)
-    assert (caught.value.source, caught.value.where) == (str(path), "line 10")
-
-
-def test_documented_recipes(tmp_path: Path) -> None:
-    page = Path(__file__).parents[2] / "docs" / "external-resources.md"
-    blocks = re.findall(r"```toml[^\n]*\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    for kind, model in (("registry", RegistryRecipe), ("voter-file", VoterFileRecipe)):
-        (block,) = [block for block in blocks if f'kind = "{kind}"' in block]
-        path = tmp_path / f"{kind}.toml"
-        path.write_text(block)
-        assert validated(model, read_toml(path), path).model_dump()["kind"] == kind

@@ -82,12 +82,6 @@ def test_drawn_list_of_tennessee() -> None:
     assert 1 < (z**2).sum() < 40
 
 
-def test_same_seed_same_bytes() -> None:
-    first, again, other = listed(), listed(), listed(seed=3)
-    assert (first.cells.tobytes(), first.counts.tobytes()) == (again.cells.tobytes(), again.counts.tobytes())
-    assert by_label(first) != by_label(other)
-
-
 @given(
     counts=st.lists(st.integers(0, 50), min_size=40, max_size=40).filter(lambda n: sum(n[8:]) > 30),
     seed=st.integers(0, 99),
@@ -101,12 +95,6 @@ def test_nobody_is_listed_twice_and_no_minor_at_all(counts: list[int], seed: int
     voters = by_label(listed(text, everybody, seed=seed))
     assert all(count <= people[cell] for cell, count in voters.items())
     assert not any(cell[1] in ("16", "17") for cell in voters)
-
-
-def test_everybody_listed() -> None:
-    text = RECIPE + "[overrides]\nregistered_share = 1.0\nethnicity = true\n"
-    assert set(by_label(listed(text)).values()) == {1000}
-    assert listed(text).total == 24 * 1000
 
 
 @pytest.mark.parametrize(
@@ -134,16 +122,6 @@ def test_year_of_birth() -> None:
     text = RECIPE.split("[attributes]")[0] + 'reference_year = 2018\n[attributes]\nyear_of_birth = "born"\n'
     voters = listed(text, town(domain=domain), expected=True)
     assert set(by_label(voters)) == {("1999",), ("2000",)}
-
-
-def test_only_people_of_the_state_are_listed() -> None:
-    domain = Domain((Attribute("state", ("Ohio", "Tennessee")), Attribute("age", ("10", "30"))))
-    text = RECIPE.split("[attributes]")[0] + '[attributes]\nage = "age"\nstate = "state"\n'
-    assert set(by_label(listed(text, town(domain=domain)))) == {("Tennessee", "30")}
-    with pytest.raises(
-        InputError, match="attribute 'state': state that the population 'town' does not have; found 'Utah'"
-    ):
-        listed(text.replace("Tennessee", "Utah"), town(domain=domain))
 
 
 def test_adult_cells() -> None:
@@ -221,14 +199,6 @@ def test_recipes_that_cannot_be_used(old: str, new: str, message: str) -> None:
     assert old in RECIPE
     with pytest.raises(InputError, match=message):
         listed(RECIPE.replace(old, new))
-
-
-def test_lists_of_nobody() -> None:
-    with pytest.raises(InputError, match=r"state: the list is empty; found 'North Dakota' \(no voter registration\)"):
-        listed(RECIPE.replace("Tennessee", "ND") + "[overrides]\naddress = true\n")
-    minors = Population(DOMAIN, np.zeros((1, 4), dtype=np.int32), np.array([9]), name="school")
-    with pytest.raises(InputError, match="school: no adult of the state in the population"):
-        listed(people=minors)
 
 
 def test_expected_counts_cannot_be_drawn_from() -> None:

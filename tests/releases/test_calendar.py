@@ -1,6 +1,6 @@
 """Days in every way of writing, ages on a day, and levels of the calendar."""
 
-from datetime import date, timedelta
+from datetime import date
 
 import pytest
 from hypothesis import given
@@ -82,12 +82,6 @@ def test_years_of_two_digits_are_of_the_hundred_from_a_year_on(first, year):
     assert not has_short_year("1.2.1924")
 
 
-@pytest.mark.parametrize("text", ["7. März 1970", "7 mrz 1970", "07-Mar-1970", "7 Maerz 70", "Mar 7, 1970"])
-def test_months_have_names_in_english_and_german(text):
-    assert read_day(text, two_digit_years_from=1930).calendar == "1970-03-07"
-    assert read_day(text.replace("M", "Mq").replace("m", "mq")) is None
-
-
 @given(DAYS, DAYS)
 def test_an_age_is_the_number_of_birthdays_since(born, reference):
     def birthday(year):
@@ -141,10 +135,3 @@ def test_levels_hold_the_day_and_nest(days):
 def test_levels_that_are_none_or_do_not_nest_are_refused(levels, problem):
     with pytest.raises(InputError, match=problem):
         date_levels(Attribute("born", ("1970-10-07",)), levels)
-
-
-def test_days_of_a_spreadsheet_have_five_digits():
-    assert read_day("10000").calendar == (date(1899, 12, 30) + timedelta(10_000)).isoformat() == "1927-05-18"
-    assert read_day("73050").calendar == "2099-12-31"
-    assert read_day("73051") is None
-    assert read_day("9999") is None

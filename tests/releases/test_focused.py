@@ -40,21 +40,6 @@ def test_only_attributes_in_focus_are_masked_step_by_step():
     assert (levels[:, [1, 2, 4]] == 0).all()
 
 
-def test_everything_else_is_that_of_the_whole_space():
-    space = masking_world().space
-    focused, rows = FocusedSpace(space, ("state",)), np.array([2, 0])
-    assert (focused.size, focused.n_records, focused.most_specific) == (space.size, space.n_records, 0)
-    strategies = np.arange(space.size)
-    np.testing.assert_array_equal(
-        focused.generalization_intensity(strategies), space.generalization_intensity(strategies)
-    )
-    for strategy in range(space.size):
-        np.testing.assert_array_equal(focused.utility(strategy, rows), space.utility(strategy, rows))
-        np.testing.assert_array_equal(focused.at_least(strategy, strategies), space.at_least(strategy, strategies))
-        assert focused.average_utility(strategy) == space.average_utility(strategy)
-        assert focused.describe(strategy) == space.describe(strategy)
-
-
 def test_who_plans_against_several_looks_at_what_any_of_them_does():
     space, lattice = masking_world().space, SMALL.lattice()
     one, other = FocusedSpace(space, ("age", "state")), FocusedSpace(space, ("state", "locus0"))

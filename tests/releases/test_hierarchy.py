@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from small_games import nested_levels
 
@@ -37,22 +37,6 @@ def test_values_share_a_group_when_they_share_a_label(drawn):
             assert hierarchy.labels[level][hierarchy.groups[level, value]] == expected
 
 
-@given(drawn=random_hierarchies())
-def test_group_sizes_count_the_values_of_a_group(drawn):
-    levels, hierarchy = drawn
-    expected = [[groups.count(group) for group in groups] for groups in levels]
-    assert hierarchy.group_sizes.tolist() == expected
-
-
-@given(drawn=random_hierarchies())
-def test_the_parent_of_a_group_is_where_all_its_values_go(drawn):
-    _, hierarchy = drawn
-    for level in range(hierarchy.n_levels - 1):
-        parents = hierarchy.parents(level)
-        assert len(parents) == hierarchy.n_groups[level]
-        np.testing.assert_array_equal(parents[hierarchy.groups[level]], hierarchy.groups[level + 1])
-
-
 @given(drawn=random_hierarchies(), data=st.data())
 def test_costless_merging_is_charged_as_the_level_below(drawn, data):
     levels, plain = drawn
@@ -64,12 +48,6 @@ def test_costless_merging_is_charged_as_the_level_below(drawn, data):
         while charged in costless:
             charged -= 1
         np.testing.assert_array_equal(hierarchy.charged_sizes[level], plain.group_sizes[charged])
-
-
-def test_a_hierarchy_of_the_values_alone_has_one_level():
-    hierarchy = Hierarchy.from_labels(ABCD, [])
-    assert hierarchy.n_levels == 1
-    assert hierarchy.n_groups == (4,)
 
 
 def test_a_level_that_splits_what_was_together_is_rejected_with_the_two_values():
@@ -105,13 +83,6 @@ def test_only_a_level_above_the_first_can_be_costless(level):
         Hierarchy.from_labels(ABCD, [["*"] * 4], costless_levels=[level])
 
 
-def test_rows_in_any_order_make_the_hierarchy_of_the_attribute():
-    rows = [["c", "cd", "*"], ["a", "ab", "*"], ["other", "other", "*"], ["d", "cd", "*"], ["b", "ab", "*"]]
-    hierarchy = hierarchy_from_rows(ABCD, rows)
-    assert hierarchy.n_groups == (4, 2, 1)
-    assert [hierarchy.labels[1][group] for group in hierarchy.groups[1]] == ["ab", "ab", "cd", "cd"]
-
-
 @given(drawn=random_hierarchies(), data=st.data())
 def test_a_hierarchy_survives_being_written_as_rows(drawn, data):
     levels, hierarchy = drawn
@@ -139,20 +110,3 @@ def test_a_hierarchy_survives_being_written_as_rows(drawn, data):
 def test_rows_that_do_not_fit_are_rejected(rows, message):
     with pytest.raises(InputError, match=message):
         hierarchy_from_rows(ABCD, rows)
-
-
-def test_hypothesis_draws_hierarchies_of_all_kinds():
-    """A guard on the generator: unequal groups that are not contiguous do turn up."""
-    seen = []
-
-    @given(drawn=random_hierarchies())
-    def look(drawn):
-        levels, _ = drawn
-        assume(len(levels) > 2)
-        middle = levels[1]
-        sizes = {middle.count(group) for group in middle}
-        contiguous = all(list(middle)[middle.index(g) :][: middle.count(g)] == [g] * middle.count(g) for g in middle)
-        seen.append((len(sizes) > 1, contiguous))
-
-    look()
-    assert (True, False) in seen

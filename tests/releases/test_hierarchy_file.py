@@ -23,25 +23,6 @@ def test_a_file_as_arx_writes_it_is_read(tmp_path):
     assert hierarchy.labels[2] == ("*",)
 
 
-def test_another_delimiter_can_be_asked_for(tmp_path):
-    path = written(tmp_path, "Masters,Higher\nBachelors,Higher\nHS-grad,School\n")
-    rows = [["Masters", "Higher"], ["Bachelors", "Higher"], ["HS-grad", "School"]]
-    assert read_hierarchy_rows(path, delimiter=",") == rows
-
-
-def test_values_that_look_like_numbers_stay_text(tmp_path):
-    path = written(tmp_path, "01;0*\n02;0*\n")
-    assert read_hierarchy_rows(path) == [["01", "0*"], ["02", "0*"]]
-    assert hierarchy_from_rows(Attribute("zip", ("01", "02")), read_hierarchy_rows(path)).n_groups == (2, 1)
-
-
-def test_an_empty_file_is_named(tmp_path):
-    path = written(tmp_path, "")
-    with pytest.raises(InputError, match="the file is empty") as caught:
-        read_hierarchy_rows(path)
-    assert str(path) in str(caught.value)
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -62,12 +43,6 @@ def test_one_column_that_holds_another_delimiter_is_refused(tmp_path, other):
     with pytest.raises(InputError, match="row 1: the file has one column") as caught:
         read_hierarchy_rows(path)
     assert f"is its delimiter {other!r}?" in str(caught.value)
-
-
-def test_one_column_of_values_is_a_hierarchy_to_be_suppressed(tmp_path):
-    """Values may hold commas, as long as it is not all of them."""
-    path = written(tmp_path, "HS-grad\nBachelors\nMasters\nMasters, unfinished\n")
-    assert read_hierarchy_rows(path) == [["HS-grad"], ["Bachelors"], ["Masters"], ["Masters, unfinished"]]
 
 
 def arx_hierarchies(adult_folder):

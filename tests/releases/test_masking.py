@@ -1,7 +1,6 @@
 """The space of masking strategies: numbers, order, utility; weights by entropy and minority support."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -95,12 +94,6 @@ def test_masking_and_describe():
         space.generalized(0, 1, np.array([100]))
 
 
-def test_with_masking_alone_bits_are_masked_attributes():
-    space = MaskingSpace(tuple("abcd"), np.ones(4), 1)
-    for number in range(16):
-        assert space.shared(number).tolist() == [bit == "0" for bit in f"{number:04b}"]
-
-
 def test_entropy_of_known_columns():
     assert entropy(np.array([3, 3, 3])) == 0
     assert entropy(np.arange(8)) == pytest.approx(np.log(8))
@@ -118,52 +111,6 @@ def test_minority_support_favours_rare_values():
         assert np.sign(found[1, 0] - found[0, 0]) == np.sign(alpha)
     even = minority_weights(np.array([3.0]), np.array([[0], [1]]), (np.array([0, 1, 0, 1]),), 5.0)
     np.testing.assert_allclose(even, 3.0)
-
-
-def test_minority_support_goes_by_the_people_of_each_attribute():
-    """Columns differ in worth, in how many people they are of, in how many values, and in who has them."""
-    weights = [2.0, 0.5, 3.0]
-    columns = [[1, 1, 1, 1, 1, 1, 2, 2, 3], [4, 4, 7, 7, 7], [5, 6, 8, 5, 5, 9, 9, 5, 5, 5, 5]]
-    values = [[1, 7, 9], [3, 4, 5], [2, 7, 6], [1, 4, 5]]
-    for alpha in (0.5, 1.0, 2.0):
-        expected = [
-            [
-                worth * math.log2(len(column) / (len(set(column)) * column.count(value)) + 1) ** alpha
-                for worth, column, value in zip(weights, columns, row, strict=True)
-            ]
-            for row in values
-        ]
-        found = minority_weights(np.array(weights), np.array(values), tuple(map(np.array, columns)), alpha)
-        assert found.shape == (4, 3)
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("weights", [[3, 1], [[2, 2], [6, 0], [1, 1]]], ids=["common", "by record"])
-def test_weights_may_be_lists_of_whole_numbers(weights):
-    """Of 4 that utility 1 stands for, the sum in common or on average, sharing the first alone keeps its weight."""
-    space = MaskingSpace(("a", "b"), weights, 3)
-    assert space.weights.dtype == np.float64
-    assert space.total_weight == 4.0
-    first, firsts = int(space.masking(np.array([True, False]))), [0.75, 0.75, 0.75]
-    if isinstance(weights[0], list):
-        firsts = [0.5, 1.0, 0.25]
-    assert space.utility(first).tolist() == firsts
-    assert space.utility(first, np.array([2, 0])).tolist() == [firsts[2], firsts[0]]
-    assert space.utilities(np.array([first] * 3)).tolist() == firsts
-    assert space.average_utility(first) == pytest.approx(sum(firsts) / 3)
-
-
-def test_people_whose_allele_is_missing_count_but_missing_is_no_value():
-    """Of 8 men 2 have a missing allele (0), 4 have 13 and 2 have 14: k = 2, n = 8."""
-    column = np.array([0, 13, 13, 14, 13, 0, 14, 13])
-    values = np.array([[13], [14], [15], [0]])
-    found = minority_weights(np.array([1.0]), values, (column,), 1.0, (0,))
-    np.testing.assert_allclose(found[:, 0], [1.0, np.log2(3), np.log2(7 / 3 + 1), 1.0])
-    # Where 0 is a value, such as an age or the number of a state, it is one of three.
-    found = minority_weights(np.array([1.0]), values[[0, 3]], (column,), 1.0)
-    np.testing.assert_allclose(found[:, 0], np.log2([8 / 12 + 1, 8 / 6 + 1]))
-    nobody = minority_weights(np.array([5.0]), values, (np.zeros(3, int),), 2.0, (0,))
-    np.testing.assert_allclose(nobody, 5.0)
 
 
 @given(st.data())
@@ -210,22 +157,3 @@ def test_utility_of_minorities_is_capped():
 def test_bad_input_is_named(change, message):
     with pytest.raises(InputError, match=message):
         MaskingSpace(**({"attributes": ("a", "b"), "weights": np.ones(2), "n_records": 2} | change))
-
-
-def test_too_many_strategies_to_number():
-    with pytest.raises(InputError, match="too many strategies to number"):
-        MaskingSpace(tuple(map(str, range(63))), np.ones(63), 1)
-
-
-@pytest.mark.parametrize(
-    ("alpha", "says"),
-    [(np.nan, "found nan; expected a finite number"), (-np.inf, "found -inf"), (1e4, "found 10000.0; expected closer")],
-)
-def test_minority_support_out_of_range(alpha, says):
-    with pytest.raises(InputError, match=f"minority support out of range; {says}"):
-        minority_weights(np.ones(1), np.zeros((1, 1), int), (np.array([0, 1, 1, 2, 2, 2, 2, 2]),), alpha)
-
-
-def test_an_attribute_without_worth_gets_none_from_minority_support():
-    found = minority_weights(np.array([0.0, 1.0]), np.zeros((1, 2), int), (np.zeros(1, int),) * 2, -2.0)
-    assert found.tolist() == [[0.0, 1.0]]

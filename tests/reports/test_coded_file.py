@@ -79,11 +79,6 @@ def test_compressed_text_is_read(tmp_path):
     assert [column.codes.tolist() for column in read_coded_file(path).columns] == [[1, 1], [1, 2]]
 
 
-def test_text_without_a_value_is_missing_and_spaces_around_do_not_count(write):
-    column = read_coded_file(write("a,b\n x,1\nx ,1\n,1\n  ,1\ny,1\n")).columns[0]
-    assert column.codes.tolist() == [1, 1, 0, 0, 2]
-
-
 @pytest.mark.parametrize(
     ("values", "missing"),
     [
@@ -140,25 +135,6 @@ def test_a_file_made_by_reidsim_says_what_it_holds(write):
     assert (file.kind, file.title, file.source) == ("cells", "Small town", "assumed")
     assert [column.name for column in file.columns] == ["age"]
     assert file.counts.tolist() == [2, 0, 5]
-
-
-def test_what_is_asked_for_goes_before_what_the_file_says(write):
-    metadata = {"kind": "individuals", "count": None, "attributes": ["age"]}
-    path = write(PEOPLE, metadata=metadata)
-    assert read_coded_file(path).counts is None
-    file = read_coded_file(path, columns=["people", "sex"], count="age")
-    assert [column.name for column in file.columns] == ["people", "sex"]
-    assert file.counts.tolist() == [30, 41, 30]
-    other = write(PEOPLE, name="other", metadata={**metadata, "attributes": ["age", "sex"]})
-    assert [column.name for column in read_coded_file(other, count="age").columns] == ["sex"]
-
-
-def test_any_other_file_has_attributes_only(write):
-    file = read_coded_file(write(PEOPLE))
-    assert file.kind is None
-    assert [column.name for column in file.columns] == ["sex", "age", "people"]
-    assert file.counts is None
-    assert [column.name for column in read_coded_file(write(PEOPLE), count="people").columns] == ["sex", "age"]
 
 
 @pytest.mark.parametrize(
@@ -226,36 +202,11 @@ def test_files_that_cannot_be_used_are_named(write, content, options, message):
     assert str(error.value).startswith(f"{path}: {message}")
 
 
-def test_a_misspelt_column_gets_a_hint(write):
-    with pytest.raises(InputError, match=r"did you mean 'people'\?"):
-        read_coded_file(write(PEOPLE), count="peple")
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"absent\.csv: no such file"):
-        read_coded_file(tmp_path / "absent.csv")
-    with pytest.raises(InputError, match="is a folder"):
-        read_coded_file(tmp_path)
-
-
 def test_a_broken_parquet_file_is_named(tmp_path):
     path = tmp_path / "broken.parquet"
     path.write_bytes(b"PAR1 and nothing more")
     with pytest.raises(InputError, match=r"broken\.parquet: not a Parquet file that can be read"):
         read_coded_file(path)
-
-
-@pytest.mark.parametrize("metadata", [b"{", b"[]", b'{"count": "people"}'])
-def test_what_others_wrote_under_the_same_key_is_passed_over(write, metadata):
-    file = read_coded_file(write(PEOPLE, metadata=metadata))
-    assert len(file.columns) == 3
-    assert file.counts is None
-
-
-def test_columns_of_the_same_name_are_named(write):
-    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
-    with pytest.raises(InputError, match="column named twice; found 'a'"):
-        read_coded_file(write(table))
 
 
 def test_lines_that_say_where_a_file_comes_from_are_passed_over(write):

@@ -73,12 +73,6 @@ def test_groups_are_told_apart_whatever_the_number_of_cells(data, n_columns, n_r
     assert sorted(found.tolist()) == sorted(groups.values())
 
 
-def test_some_columns_may_be_known_and_others_not(patients):
-    description = describe_file(patients, columns=["town"])
-    assert [attribute.name for attribute in description.attributes] == ["town"]
-    assert dict(zip(description.frequencies.sizes, description.frequencies.frequencies, strict=True)) == {3: 1, 4: 1}
-
-
 def test_a_missing_value_agrees_with_missing_values_only(patients):
     description = describe_file(patients)
     assert description.uniques == 2  # the one of 41 in town A, and the one without an age
@@ -113,15 +107,6 @@ def test_with_a_population_uniqueness_in_it_is_estimated(patients):
     assert "90% confidence intervals, if the method's model holds" in " ".join(text.split())
 
 
-def test_the_seed_moves_the_bootstrap_alone(tmp_path):
-    path = tmp_path / "people.csv"
-    path.write_text("n\n" + "".join(f"{i % (10 + i // 4)}\n" for i in range(200)), encoding="utf-8")
-    one, again, other = (describe_file(path, population_size=5000, seed=seed) for seed in (1, 1, 2))
-    assert one.estimates == again.estimates
-    assert one.estimates[:-1] == other.estimates[:-1]
-    assert one.estimates[-1].high != other.estimates[-1].high
-
-
 def test_a_population_smaller_than_the_file_is_named(patients):
     with pytest.raises(InputError) as error:
         describe_file(patients, population_size=6)
@@ -139,31 +124,6 @@ def test_a_column_that_identifies_is_warned_of(tmp_path):
     assert describe_file(path, columns=["sex"]).warnings == ()
 
 
-def test_a_column_that_looks_like_counts_is_warned_of(tmp_path):
-    path = tmp_path / "people.csv"
-    path.write_text("sex,Count\nF,5\nM,5\n", encoding="utf-8")
-    assert any("name the column of counts" in warning for warning in describe_file(path, columns=["Count"]).warnings)
-    assert describe_file(path, columns=["sex"], count="Count").warnings == ()
-
-
-def test_the_tables_say_what_was_found(patients):
-    text = printed(describe_file(patients))
-    rows = [[cell.strip() for cell in line.strip("│┃ ").split("│")] for line in text.splitlines()]
-    assert ["Records", "7"] in rows
-    assert ["Cells (combinations that occur)", "4"] in rows
-    assert ["Unique records", "2 (28.57%)"] in rows
-    assert ["Smallest group (k)", "1"] in rows
-    assert ["Median group size of a record", "2"] in rows
-    assert ["Risk of a uniform guess: highest", "1.0000"] in rows
-    assert ["Risk of a uniform guess: average", "0.5714"] in rows
-    assert ["age", "2", "1 (14.29%)"] in rows
-    assert ["town", "2", "-"] in rows
-    assert ["1", "2", "2", "28.57%"] in rows
-    assert ["3 to 4", "1", "3", "42.86%"] in rows
-    assert ["Share", "28.57%", "57.14%", "100.00%", "100.00%", "100.00%", "100.00%"] in rows
-    assert "a missing value is a value of its own" in " ".join(text.split())
-
-
 @pytest.mark.parametrize("people", [10**3, 10**10])
 def test_the_tables_fit_eighty_characters(tmp_path, people):
     path = tmp_path / "people.csv"
@@ -173,15 +133,6 @@ def test_the_tables_fit_eighty_characters(tmp_path, people):
     assert "…" not in text
     # A name is no markup.
     assert "[bold]name" in text
-
-
-def test_where_no_record_is_unique_none_can_stay_so(tmp_path):
-    path = tmp_path / "people.csv"
-    path.write_text("sex\nF\nF\nM\nM\n", encoding="utf-8")
-    text = printed(describe_file(path, population_size=100))
-    rows = [[cell.strip() for cell in line.strip("│ ").split("│")] for line in text.splitlines()]
-    assert [row[2] for row in rows if row[0] in ("Pitman", "Ewens", "Zayatz")] == ["-"] * 3
-    assert "no record of the sample is unique" in " ".join(text.split())
 
 
 SURVEY = "age,town,wt\n40,A,12.5\n40,A,7.5\n41,A,30\n40,B,2.25\n41,B,1\n"
@@ -219,18 +170,6 @@ def test_weights_are_no_counts(tmp_path, name, said):
     with pytest.raises(InputError) as error:
         describe_file(path, count=name)
     assert said in str(error.value)
-
-
-def test_whole_weights_are_no_counts_either(tmp_path):
-    path = tmp_path / "survey.csv"
-    path.write_text("age,sampling_weight\n40,100\n41,200\n", encoding="utf-8")
-    with pytest.raises(InputError, match="--count: sampling weights are no counts of records"):
-        describe_file(path, count="sampling_weight")
-    assert describe_file(path, weight="sampling_weight").population_size == 300
-    (warning,) = [each for each in describe_file(path).warnings if "weight" in each and "--weight" in each]
-    assert (
-        warning == "column 'sampling_weight' looks like a sampling weight, and is taken for an attribute: see --weight"
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,8 @@
 """Figures of the game at dataset level."""
 
 import pandas as pd
-import pytest
 from layout import misplaced
 
-from reidsim.errors import InputError
 from reidsim.kinds.tables.figures.full_domain import full_domain_runtimes, payout_curves, payout_front
 
 
@@ -34,11 +32,6 @@ def test_payout_curves_has_a_panel_per_game_and_risk():
     assert line.get_ydata().tolist() == [1, 0.875, 0.75]
 
 
-def test_payout_curves_of_one_policy():
-    assert len(payout_curves(curves(("basic",), ("prosecutor",))).axes) == 1
-    assert len(payout_curves(curves(("safe-harbor",))).axes) == 1
-
-
 def test_front_rings_the_node_chosen():
     front = pd.DataFrame(
         {
@@ -66,14 +59,3 @@ def test_runtimes_are_drawn_where_both_runs_are_there():
     figure = full_domain_runtimes(pd.DataFrame(rows))
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["(a) Pruning, basic game", "(b) Transformation"]
     assert figure.axes[0].lines[0].get_ydata().tolist() == [10, 10]
-
-
-@pytest.mark.parametrize("column", ["risk", "relative_payout"])
-def test_a_missing_column_is_named(column):
-    with pytest.raises(InputError, match=f"curves table: column '{column}': column missing"):
-        payout_curves(curves().drop(columns=column))
-
-
-def test_two_rows_for_a_point_are_refused():
-    with pytest.raises(InputError, match="two rows for the same"):
-        payout_curves(pd.concat([curves(), curves()]))

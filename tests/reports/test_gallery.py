@@ -1,7 +1,6 @@
 """The gallery: it shows every bundled scenario, and what it shows can be made again."""
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -35,18 +34,6 @@ def test_every_bundled_scenario_is_shown_with_a_figure_a_finding_and_its_command
     assert {path.stem for path in (DOCS / "gallery").iterdir()} == set(parts)
 
 
-@pytest.mark.parametrize("name", sorted(EXHIBITS))
-def test_every_reduction_is_one_of_the_scenario_and_shown_as_it_is(name):
-    exhibit = EXHIBITS[name]
-    load_scenario(name, exhibit.reductions)
-    part = parts_of(DOCS / "gallery.md")[name]
-    shown = dict(re.findall(r"--set '?([\w.-]+)=(.*?)'?(?: \\)?$", part, flags=re.MULTILINE))
-    assert set(shown) == set(exhibit.reductions)
-    for key, value in exhibit.reductions.items():
-        text = shown[key] if not isinstance(value, str) else f'"{shown[key]}"'
-        assert tomllib.loads(f"value = {text}")["value"] == value
-
-
 def texts_in(value):
     """Yield all texts of a value of a scenario."""
     if isinstance(value, str):
@@ -67,10 +54,6 @@ def test_every_file_of_a_reduced_scenario_is_there(name, tmp_path, monkeypatch):
 
 def files_in(loaded):
     return [text for text in texts_in(loaded.content) if text.endswith((".csv", ".csv.gz"))]
-
-
-def test_reduced_scenarios_name_files():
-    at_least(7, (text for name in EXHIBITS for text in files_in(load_scenario(name, EXHIBITS[name].reductions))))
 
 
 @pytest.mark.deep

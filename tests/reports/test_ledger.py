@@ -47,24 +47,6 @@ def test_a_calibrated_number_counts_as_reproduced_nowhere(monkeypatch) -> None:
     assert "missed" not in calibrated
 
 
-def test_numbers_of_one_subject_or_measure_share_an_item_and_say_what_they_share_once() -> None:
-    def of(subject: str, ours: float, note: str) -> Entry:
-        return Entry("Table 3", f"{subject}: reduction of risk", 1.0, ours, tolerance=0.1, note=note)
-
-    risks = [
-        Entry("Table 4", f"lists: risk, {part} quartile", 1.0, 1.05, tolerance=0.1, note=note)
-        for part, note in (("first", "(0.2)"), ("third", "by hand"))
-    ]
-    drawn = [Entry("Fig. 1", f"all: at {x}, share of it", 1.0, 1.0, tolerance=0.1, note="drawn") for x in (5, 7)]
-    entries = [of("lists", 1.0, "drawn"), risks[0], *drawn, of("files", 0.9, ""), risks[1]]
-    page = Ledger("first", "A", "How.", entries).markdown()
-    assert re.findall(r"^- .*", page, flags=re.MULTILINE) == [
-        "- Table 3, reduction of risk: lists **1.00** (drawn); files **1.00→0.90**",
-        "- Table 4, lists, risk … quartile: first **1.00→1.05** (0.2); third **1.00→1.05** (by hand)",
-        "- Fig. 1, all, at … share of it: 5 **1.00**; 7 **1.00** (each: drawn)",
-    ]
-
-
 def test_what_is_computed_is_compared_by_the_key_of_what_is_printed(monkeypatch) -> None:
     rows = [
         {"key": "number", "what": "a number", "value": 1.0, "tolerance": 0.1, "note": "printed so"},

@@ -18,20 +18,18 @@ from found import at_least
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from pyarrow import parquet
 
 import reidsim
 from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.cli import main
+from reidsim.core.measures import measures_among
 from reidsim.engine.results import make_manifest, scenario_hash
 from reidsim.errors import InputError
-from reidsim.measures import measures_among
 from reidsim.overrides import parse_override
 from reidsim.reports.illustration import illustrate
-from reidsim.reports.page.as_html import as_html
-from reidsim.reports.page.assumptions import assumption_blocks
+from reidsim.reports.page.assumptions import assumptions
 from reidsim.reports.page.repeat import repeating_command
-from reidsim.reports.page.report import report_page, report_text, write_report
+from reidsim.reports.page.report import report_text, write_report
 from reidsim.reports.page.risk_distribution import UPPER_ENDS, class_shares
 from reidsim.reports.page.stored_run import open_results
 from reidsim.scenarios.load import LoadedScenario, load_scenario, scenario_content
@@ -40,7 +38,6 @@ from reidsim.toml_text import toml_text
 
 TOWN = Path(__file__).parents[1] / "scenarios" / "town"
 TOWN_SCENARIO = load_scenario(TOWN / "town.toml", seed=1).scenario
-DOCS = Path(__file__).parents[2] / "docs"
 # The smallest PNG: one transparent pixel.
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -230,7 +227,7 @@ def test_single_records_are_not_handed_on(town, tmp_path):
 
 
 def answer_of(folder):
-    return Parsed(as_html(report_page(open_results(folder)))).text
+    return Parsed(report_text(folder)).text
 
 
 def test_policies_that_pay_the_same_share_the_first_place(tmp_path):
@@ -307,8 +304,7 @@ def test_every_stated_value_says_whose_it_is(tmp_path):
     loaded = load_scenario(own, {"economics.benefit": 900})
     manifest = make_manifest(loaded, {}, {})
     run = open_results(folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)), manifest=manifest))
-    stated = next(block for block in assumption_blocks(run)[0])
-    whose = {row[0].text: row[3] for row in stated.rows}
+    whose = {row[0].text: row[3] for row in assumptions(run)[0]["table"].rows}
     assert whose["economics.benefit"] == "yours, instead of the scenario's"
     assert whose["economics.loss"] == "fines per breached record; default, from Wan et al. 2015"
     assert whose["economics.cost"] == "asked around; yours"
@@ -323,11 +319,11 @@ def test_the_cells_at_the_highest_risk_are_listed_with_their_records(tmp_path):
         "adversary": {"risk": "prosecutor"},
     }  # fmt: skip
     folder = folder_of(tmp_path / "r", runs=rows_of(("a", 5.0, 0.5, 0.3)), records=records, content=content)
-    page = as_html(report_page(open_results(folder)))
+    page = report_text(folder)
     text = Parsed(page).text
     cells = re.findall(r"age (\d+)(\d)(0\.\d{4})", text)
     assert cells == [("20", "3", "0.5000"), ("22", "2", "0.2500"), ("21", "2", "0.1000")]
-    assert "Cells at the highest risk" not in Parsed(as_html(report_page(open_results(folder), cells=False))).text
+    assert "Cells at the highest risk" not in Parsed(report_text(folder, cells=False)).text
     assert "The records as released were not read back" not in text
 
 
@@ -375,12 +371,6 @@ def test_varied_values_are_told_by_point_and_failed_runs_are_left_out(tmp_path):
     assert "Means over all records and over 3 points" in text
     assert "1 rows of runs failed or were stopped and are left out." in text
     assert "1,000.00" not in text
-
-
-def test_nothing_finished_is_said(tmp_path):
-    runs = rows_of(("a", 1.0, 0.0, 0.0))
-    runs[0]["state"] = "failed"
-    assert "No run finished, so there is no answer." in answer_of(folder_of(tmp_path / "r", runs=runs))
 
 
 def test_policies_of_another_game_are_not_ranked(tmp_path):
@@ -463,11 +453,6 @@ values = st.recursive(
 )
 
 
-@given(st.dictionaries(texts, values, max_size=5))
-def test_toml_reads_back_as_what_was_written(content):
-    assert tomllib.loads(toml_text(content)) == content
-
-
 @pytest.mark.parametrize("name", at_least(22, bundled_names("scenarios")))
 def test_every_bundled_scenario_can_be_written_down(name):
     content = scenario_content(bundled_folder("scenarios") / f"{name}.toml")
@@ -479,17 +464,14 @@ def test_every_bundled_scenario_can_be_written_down(name):
 
 def test_comments_of_the_scenario_stand_beside_the_values_that_they_are_about(tmp_path):
     manifest = make_manifest(load_scenario("wan2015", {"economics.loss": 999}), {}, {})
-    earlier = {key: value for key, value in manifest.items() if key != "origins"}
-    # Results of earlier versions keep no origins; those of a bundled scenario are found.
-    for number, made in enumerate((manifest, earlier)):
-        folder = folder_of(tmp_path / f"{number}", runs=rows_of(("basic", 1.0, 0.0, 0.0)), manifest={"origins": None})
-        (folder / "manifest.json").write_text(json.dumps({"warnings": [], **made}), encoding="utf-8")
-        text = answer_of(folder)
-        assert "a report from an online data broker" in text
-        # The comment is about the value that was replaced.
-        assert "fines per breached record" not in text
-        assert "Census estimates 2019" in text
-        assert "UCI Machine Learning Repository" in text
+    folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
+    (folder / "manifest.json").write_text(json.dumps({"warnings": [], **manifest}), encoding="utf-8")
+    text = answer_of(folder)
+    assert "a report from an online data broker" in text
+    # The comment is about the value that was replaced.
+    assert "fines per breached record" not in text
+    assert "Census estimates 2019" in text
+    assert "UCI Machine Learning Repository" in text
 
 
 @pytest.mark.parametrize("kind", ["run", "several runs", "stress", "cross-play"])
@@ -526,21 +508,10 @@ def test_every_results_folder_keeps_where_values_come_from(tmp_path, kind):
 
 
 def test_origins_that_were_spoiled_are_left_out(tmp_path):
-    for number, origins in enumerate(
-        [[], {"texts": 3, "recipes": ["x", {}]}, {"recipes": 0.5}, {"texts": [{}, "a = 1 # why"]}]
-    ):
+    for number, origins in enumerate([[], {"texts": 3, "recipes": ["x", {}]}, {"recipes": 0.5}]):
         folder = folder_of(tmp_path / f"{number}", runs=rows_of(("basic", 1.0, 0.0, 0.0)), content={"a": 1})
         tell(folder, origins=origins)
         assert "The scenario names no source." in answer_of(folder)
-    assert "a1-why" in answer_of(folder)
-
-
-@pytest.mark.parametrize("column", ["policy", "people", "at_most"])
-def test_a_table_of_the_reidentified_that_lost_a_column_is_left_out(tmp_path, column):
-    table = pd.DataFrame({"policy": ["basic"], "people": [3], "at_most": [1.0]})
-    folder = folder_of(tmp_path / "out", runs=rows_of(("basic", 1.0, 0.0, 0.0)), content={"a": 1})
-    table.drop(columns=column).to_parquet(folder / "reidentified.parquet")
-    assert "basic" in answer_of(folder)
 
 
 def test_comments_of_a_file_as_it_is_now_are_read_if_it_is_named(town, tmp_path):
@@ -690,105 +661,46 @@ def test_what_is_several_files_is_not_printed(tmp_path, command, monkeypatch, ar
     assert list(tmp_path.iterdir()) == []
 
 
-def spoil_nothing(folder):
-    return folder / "nowhere"
-
-
-def spoil_manifest(folder):
-    (folder / "manifest.json").write_text("{", encoding="utf-8")
-    return folder
-
-
-def spoil_content(folder):
-    (folder / "manifest.json").write_text('{"scenario": "x", "versions": {}}', encoding="utf-8")
-    return folder
-
-
-def spoil_changed_content(folder):
-    return tell(folder, content={"title": "another scenario"})
-
-
-def spoil_number_of_people(folder):
-    return tell(folder, released_people="many")
-
-
-def spoil_binary(folder):
-    (folder / "manifest.json").write_bytes(b"\xff\xfe\x00")
-    return folder
-
-
-def spoil_runs(folder):
-    (folder / "runs.parquet").write_bytes(b"PAR1 no")
-    return folder
-
-
-def spoil_records(folder):
-    (folder / "records.parquet").write_bytes(b"")
-    return folder
-
-
-def spoil_without_runs(folder):
-    # Other tables do not hold the answer.
-    (folder / "lines.parquet").write_bytes((folder / "runs.parquet").read_bytes())
-    (folder / "runs.parquet").unlink()
-    return folder
-
-
 def tell(folder, **facts):
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     (folder / "manifest.json").write_text(json.dumps(manifest | facts), encoding="utf-8")
     return folder
 
 
-def spoil_pandas_metadata(folder):
-    path = folder / "runs.parquet"
-    table = parquet.read_table(path)
-    damaged = table.schema.metadata[b"pandas"].replace(b'"numpy_type": "float64"', b'"numpy_type": "mnt64"')
-    parquet.write_table(table.replace_schema_metadata({"pandas": damaged}), path)
-    return folder
+def put(name, content):
+    """Return a function that writes bytes into a file of a folder, or deletes it for None."""
+
+    def spoil(folder):
+        path = folder / name
+        path.unlink(missing_ok=True)
+        if content is not None:
+            path.write_bytes(content)
+        return folder
+
+    return spoil
 
 
-def spoil_running(folder):
-    (folder / "runs.parquet").unlink()
-    return tell(folder, state="running")
-
-
-def spoil_cross_play(folder):
-    return tell(folder, cross_play={"attack_rate": 0.5})
-
-
-def spoil_stress(folder):
-    (folder / "runs.parquet").unlink()
-    return tell(folder, failed_points={})
-
-
-def spoil_without_manifest(folder):
-    (folder / "manifest.json").unlink()
-    return folder
-
-
-def spoil_file(folder):
-    return folder / "manifest.json"
+def without_runs(**facts):
+    """Return a function that deletes the table of runs and changes the manifest."""
+    return lambda folder: tell(put("runs.parquet", None)(folder), **facts)
 
 
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (spoil_nothing, "nowhere: no such folder; expected a results folder, as reidsim run writes"),
-        (spoil_file, "manifest.json: is a file; expected a results folder"),
-        (spoil_manifest, "manifest.json: not valid JSON"),
-        (spoil_content, "manifest.json: content: not the manifest of a run"),
-        (spoil_changed_content, "manifest.json: content: not the manifest of a run"),
-        (spoil_number_of_people, "manifest.json: released_people: not the manifest of a run"),
-        (spoil_binary, "manifest.json: not a text file in UTF-8"),
-        (spoil_runs, "runs.parquet: not a Parquet file that can be read"),
-        (spoil_records, "records.parquet: not a Parquet file that can be read"),
-        (spoil_pandas_metadata, "runs.parquet: not a Parquet file that can be read: data type 'mnt64' not understood"),
-        (spoil_without_runs, "runs.parquet missing; expected a results folder as reidsim run left it"),
-        (spoil_running, "the batch has not ended; expected results of a finished run (reidsim run SCENARIO -o"),
-        (spoil_cross_play, "cross_play.parquet missing"),
-        (spoil_stress, "tables missing"),
-        (spoil_without_manifest, "not a results folder; expected manifest.json in it"),
+        (lambda folder: folder / "nowhere", "nowhere: no such folder; expected a results folder, as reidsim run"),
+        (lambda folder: folder / "manifest.json", "manifest.json: is a file; expected a results folder"),
+        (put("manifest.json", b"{"), "manifest.json: not valid JSON"),
+        (put("manifest.json", b'{"scenario": "x", "versions": {}}'), "manifest.json: content: not the manifest"),
+        (put("manifest.json", b"\xff\xfe\x00"), "manifest.json: not a text file in UTF-8"),
+        (put("manifest.json", None), "not a results folder; expected manifest.json in it"),
+        (lambda folder: tell(folder, content={"title": "another scenario"}), "manifest.json: content: not the mani"),
+        (lambda folder: tell(folder, released_people="many"), "manifest.json: released_people: not the manifest of"),
+        (put("runs.parquet", b"PAR1 no"), "runs.parquet: not a Parquet file that can be read"),
+        (put("records.parquet", b""), "records.parquet: not a Parquet file that can be read"),
+        (without_runs(state="running"), "the batch has not ended; expected results of a finished run (reidsim run SC"),
+        (lambda folder: tell(folder, cross_play={"attack_rate": 0.5}), "cross_play.parquet missing"),
+        (without_runs(failed_points={}), "tables missing"),
     ],
 )
 def test_what_is_no_results_folder_is_refused_in_one_line_and_nothing_is_written(tmp_path, command, spoil, says):

@@ -9,7 +9,6 @@ from layout import misplaced
 from matplotlib.collections import PolyCollection, QuadMesh
 from matplotlib.figure import Figure
 
-from reidsim.errors import InputError
 from reidsim.kinds.assessment.figures.risks import capability_reductions, risk_maps, risk_reductions
 
 ADVERSARIES = ("worst-case", "twitter", "voters")
@@ -85,16 +84,6 @@ def test_maps_show_shares_of_persons():
     assert shares[10, 19] == pytest.approx((worst == 1).mean())
 
 
-def test_the_order_of_rows_changes_no_map():
-    table = records_table()
-    arrays = []
-    for rows in (table, table.sample(frac=1, random_state=2)):
-        (mesh,) = [artist for artist in panels(risk_maps(rows))[0].collections if isinstance(artist, QuadMesh)]
-        arrays.append(np.ma.filled(np.ma.masked_invalid(mesh.get_array()), -1))
-    first, second = map(np.sort, map(np.ravel, arrays))
-    np.testing.assert_allclose(first, second)
-
-
 def test_reductions_show_medians_and_quartiles_averaged_over_samples():
     figure = risk_reductions(reductions_table())
     assert len(panels(figure)) == 2
@@ -114,24 +103,3 @@ def test_capabilities_are_shown_as_shares_of_settings():
         lines["Twitter"].get_xdata(), sorted(80.5 + 10 * m + c for m in (0.2, 0.5) for c in (0.2, 0.8))
     )
     np.testing.assert_allclose(lines["Twitter"].get_ydata(), [0.25, 0.5, 0.75, 1])
-
-
-@pytest.mark.parametrize(
-    ("draw", "table", "message"),
-    [
-        (risk_maps, records_table().query("knowledge != 'worst-case'"), "nothing to compare"),
-        (risk_maps, records_table().query("knowledge == 'worst-case'"), "nothing to compare"),
-        (risk_maps, records_table().iloc[1:], "adversaries are about different persons"),
-        (risk_maps, pd.concat([records_table(), records_table(39)]), "the figure shows one records"),
-        (risk_maps, records_table().drop(columns="marketer"), "column 'marketer': column missing"),
-        (risk_maps, pd.concat([records_table(), records_table()]), "two rows for the same record, knowledge"),
-        (risk_reductions, reductions_table().query("risk == 'overall'"), "no marketer risk"),
-        (risk_reductions, reductions_table().iloc[:0], "the table has no rows"),
-        (risk_reductions, pd.concat([reductions_table()] * 2), "two rows for the same"),
-        (capability_reductions, settings_table().query("knowledge == 'worst-case'"), "only the worst case"),
-        (capability_reductions, pd.concat([settings_table()] * 2), "two rows for the same"),
-    ],
-)
-def test_tables_that_cannot_be_drawn(draw, table, message):
-    with pytest.raises(InputError, match=message):
-        draw(table)

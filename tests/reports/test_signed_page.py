@@ -16,6 +16,7 @@ import reidsim
 from reidsim.cli import main
 from reidsim.engine.switch.break_even import PRECISION, TIMES_OWN, break_even
 from reidsim.errors import InputError
+from reidsim.reports.page import columns
 from reidsim.reports.page.report import report_text
 from reidsim.scenarios.load import load_scenario
 
@@ -171,19 +172,19 @@ def test_every_column_of_the_source_file_has_a_row_with_its_treatment_and_sample
     assert share == pytest.approx(unchanged, abs=0.006)
 
 
-def test_sample_rows_can_be_left_out(shared):
-    text = report_text(shared / "results", cells=False, break_even=False)
-    assert "Sample row" not in text
-    assert [row[0] for row in table(text, "All 6 columns")[1:]][:3] == ["age", "sex", "town"]
-
-
-def test_a_wide_file_names_every_column(tmp_path):
+def test_a_wide_file_has_its_quasi_identifiers_on_the_first_page_and_others_in_an_appendix(tmp_path, monkeypatch):
+    monkeypatch.setattr(columns, "_MOST_IN_APPENDIX", 3)
     folder = study(tmp_path / "wide", "record", rows=30, more=100)
+    kept = [f"answer {number}" for number in range(5)]
+    options = [part for name in kept for part in ("--keep", name)]
+    options += ["--unknown-to-outsiders", ",".join(kept), "--policy", "no-attack", "--accept-risk"]
+    assert command("share", folder / "results", "-o", folder / "shared.csv", *options) == 0
     text = report_text(folder / "results", break_even=False)
-    told = decision(text)
-    assert "Omitted, 103 columns:" in told
-    for name in pd.read_csv(folder / "people.csv").columns:
-        assert re.search(rf"\b{name}\b", told)
+    rows = table(text, "The 3 quasi-identifiers among the 106 columns of the source file in release no-attack")
+    assert [row[0] for row in rows[1:]] == ["age", "sex", "town"]
+    assert "5 are kept and 98 omitted: see the appendix" in decision(text)
+    others = table(text, "Columns that are kept or omitted; and 2 more in the sidecar; and 98 more that are omitted")
+    assert [row[0] for row in others[1:]] == kept[:3]
 
 
 def test_the_report_of_another_policy_than_the_written_one_says_which_was_written(shared, page):
@@ -225,12 +226,6 @@ def test_a_changed_file_and_the_file_of_another_run_are_refused(tmp_path, capsys
     with pytest.raises(InputError, match="changed since"):
         report_text(one / "results", shared_file=one / "shared.csv")
     assert not (tmp_path / "report.html").exists()
-
-
-def test_markdown_has_the_same_first_page(shared):
-    text = report_text(shared / "results", file_format="markdown", break_even=False, beside=shared)
-    assert "Recommended release: " in text
-    assert re.search(r"Name: .*Date: .*Signature: ", text)
 
 
 # Break-even.

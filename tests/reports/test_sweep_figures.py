@@ -11,9 +11,8 @@ import pytest
 
 from reidsim.cli import main
 from reidsim.engine.run import run, run_batch
-from reidsim.errors import InputError
 from reidsim.figures.sweep import sweep_figures
-from reidsim.kinds.masking.figures.runs import lines_of_runs, masking_lines
+from reidsim.kinds.masking.figures.runs import lines_of_runs
 from reidsim.reports.illustration import figures_of
 from reidsim.scenarios.design_schema import SweepSection
 from reidsim.scenarios.load import load_scenario
@@ -232,11 +231,6 @@ def test_what_else_is_swept_tells_lines_of_the_masking_game_apart():
         runs = result.runs[(result.runs["policy"] == "masking") & (result.runs["beliefs.cost"] == believed)]
         curves = [tuple(np.round(np.asarray(line.get_ydata(), dtype=float), 9)) for line in axes.lines]
         assert tuple(np.round(runs["publisher_payoff"], 9)) in curves
-
-
-def test_lines_without_a_run_that_ended_well_are_not_drawn():
-    with pytest.raises(InputError, match="no rows"):
-        masking_lines(pd.DataFrame())
 
 
 def test_databases_that_change_in_size_are_lines_of_their_own():

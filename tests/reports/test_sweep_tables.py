@@ -72,19 +72,6 @@ def test_policies_that_do_not_fit_are_the_rows_of_a_block_of_one_key():
     assert shown == sorted(set(shown))
 
 
-def test_keys_that_do_not_vary_and_points_beyond_twenty_are_not_shown():
-    page = laid_out({"economics.loss": [float(n) for n in range(1, 31)], "economics.cost": [10.0]}, ["basic"])
-    assert "cost" not in page
-    assert sum(line.startswith("│") for line in page.splitlines()) == 20
-    assert "as 10 more points" in " ".join(page.split())
-
-
-def test_lists_are_told_by_how_much_is_in_them():
-    page = laid_out({"subjects.attributes": ['["a"]', '["a", "b"]']}, ["basic"], content={})
-    assert [line.split("│")[1].strip() for line in page.splitlines() if line.startswith("│")] == ["1", "2"]
-    assert "attributes (how many)" in page
-
-
 @pytest.mark.parametrize(
     ("keys", "names"),
     [

@@ -90,16 +90,6 @@ def test_of_equal_risks_the_one_that_pays_more_exposes_fewest():
     assert best_policy(found, CONTENT) == "basic"
 
 
-def test_policies_of_another_game_are_left_out():
-    found = measures(one_stage_masking=(90.0, 0.0, 0.0), basic=(10.0, 0.5, 0.25))
-    assert "one-stage-masking" not in verdict(found, {"game": "masking"})
-    assert best_policy(found, {"game": "masking"}) == "basic"
-
-
-def test_names_are_those_asked_for():
-    assert verdict(measures(basic=(10.0, 0.5, 0.25)), CONTENT, name=str.upper).startswith("BASIC pays 10.00")
-
-
 def test_rounds_say_what_changed_and_who_leads():
     found = measures(basic=(4.0, 0.5, 0.25), no_attack=(5.0, 0.0, 0.0), suppress_all=(0.0, 0.0, 0.0))
     rounds = pd.DataFrame(

@@ -383,10 +383,13 @@ def two(**broker):
             {"adversaries": BOTH, "agents": {"learning": {"prior": {"curios": 2}}}},
             r"learning.prior.curios: no such adversary; expected one of curious, broker \(did you mean 'curious'",
         ),
-        ({"adversaries": two(planner="fmdp"), "figures": {"sequential": {}}}, r"figures.sequential: it is about one"),
+        (
+            {"adversaries": two(planner="fmdp"), "figures": {"sequential": {}}},
+            r"figures.sequential: figures are of one sequential attack",
+        ),
         (
             {"adversaries": two(risk="prosecutor"), **BY_TABLE},
-            r"publisher.policies: under prosecutor risk its groups .* found 'local-recoding'",
+            r"publisher.policies: policy 'local-recoding' needs group sizes .* adversaries under prosecutor risk",
         ),
         ({"adversaries": two(risk="prosecutor"), "population": None}, r"population"),
         (
@@ -435,7 +438,7 @@ def test_amounts_by_record_are_refused_where_one_of_them_takes_one_amount(tmp_pa
     path.write_text(path.read_text().replace('[adversary]\nrisk = "journalist"\n', ""))
     (tmp_path / "records.csv").write_text("a,price\na0,1\na1,3\n")
     columns = {"economics.columns": {"cost": "price"}}
-    with pytest.raises(InputError, match=r"economics.columns.cost: a sequential attack has one gain and one cost"):
+    with pytest.raises(InputError, match=r"economics.columns.cost: .* planner 'fmdp' of adversaries.broker"):
         load_scenario(path, {**columns, "adversaries": two(planner="fmdp", cost=None)})
     own = {**columns, "adversaries": two(planner="fmdp", cost=2)}
     found = reidsim.run(path, overrides=own).summary

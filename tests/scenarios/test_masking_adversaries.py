@@ -13,13 +13,9 @@ import reidsim
 from reidsim.engine.cross_play import cross_play
 from reidsim.engine.run import describe
 from reidsim.errors import InputError
-from reidsim.games.adversary_types import TypesGame
 from reidsim.kinds.masking.kind import MASKING
 from reidsim.kinds.masking.study import build_masking_study
-from reidsim.reports.explanation import explanation
-from reidsim.reports.page.report import write_report
 from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.study import equilibria_of
 
 ATTRIBUTES = ("age", "town", "blood")
@@ -132,20 +128,6 @@ def test_adversaries_are_types_of_one_round(tmp_path):
         np.testing.assert_allclose(other.loc[POLICIES, MEANS], run[MEANS], rtol=0, atol=1e-12)
 
 
-def test_two_who_are_alike_are_one_whatever_their_weights(tmp_path):
-    one = reidsim.run(town(tmp_path, [section(gain=90)])).summary
-    alike = [section(name, weight, gain=90) for name, weight in (("first", 0.2), ("second", 0.8))]
-    np.testing.assert_allclose(reidsim.run(town(tmp_path, alike)).summary[MEANS], one[MEANS], rtol=0, atol=1e-12)
-
-
-def test_what_an_adversary_has_of_its_own_is_known(tmp_path):
-    wrong = {"beliefs.loss": 90}
-    own = reidsim.run(town(tmp_path, [section(gain=33, cost=7)]), overrides=wrong).summary
-    plain = town(tmp_path, [section()])
-    known = reidsim.run(plain, overrides={"economics.gain": 33, "economics.cost": 7, "beliefs.loss": 90}).summary
-    np.testing.assert_array_equal(own[MEANS], known[MEANS])
-
-
 def test_amounts_of_one_of_them_are_swept_on_one_study_and_uncertain(tmp_path):
     path = town(tmp_path, [section("a", 0.5), section("b", 0.5, gain=50)])
     swept = {"sweep": {"values": {"adversaries.b.gain": [50, 400]}}}
@@ -224,13 +206,6 @@ def test_cross_play_leaves_out_whom_nothing_says_how_they_link(tmp_path):
         InputError, match=r"knowledge: the adversaries of the scenario look people up in different ways"
     ):
         cross_play(path, knowledge="voters-age-state")
-
-
-def test_one_of_them_is_no_types_game(tmp_path):
-    one = build_masking_study(load_scenario(town(tmp_path, [section()]))).world()
-    two = build_masking_study(load_scenario(town(tmp_path, [section("a", 0.5), section("b", 0.5)]))).world()
-    assert not isinstance(one.truth, TypesGame)
-    assert isinstance(two.truth, TypesGame)
 
 
 # What cannot be meant
@@ -327,20 +302,3 @@ def test_files_of_adversaries_are_relative_to_the_scenario(tmp_path, monkeypatch
 
 
 # Faces
-
-
-def test_reports_explanations_and_the_page_in_the_browser_tell_who_comes(tmp_path):
-    path = town(tmp_path, [section("curious", 0.25, gain=40), section("patient", 0.75, planner="fmdp")])
-    report = write_report(reidsim.run(path).save(tmp_path / "results"))
-    text = report.read_text()
-    assert "A record meets one of several adversaries" in text
-    assert "It gains 40 and pays 20 for an attack." in text
-    assert "It gains 150 and pays 20 for an attack." in text
-    said = explanation(load_scenario(path))
-    assert "adversaries (one a round, drawn by weight):" in said
-    assert "curious: weight 0.25, planner multistage, gain 40, cost 20" in said
-    assert "patient: weight 0.75, planner fmdp, gain 150, cost 20" in said
-    scenario = load_scenario(path).scenario
-    keys = [control.key for control in kind_of(scenario).controls(scenario)]
-    assert "economics.loss" in keys
-    assert not [key for key in keys if key.startswith("adversary.")]

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 import reidsim
-from reidsim.engine.single_run import check_once
 from reidsim.errors import InputError
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.scenarios.load import load_scenario
@@ -125,30 +124,12 @@ def test_subjects_best_respond_to_what_the_recipe_tells(folder, solver):
     assert set(shared["demographics-only"]) == {"age town"}
 
 
-def test_the_result_tells_how_it_was_found(folder):
-    result = reidsim.run(folder / "game.toml")
-    assert result.manifest["knowledge"] == {
-        "method": "exact", "knowledge_sets": 4, "linked_on": ["age", "town"], "price": 0.0,
-    }  # fmt: skip
-    assert result.manifest["policies"]["masking"]["solver"] == "branch-and-bound"
-    assert result.manifest["policies"]["masking"]["proved_optimal"]
-    assert any("1 of 4 targets are not in resource 'town'" in warning for warning in result.warnings)
-    loaded = load_scenario(folder / "game.toml")
-    assert "up to 4 knowledge sets per subject, linked on age, town" in check_once(loaded)
-
-
 def test_an_attribute_that_always_is_shared_need_not_be_looked_up(folder):
     changes = {"subjects.attributes": ["rh", "age", "town"], "subjects.always_shared": ["rh"]}
     records = reidsim.run(folder / "game.toml", overrides=changes | {"subjects.policies": ["masking"]}).records
     free = reidsim.run(folder / "game.toml", overrides={"subjects.policies": ["masking"]}).records
     assert all("rh" in strategy for strategy in records["strategy"])
     assert records["publisher_payoff"].tolist() == pytest.approx(free["publisher_payoff"].tolist())
-
-
-def test_what_nobody_is_looked_up_by_may_be_unknown(folder):
-    (folder / "posters.csv").write_text(POSTERS.replace("neg", "12").replace("pos", ""))
-    records = reidsim.run(folder / "game.toml", overrides={"subjects.policies": ["no-protection"]}).records
-    assert records["rh"].tolist() == ["12", "0", "0", "0"]
 
 
 def test_levels_between_are_linked_by_their_interval(folder):
@@ -241,10 +222,3 @@ def test_a_value_of_the_subjects_file_is_named_by_row_and_column(folder):
     (folder / "hearsay.toml").write_text(without_a_last)
     (folder / "posters.csv").write_text(POSTERS)
     assert "posters.csv: row 2: no profile for a person; found 'town = Hill'" in refused(folder)
-
-
-def test_a_recipe_named_in_an_override_is_found_where_the_override_is_given(folder, monkeypatch):
-    monkeypatch.chdir(folder)
-    changed = load_scenario("wan2021", {"adversary": {"knowledge": "hearsay.toml", "resource": "registry"}})
-    assert Path(changed.scenario.adversary.knowledge) == folder / "hearsay.toml"
-    assert changed.scenario.linked_on == ("age", "state")

@@ -7,7 +7,6 @@ import pytest
 import reidsim
 from reidsim.errors import InputError
 from reidsim.kinds.masking.rounds import setting_of
-from reidsim.kinds.masking.solving import choose
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.populations.voter_profiles import voter_profile
 from reidsim.scenarios.load import load_scenario
@@ -41,7 +40,6 @@ STAGES = [
     {"stage": "infer-surname", "resource": "kin"},
     {"stage": "identify", "resource": "voters", "on": ["age", "state", "surname"]},
 ]
-ALONE = {"adversaries": {"x": {"weight": 1.0, "holds": ["registry", "genealogy"]}}}
 TYPES = {"broker": {"weight": 1.0, "holds": ["voters"], "buys": ["kin"]}}
 
 
@@ -112,13 +110,6 @@ def test_a_type_holds_and_buys_lists_at_their_price(town):
     assert set(dear["spent"]) == {0}
 
 
-def test_another_list_changes_no_result(town):
-    few = reidsim.run(town, overrides={"adversary.stages": STAGES, **NO_AGENTS})
-    another = {"kind": "broker-file", "attributes": ["age", "surname"], "coverage": 0.5, "missing": {"age": 0.5}}
-    many = reidsim.run(town, overrides={"adversary.stages": STAGES, **NO_AGENTS, "resources.another": another})
-    pd.testing.assert_frame_equal(few.records, many.records)
-
-
 def test_a_list_from_a_file_names_rows_of_the_population(tmp_path, town, study):
     """Rows are counted in the population as its recipe makes it, not among the men who are alive."""
     rows = study.tables.lists.people.rows
@@ -159,8 +150,6 @@ def test_a_list_from_a_file_names_rows_of_the_population(tmp_path, town, study):
 ON = ["age", "state"]
 # A one-stage attack on a list of some, and one of everybody without faults.
 SOME = [{"stage": "identify", "resource": "voters", "on": ON}]
-ALL = [{"stage": "identify", "resource": "all", "on": ON}]
-EVERYBODY = {"kind": "broker-file", "attributes": ON, "coverage": 1.0}
 BY_COVERAGE = {"beliefs.lists": "coverage"}
 
 
@@ -182,22 +171,15 @@ def test_subjects_who_know_the_coverage_alone_plan_by_it_and_are_paid_what_is_tr
         np.testing.assert_array_equal(reply.success, reply.believed_success)
     chosen = study.world(0).belief
     assert chosen is belief
-    strategies = choose(study, "masking", belief, 0).strategies
+    strategies = study.policy("masking").choose(study, belief, 0).strategies
     at = planned[np.maximum(strategies, 0), np.arange(60)]
     np.testing.assert_allclose(np.where(strategies < 0, 0.0, at), np.maximum(planned.max(axis=0), 0.0))
     outside = listed.row < 0
     result = reidsim.run(town, overrides={**changes, **BY_COVERAGE})
     records = result.records[result.records["policy"] == "masking"]
-    paid = truth.evaluate(choose(study, "masking", belief, 0)).publisher_payoff
+    paid = truth.evaluate(study.policy("masking").choose(study, belief, 0)).publisher_payoff
     np.testing.assert_allclose(records["publisher_payoff"], paid)
     assert (records["success_probability"].to_numpy()[outside] == 0).all()
-
-
-def test_coverage_says_all_of_a_list_of_everybody_without_faults(town):
-    changes = {"adversary.stages": ALL, "resources.all": EVERYBODY, "adversaries": {"x": {"weight": 1.0}}}
-    runs = [reidsim.run(town, overrides={**changes, "beliefs.lists": known}) for known in ("members", "coverage")]
-    pd.testing.assert_frame_equal(runs[0].records, runs[1].records)
-    assert (runs[0].records["success_probability"] > 0).any()
 
 
 def test_agents_plan_by_coverage(town):
@@ -248,11 +230,6 @@ def test_agents_plan_by_coverage(town):
 def test_what_is_refused(town, changes, message):
     with pytest.raises(InputError, match=message):
         reidsim.run(town, overrides=changes)
-
-
-def test_what_is_known_of_lists_needs_one():
-    with pytest.raises(InputError, match=r"beliefs\.lists: no list is drawn from the people; found 'coverage'"):
-        load_scenario("genealogy-market", BY_COVERAGE)
 
 
 def test_knowledge_about_people_of_a_list_without_all_values_is_refused(town):

@@ -3,12 +3,9 @@
 import copy
 
 import pytest
-from pydantic import ValidationError
 
 from reidsim.errors import InputError
 from reidsim.kinds.masking.schema import MaskingScenario
-from reidsim.scenarios.load import load_scenario
-from reidsim.scenarios.registry import schemas
 from reidsim.validation import validated
 
 SMALLEST = {
@@ -65,30 +62,6 @@ def test_what_a_scenario_leaves_out_has_a_default():
     assert least.resources["registry"].missing_alleles is None
     assert least.figures.search_path is None
     assert least.beliefs.of(least.economics) == least.economics.model_copy(update={"gain": 1.0})
-
-
-def test_surnames_are_inferred_as_published_unless_said_otherwise():
-    stages = [{"stage": "infer-surname", "resource": "registry"}, SMALLEST["adversary"]["stages"][0]]
-    stage = scenario(adversary__stages=stages).adversary.stages[0]
-    assert (stage.infers, stage.method, stage.loci, stage.mutation_rates) == ("surname", "tmrca", None, None)
-    assert (stage.effective_population, stage.candidate_share, stage.price) == (10_000, 0.8, 0)
-
-
-def test_the_adversary_gains_what_the_subject_loses_unless_said_otherwise():
-    assert scenario(economics__loss=300).economics.adversary_gain == 300
-    assert scenario(economics__loss=300, economics__gain=20).economics.adversary_gain == 20
-
-
-def test_a_scenario_never_changes():
-    fixed = scenario()
-    with pytest.raises(ValidationError, match="frozen"):
-        fixed.subjects.k = 3
-
-
-@pytest.mark.parametrize("name", ["wan2021", "wan2021-case"])
-def test_the_bundled_scenarios_are_of_this_kind(name):
-    assert isinstance(load_scenario(name).scenario, MaskingScenario)
-    assert schemas()["masking"] is MaskingScenario
 
 
 # Rules.
@@ -194,25 +167,3 @@ def test_what_a_scenario_cannot_say(changes, says):
 def test_what_a_scenario_of_files_cannot_say(changes, says):
     with pytest.raises(InputError, match=says):
         scenario(FROM_FILES, **changes)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"resources__registry__count": "n"},
-        {"population": {"recipe": "ystr-genealogy-small"}},
-        {"subjects__always_shared": ["age", "state"]},
-        {"subjects__generalize": {"age": {"widths": [5, 10], "kept": [0.5, 0.2]}}},
-        {"subjects__weights": {"age": 1, "state": 2}},
-        {"subjects__minority_support": -2.0},
-    ],
-    ids=str,
-)
-def test_sections_that_fit_each_other_are_kept_as_written(changes):
-    written = changed(FROM_FILES, **changes)
-    kept = validated(MaskingScenario, written, "any.toml").model_dump(mode="json", by_alias=True, exclude_unset=True)
-    assert kept == written
-
-
-def test_a_population_is_needed_only_where_something_is_drawn():
-    assert scenario(FROM_FILES).population is None

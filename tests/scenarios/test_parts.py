@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import reidsim
 from reidsim.cli import app
+from reidsim.core import registry
 from reidsim.errors import InputError
 from reidsim.scenarios import parts
 from reidsim.scenarios.load import load_scenario
@@ -253,11 +254,13 @@ def installed(monkeypatch, world):
         "reidsim.adversaries": (EntryPoint("timid", "ours:Timid", "reidsim.adversaries"),),
         "reidsim.policies": (EntryPoint("coarsest", "ours:Coarsest", "reidsim.policies"),),
     }
-    monkeypatch.setattr(parts, "entry_points", lambda group: entries.get(group, ()))
+    monkeypatch.setattr(registry, "entry_points", lambda group: entries.get(group, ()))
+    registry._installed.cache_clear()
     monkeypatch.syspath_prepend(str(path.parent))
     monkeypatch.delitem(sys.modules, "ours", raising=False)
     yield path
     sys.modules.pop("ours", None)
+    registry._installed.cache_clear()
 
 
 def test_what_installed_packages_bring_needs_no_permission(installed):

@@ -25,8 +25,8 @@ LOGIT = {"adversary.rationality": "logit", "adversary.precision": 0.05}
         ({"prospect": {"loss_aversion": 2}}, "adversary.prospect: prospects are not weighed"),
         ({"rationality": "prospect", "prospect": {"gain_weighting": 0.1}}, "prospect.gain_weighting.*found 0.1"),
         ({"rationality": "wild"}, "adversary.rationality: .*found 'wild'"),
-        ({"rationality": "prospect", "planner": "always"}, "planner 'always' does not weigh attacks"),
-        ({"rationality": "prospect", "planner": "fmdp"}, "adversary.rationality: prospects are weighed of one attempt"),
+        ({"rationality": "prospect", "planner": "always"}, "the expected payoff.*planner 'always'"),
+        ({"rationality": "prospect", "planner": "fmdp"}, "adversary.rationality: .*needs one attempt.*planner 'fmdp'"),
     ],
 )
 @pytest.mark.parametrize("world", ["records", "subjects"])
@@ -49,7 +49,7 @@ def test_types_say_how_they_err_or_err_as_the_adversary_does(tmp_path):
     with pytest.raises(InputError, match=r"adversaries.clerk.precision: a precision is of logit noise; found 2"):
         load_scenario(path, types)
     inherited = {"adversary.rationality": "prospect", "agents": {}, "adversaries": {"clerk": {"planner": "fmdp"}}}
-    with pytest.raises(InputError, match=r"adversary.rationality: prospects are weighed of one attempt"):
+    with pytest.raises(InputError, match=r"adversary.rationality: .*needs one attempt.*planner 'fmdp'"):
         reidsim.run(path, overrides=inherited)
 
 
@@ -156,8 +156,8 @@ def test_an_adversary_of_ones_own_errs_if_it_tells_what_attacks_are_worth(tmp_pa
 @pytest.mark.parametrize(
     ("scenario", "changes", "problem"),
     [
-        ("xia2015", LOGIT, "figures.sequential: figures of the sequential attack are of an adversary who does not err"),
-        ("prasser2017", LOGIT, "publisher.policies: under prosecutor risk .* who does not err; found 'local-recoding'"),
+        ("xia2015", LOGIT, "figures.sequential: figures are of one sequential attack without errors"),
+        ("prasser2017", LOGIT, "publisher.policies: policy .* needs group sizes .* adversary.rationality"),
     ],
 )
 def test_what_is_told_of_adversaries_without_errors_alone_is_refused(scenario, changes, problem):

@@ -80,25 +80,11 @@ def test_samples_are_people_drawn_without_replacement(folder):
     assert release.domain.names == ("sex", "town")
 
 
-def test_everybody_is_as_likely_to_be_drawn(folder):
-    study = study_of(folder, SCENARIO, {"release.sizes": [1], "release.samples": 4000})
-    drawn = np.array([study.release(1, sample).codes[0] for sample in range(4000)])
-    share = (drawn == [1, 1]).all(axis=1).mean()
-    # Four of ten people; five standard deviations of a binomial.
-    assert abs(share - 0.4) < 5 * (0.24 / 4000) ** 0.5
-
-
 def test_a_sample_depends_on_seed_size_and_number_only(folder):
     few, many = study_of(folder, SCENARIO), study_of(folder, SCENARIO, {"release.sizes": [8, 5], "release.samples": 9})
     assert (few.release(5, 1).codes == many.release(5, 1).codes).all()
     other = study_of(folder, SCENARIO, {"seed": 1, "release.sizes": [8, 5]})
     assert any((few.release(5, s).codes != other.release(5, s).codes).any() for s in range(4))
-
-
-def test_attributes_can_be_left_out(folder):
-    study = study_of(folder, SCENARIO, {"release.attributes": ["town"]})
-    assert study.domain.names == ("town",)
-    assert study.population.counts.tolist() == [4, 6]
 
 
 def test_records_of_a_file_with_groups(folder):
@@ -270,27 +256,10 @@ def test_true_values_that_are_refused(folder, truth, message):
     assert message in refused(folder, FILE, {"release.persons": str(folder / "truth.csv")})
 
 
-def test_true_values_are_of_a_file(folder):
-    assert "persons are those of a file" in refused(folder, SCENARIO, {"release.persons": "truth.csv"})
-
-
 def test_a_sample_that_is_too_large_is_blamed_itself(folder):
     settings = {"p_m": [0.5], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.5], "records": 3}
     message = refused(folder, SCENARIO, {"release.sizes": [11], "figures.settings": settings})
     assert "risk.toml: release.sizes: a sample larger than the population; found 11" in message
-
-
-def test_an_attribute_may_not_be_called_like_a_column_of_results(folder):
-    (folder / "records.csv").write_text("overall,town\nF,A\n")
-    assert "name of a column of the results; found 'overall'" in refused(folder, FILE)
-
-
-def test_a_recipe_that_does_not_fit_is_named_with_its_own_key(folder):
-    message = refused(folder, SCENARIO, {"knowledge.twitter": "twitter"})
-    assert (
-        "twitter.toml: sources[0]: attributes: no such attribute; found 'year of birth'; expected one of sex, town"
-        in message
-    )
 
 
 def test_paths_of_recipes_start_at_the_scenario_or_where_an_override_is_given(folder, monkeypatch):
@@ -300,9 +269,3 @@ def test_paths_of_recipes_start_at_the_scenario_or_where_an_override_is_given(fo
     monkeypatch.chdir(folder)
     changed = load_scenario("xia2021", {"knowledge.mine": "mine.toml"}).scenario
     assert Path(changed.knowledge["mine"]) == folder / "mine.toml"
-
-
-@pytest.mark.parametrize("section", ["adversary", "adversaries"])
-def test_adversaries_are_said_by_what_they_know(section):
-    with pytest.raises(InputError, match=rf"{section}: unknown key; expected in section knowledge, an entry for"):
-        load_scenario("xia2021", {section: {"broker": {"weight": 1.0}}})

@@ -116,8 +116,8 @@ def test_a_scenario_never_changes():
     [
         ({"adversary": None}, "population: section missing; .* journalist risk"),
         ({"attributes__age__draw": True}, "population: section missing; .* 'age' is drawn"),
-        ({"publisher__policies": ["safe-harbor"]}, "safe_harbor: section missing; .* 'safe-harbor'"),
-        ({"publisher__policies": ["no-attack", "sh-friendly"]}, "safe_harbor: section missing; .* 'sh-friendly'"),
+        ({"publisher__policies": ["safe-harbor"]}, "safe_harbor: policy 'safe-harbor' needs"),
+        ({"publisher__policies": ["no-attack", "sh-friendly"]}, "safe_harbor: policy 'sh-friendly' needs"),
         ({"safe_harbor__age": "years"}, r"safe_harbor\.age: no such attribute; found 'years'; expected one of age"),
         ({"safe_harbor__zip": "zip"}, r"safe_harbor\.zip: no such attribute; found 'zip'; expected one of age"),
         ({"publisher__solver": "lattice-search"}, r"publisher\.solver: lattice-search cannot.* found 'no-attack'"),

@@ -14,7 +14,7 @@ from reidsim.adversaries.multistage.world import PersonTable
 from reidsim.engine.cross_play import cross_play
 from reidsim.engine.score import score_loaded
 from reidsim.errors import InputError
-from reidsim.games.masking.best_first import best_first
+from reidsim.games.masking.searches import best_first
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.staged_attack import staged_records
 from reidsim.scenarios.load import load_scenario
@@ -213,7 +213,7 @@ BAD = {
     "attack_toml": [
         (FILES["attack.toml"].replace('resource = "register"', 'resource = "registry"'),
          r"attack.toml: stages\[1\].resource: no such resource; found 'registry'; expected one of directory, register"),
-        (FILES["attack.toml"].replace("[columns]", "[columns]\nage = 'work'"), "columns.age: not inferred"),
+        (FILES["attack.toml"].replace("[columns]", "[columns]\nage = 'work'"), "columns: not inferred; found 'age'"),
         (FILES["attack.toml"].replace('file = "register.csv"', 'file = "nobody.csv"'), "nobody.csv: no such file"),
         (FILES["attack.toml"].replace('"directory.csv"', '"directory.csv"\npopulation = "people.toml"'),
          "resources.directory: nobody is in the resource, or two say who; expected either population or file"),

@@ -54,9 +54,3 @@ def test_nothing_bad_everything_bad_and_nothing_to_tell_apart(points):
     assert everything.drop(columns=["low", "high"]).values.tolist() == [[1, "", 1.0, 1.0, 1.0]]
     rare = np.arange(400) % 10 == 0
     assert find_boxes(["a"], np.zeros((400, 1)), rare).empty
-
-
-def test_same_points_same_boxes(points):
-    bad = points[:, 0] + points[:, 1] / 10 > 1.2
-    first, second = (find_boxes(["a", "b", "c"], points, bad) for _ in range(2))
-    assert first.equals(second)

@@ -6,7 +6,6 @@ import pytest
 from layout import misplaced
 
 from reidsim.engine.stress.run import StressResult
-from reidsim.errors import InputError
 from reidsim.figures.stress import belief_curves, policy_map, regret_curves, sensitivity_bars
 from reidsim.games.measures import RISK
 from reidsim.reports.illustration import figures_of
@@ -74,8 +73,6 @@ def test_curves_have_a_panel_over_the_truth_and_one_over_the_belief():
     assert over_belief.lines[0].get_xydata().tolist() == [[1, 7], [2, 8], [3, 6]]
     # Where the belief is right.
     assert over_truth.lines[1].get_xdata() == [2.0, 2.0]
-    with pytest.raises(InputError, match="two rows for the same true, believed, policy"):
-        belief_curves(pd.concat([CURVES, CURVES.iloc[:1].assign(publisher_payoff=1.0)]))
 
 
 def test_the_map_has_the_best_policy_in_each_cell_and_nothing_where_a_run_failed():
@@ -83,8 +80,6 @@ def test_the_map_has_the_best_policy_in_each_cell_and_nothing_where_a_run_failed
     cells = figure.axes[0].collections[0].get_array()
     assert np.ma.filled(cells.astype(float), np.nan).ravel()[:3].tolist() == [0, 1, 1]
     assert not np.isfinite(np.ma.filled(cells.astype(float), np.nan).ravel()[3])
-    with pytest.raises(InputError, match="two rows for the same x, y"):
-        policy_map(pd.concat([CHART, CHART.iloc[:1]]), "a", "b")
 
 
 def test_distributions_end_at_the_largest_value():

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from small_scenario import releases, study_of
 from stress_scenarios import write_town
 from tiers import examples
 
-from reidsim.engine.stress.guarantee import guarantee_table, switch_point
+from reidsim.engine.stress.guarantee import guarantee_table
 from reidsim.engine.stress.outcomes import economics_at
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Choice
@@ -93,10 +92,3 @@ def test_the_sequential_adversary_is_asked_by_bisection(tmp_path):
             for value in (breaking * (1 - side * 1e-6), breaking * (1 + side * 1e-6))
         ]
         assert states == [False, True], parameter
-
-
-@examples(30)
-@given(st.floats(0.001, 0.999))
-def test_bisection_finds_where_attacks_set_in(place):
-    assert switch_point(lambda value: value < place, 1.0, 0.0) == pytest.approx(place, abs=1e-14)
-    assert switch_point(lambda value: value > place, 0.0, 1.0) == pytest.approx(place, abs=1e-14)

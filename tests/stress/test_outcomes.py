@@ -6,10 +6,10 @@ import pytest
 from stress_scenarios import write_town
 
 import reidsim
-from reidsim.engine.stress.outcomes import AmountEvaluator, BatchEvaluator, can_be_played_at_once, chosen_policies
+from reidsim.engine.stress.outcomes import Evaluator
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints, record_points
+from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints
 from reidsim.scenarios.load import load_scenario
 
 POLICIES = ("no-protection", "basic", "no-attack", "suppress-all")
@@ -37,7 +37,7 @@ def town(tmp_path):
 def test_outcomes_are_those_of_single_runs(tmp_path, kind, solver):
     path = write_town(tmp_path, more="")
     loaded = load_scenario(path, {"publisher.solver": solver})
-    evaluator = AmountEvaluator(loaded, kind(build_study(loaded)), POLICIES, 0.9)
+    evaluator = Evaluator(loaded, POLICIES, 0.9, amounts=kind(build_study(loaded)))
     table = evaluator.at(POINTS, "informed").table.set_index(["point", "policy"])
     for point, values in enumerate(POINTS.to_dict("records")):
         result = reidsim.run(path, overrides={**values, "publisher.solver": solver})
@@ -54,8 +54,8 @@ def test_outcomes_are_those_of_single_runs(tmp_path, kind, solver):
 def test_points_at_once_and_the_batch_engine_agree(town, planning):
     # As believed, prices of the truth are known to nobody, and neither are beliefs other than the scenario's.
     points = POINTS[["economics.loss", "economics.cost", "beliefs.cost"]]
-    at_once = AmountEvaluator(town, record_points(build_study(town)), POLICIES, 0.95).at(points, planning)
-    batch = BatchEvaluator(town, POLICIES, 0.95).at(points, planning)
+    at_once = Evaluator(town, POLICIES, 0.95).at_once(points, planning)
+    batch = Evaluator(town, POLICIES, 0.95).by_batch(points, planning)
     for measure in [*MEASURES, "risk_quantile"]:
         found = batch.matrix(measure, POLICIES, len(points))
         np.testing.assert_allclose(at_once.matrix(measure, POLICIES, len(points)), found, atol=1e-12)
@@ -65,7 +65,7 @@ def test_points_at_once_and_the_batch_engine_agree(town, planning):
 def test_as_believed_strategies_stay_those_of_the_scenario(town):
     """A publisher who plans with a cost of 12 shares alike whatever the cost is."""
     points = pd.DataFrame({"economics.cost": [2.0, 12.0, 60.0]})
-    evaluator = AmountEvaluator(town, record_points(build_study(town)), ("basic", "no-attack"), 0.9)
+    evaluator = Evaluator(town, ("basic", "no-attack"), 0.9)
     utility = evaluator.at(points, "as-believed").matrix("utility", ("basic", "no-attack"), 3)
     assert (utility == utility[:, :1]).all()
     attacked = evaluator.at(points, "as-believed").matrix("share_attacked", ("no-attack",), 3)[0]
@@ -97,7 +97,7 @@ def test_a_failed_run_leaves_its_point_out(town, monkeypatch):
     monkeypatch.setattr("reidsim.engine.stress.outcomes.point_tables", fake)
     twice = town.scenario.model_copy(update={"replications": 2})
     loaded = type(town)(town.name, town.path, twice, town.content)
-    outcomes = BatchEvaluator(loaded, ("basic", "no-attack"), 0.9).at(
+    outcomes = Evaluator(loaded, ("basic", "no-attack"), 0.9).by_batch(
         pd.DataFrame({"economics.cost": [1.0, 2, 3]}), "informed"
     )
     assert outcomes.failures.to_dict("records") == [{"point": 1, "error": "Bang"}]
@@ -109,34 +109,4 @@ def test_if_every_run_fails_the_first_error_is_told(town, monkeypatch):
     failed = pd.DataFrame({"point": [0], "policy": [None], "state": ["failed"], "error": ["ValueError: no"]})
     monkeypatch.setattr("reidsim.engine.stress.outcomes.point_tables", lambda *_, **__: {"runs": failed})
     with pytest.raises(InputError, match=r"every run failed.*ValueError: no"):
-        BatchEvaluator(town, ("basic",), 0.9).at(pd.DataFrame({"economics.cost": [1.0]}), "informed")
-
-
-def test_an_impossible_value_names_point_and_key(town):
-    evaluator = AmountEvaluator(town, record_points(build_study(town)), ("basic",), 0.9)
-    with pytest.raises(InputError, match=r"point 1.*economics\.cost"):
-        evaluator.at(pd.DataFrame({"economics.cost": [1.0, -1.0]}), "informed")
-
-
-@pytest.mark.parametrize(
-    ("changes", "keys", "expected"),
-    [
-        ({}, ("economics.cost", "beliefs.gain"), True),
-        ({}, ("economics.cost", "attributes.age.in_loss"), False),
-        ({"adversary.planner": "fmdp"}, ("economics.cost",), False),
-        ({"publisher": {"policies": ["basic"], "solver": "lattice-search"}}, ("economics.cost",), False),
-        ({"replications": 3}, ("economics.cost",), False),
-    ],
-)
-def test_what_can_be_played_at_once(tmp_path, changes, keys, expected):
-    loaded = load_scenario(write_town(tmp_path, more=""), changes)
-    assert can_be_played_at_once(loaded.scenario, keys) is expected
-
-
-def test_policies_are_those_of_the_scenario(town):
-    assert chosen_policies(town.scenario, ()) == POLICIES
-    assert chosen_policies(town.scenario, ("basic",)) == ("basic",)
-    with pytest.raises(InputError, match=r"stress\.policies.*did you mean 'basic'"):
-        chosen_policies(town.scenario, ("basics",))
-    with pytest.raises(InputError, match="nobody decides"):
-        chosen_policies(load_scenario("xia2021").scenario, ())
+        Evaluator(town, ("basic",), 0.9).by_batch(pd.DataFrame({"economics.cost": [1.0]}), "informed")

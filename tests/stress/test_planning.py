@@ -8,10 +8,7 @@ from reidsim.engine.stress.planning import (
     belief_points,
     believed_values,
     known_keys,
-    own_value,
-    truth_key,
 )
-from reidsim.errors import InputError
 from reidsim.scenarios.load import load_scenario
 
 
@@ -37,13 +34,6 @@ def test_counterparts(name, key, expected):
     assert belief_key(load_scenario(name).scenario, key) == expected
 
 
-def test_own_values(town):
-    assert own_value(town, "economics.cost") == 12
-    assert own_value(town, "economics.gain") == 60
-    assert own_value(town, "attributes.age.hierarchy.widths.0") == 10
-    assert own_value(town, "nothing.like.this") is None
-
-
 def test_beliefs_are_held_at_the_scenarios_own_values(tmp_path, town):
     assert believed_values(town, ["economics.cost", "economics.benefit"]) == {"beliefs.cost": 12}
     # A gain that goes with the loss does so in belief, too.
@@ -55,18 +45,6 @@ def test_beliefs_are_held_at_the_scenarios_own_values(tmp_path, town):
     assert known_keys(town, ["economics.benefit", "economics.cost", "beliefs.cost"]) == ["economics.benefit"]
 
 
-@pytest.mark.parametrize(
-    ("key", "truth"),
-    [
-        ("beliefs.cost", "economics.cost"),
-        ("beliefs.sizes.genealogy", "resources.genealogy.size"),
-        ("beliefs.risk", "adversary.risk"),
-    ],
-)
-def test_what_beliefs_are_about(key, truth):
-    assert truth_key(key) == truth
-
-
 def test_points_of_a_curve(town):
     points = belief_points(town, "economics.cost", [1.0, 2.0], None)
     assert points.to_dict("list") == {"economics.cost": [1.0, 2.0], "beliefs.cost": [12.0, 12.0]}
@@ -75,8 +53,3 @@ def test_points_of_a_curve(town):
         "economics.loss": [60, 60], "beliefs.loss": [5, 6], "beliefs.gain": [5, 6],
     }  # fmt: skip
     assert len(belief_points(town, "economics.cost", [1, 2, 3], [4, 5])) == 6
-
-
-def test_what_a_publisher_knows_has_no_curve(town):
-    with pytest.raises(InputError, match=r"cannot be mistaken.*economics\.cost"):
-        belief_points(town, "economics.benefit", [1.0], None)

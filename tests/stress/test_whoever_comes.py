@@ -1,6 +1,5 @@
 """Which adversary comes as an uncertain thing: against cross-play, single runs, and the other evaluators."""
 
-import numpy as np
 import pandas as pd
 import pytest
 from stress_scenarios import write_town
@@ -8,8 +7,7 @@ from typer.testing import CliRunner
 
 import reidsim
 from reidsim.cli import app
-from reidsim.engine.stress.outcomes import BatchEvaluator
-from reidsim.engine.stress.whoever_comes import OpponentEvaluator
+from reidsim.engine.stress.outcomes import Evaluator
 from reidsim.errors import InputError
 from reidsim.scenarios.load import load_scenario
 
@@ -31,7 +29,7 @@ def town(tmp_path):
 
 @pytest.mark.parametrize("planning", ["as-believed", pytest.param("informed", marks=pytest.mark.deep)])
 def test_outcomes_are_the_cells_of_cross_play(town, planning):
-    found = OpponentEvaluator(town, POLICIES, 0.95).at(POINTS, planning)
+    found = Evaluator(town, POLICIES, 0.95).by_batch(POINTS, planning)
     assert found.failures.empty
     for point, values in enumerate(POINTS.to_dict("records")):
         comes = values.pop("adversary")
@@ -50,20 +48,11 @@ def test_outcomes_are_the_cells_of_cross_play(town, planning):
                 assert mine[measure] == pytest.approx(rows[measure].iloc[0], abs=1e-9), (point, policy, measure)
 
 
-def test_who_plans_for_whoever_comes_does_as_in_a_run_against_it(town):
-    found = OpponentEvaluator(town, POLICIES, 0.95).at(POINTS, "informed").table.set_index(["point", "policy"])
-    run = reidsim.run(town.path, overrides={"adversary.planner": "fmdp", "economics.loss": 60}).summary
-    for policy in POLICIES:
-        for measure in run.columns:
-            expected = run.loc[policy, measure]
-            assert found.loc[(1, policy), measure] == pytest.approx(expected, abs=1e-9, nan_ok=True)
-
-
 @pytest.mark.parametrize("planning", ["as-believed", "informed"])
 def test_the_own_adversary_is_that_of_other_stress_tests(town, planning):
     points = pd.DataFrame({"adversary": "one-shot", "economics.loss": [40, 110]})
-    found = OpponentEvaluator(town, POLICIES, 0.95).at(points, planning)
-    other = BatchEvaluator(town, POLICIES, 0.95).at(points.drop(columns="adversary"), planning)
+    found = Evaluator(town, POLICIES, 0.95).by_batch(points, planning)
+    other = Evaluator(town, POLICIES, 0.95).by_batch(points.drop(columns="adversary"), planning)
     pd.testing.assert_frame_equal(found.table, other.table, rtol=1e-12)
     assert "risk_quantile" in found.table
 
@@ -120,19 +109,6 @@ planner = "fmdp"
     for name in ("broker", "patient", "types"):
         cell = play.matrix("publisher_payoff").loc["no-attack vs types", name]
         assert regrets.loc[(name, "no-attack"), "publisher_payoff"] == pytest.approx(cell, abs=1e-9)
-
-
-@pytest.mark.deep
-def test_maps_name_adversaries_along_an_axis(tmp_path):
-    axes = '[stress.map]\nx = { key = "economics.loss", values = [40, 90] }\n'
-    axes += 'y = { key = "adversary", values = ["one-shot", "fmdp"] }\n'
-    path = write_town(tmp_path, more=axes)
-    chart = reidsim.stress(path, overrides={"stress.planning": "as-believed"}).tables["policy_map"]
-    assert chart[["x", "y"]].to_numpy().tolist() == [[40, "one-shot"], [40, "fmdp"], [90, "one-shot"], [90, "fmdp"]]
-    play = reidsim.cross_play(path).matrix("publisher_payoff")
-    rows = ["no-protection", "basic vs one-shot", "no-attack vs one-shot", "suppress-all"]
-    assert play.loc[rows, "fmdp"].max() != chart["publisher_payoff"].iloc[1]
-    assert np.isfinite(chart["publisher_payoff"]).all()
 
 
 def test_cross_play_has_them_as_columns_anyway_and_runs_refuse_them(tmp_path):

@@ -86,14 +86,6 @@ def test_nobody_gets_in_without_the_token(guard, cookie):
     assert ask(guard, HOME, "websocket", urlsplit(guard.address).query)[0]["type"] == "websocket.close"
 
 
-def test_tokens_are_not_guessed_from_one_another():
-    assert len({Guard(page, "127.0.0.1", 8765).address for _ in range(50)}) == 50
-
-
-def test_starting_and_stopping_are_the_application_s(guard):
-    assert ask(guard, {}, kind="lifespan") == [{"type": "lifespan.startup.complete"}]
-
-
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 def test_a_message_that_the_page_cannot_read_closes_its_connection_alone(kind, caplog):
     async def broken(scope, receive, send):

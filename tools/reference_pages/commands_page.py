@@ -29,7 +29,7 @@ def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
     root : typer.core.TyperGroup
         The program, with its commands.
     exit_codes : mapping of int to str
-        What each code means.
+        Meaning of each exit code.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
         Markdown.
     """
     text = (
-        "Every command with an example, its arguments and options; those in **bold** must be given. A SCENARIO or "
+        "Every command with an example, its arguments and options; required ones are in **bold**. A SCENARIO or "
         "RECIPE is a bundled name, or a path if it ends in `.toml` or has a slash. As an output, `-` is standard "
         "output, to which tables go; warnings and progress go to standard error. Outputs are written whole or not at "
         "all, and nothing is overwritten."
@@ -57,7 +57,7 @@ def commands_page(root: Any, exit_codes: Mapping[int, str]) -> str:
 
 
 def _described(name: str, command: Any, shared: Collection[str]) -> str:
-    """Return the heading and the description of one command, with the first of the examples that its help has."""
+    """Return the heading and the description of one command, with the first example of its help."""
     purpose, *examples = (command.help or "").split(_EXAMPLE)
     purpose += f" {guide('commands', name.rpartition(' ')[2])}"
     rows = _rows(command)
@@ -74,7 +74,7 @@ def _described(name: str, command: Any, shared: Collection[str]) -> str:
 
 
 def _own(command: Any) -> list[Any]:
-    """Return the arguments and options that are the command's own, not those of every program."""
+    """Return the arguments and options of a command, without the ones that typer adds."""
     kinds = _kinds(command)
     return [parameter for parameter in command.params if parameter.name in kinds]
 
@@ -88,7 +88,7 @@ def _rows(command: Any) -> dict[str, str]:
 
 
 def _kinds(command: Any) -> dict[str, tuple[Any, Any]]:
-    """Return what the function of a command takes, by name: the type, and what is declared about it."""
+    """Return the parameters of a command's function by name: type and typer declaration."""
     function = inspect.unwrap(command.callback, stop=lambda each: hasattr(each, "__signature__"))
     hints = get_type_hints(function, include_extras=True)
     return {name: get_args(hint)[:2] for name, hint in hints.items() if len(get_args(hint)) > 1 and name != "return"}
@@ -111,7 +111,7 @@ def _row(parameter: Any, kind: tuple[Any, Any]) -> str:
 
 
 def _values(annotation: Any, declared: Any) -> Iterator[str]:
-    """Yield the words for what may be given."""
+    """Yield the words for the accepted values."""
     inner = [part for part in get_args(annotation) if part is not NoneType]
     if get_origin(annotation) is Literal:
         yield from (f"`{value}`" for value in inner)

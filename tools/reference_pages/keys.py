@@ -15,30 +15,30 @@ from pydantic.fields import FieldInfo
 from reference_pages.words import (
     Link,
     default_in_words,
+    discriminator_of,
     is_listed,
     is_named,
     kind_in_words,
     section_classes,
     tag_of,
-    told_apart_by,
 )
 from reidsim.validation import Section, read_toml
 
-# The guides of the documentation, by what they explain.
+# Guides of the documentation by topic.
 GUIDES: Mapping[str, Mapping[str, str]] = read_toml(Path(__file__).with_name("guides.toml"))
-# More places of one section than this are not all named in its heading.
+# Most places of a section that its heading lists.
 _MOST_PLACES = 3
 
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """A section that is described under a heading of its own, in place of one for each key that holds it.
+    """A section that is described once under its own heading, and linked from the keys that hold it.
 
     Parameters
     ----------
     heading : str
     words : str
-        What a key holds, such as ``range``; ``section`` if not given.
+        Name of the value, such as ``range``; ``section`` if not given.
     page : str
         Where the heading is; the page of the key if not given.
     """
@@ -77,7 +77,7 @@ class _Outline:
         return self.elsewhere[model].heading if model in self.elsewhere else self.parts[model].heading
 
     def add(self, model: type[Section], place: str, path: str) -> None:
-        """Add a section and those below it; one that is there already gets one more place."""
+        """Add a section and the sections below it; a known section gets a further place."""
         if model in self.elsewhere:
             return
         if model in self.parts:
@@ -91,7 +91,7 @@ class _Outline:
         for key, info in keys_of(model):
             inner = f"{path}.{key}".lstrip(".") + (".NAME" if is_named(info.annotation) else "")
             shown = f"`[[{inner}]]`" if is_listed(info.annotation) else f"`[{inner}]`"
-            tag = told_apart_by(info.annotation)
+            tag = discriminator_of(info.annotation)
             sections = section_classes(info.annotation)
             for base in _bases_of_several(sections) if tag is not None else ():
                 self.add(base, shown, inner)
@@ -101,13 +101,13 @@ class _Outline:
 
 
 def keys_of(model: type[Section]) -> list[tuple[str, FieldInfo]]:
-    """Return the keys of a section as they are written in the file, that which tells its kind first."""
+    """Return the keys of a section as written in a file, the discriminator first."""
     keys = [(info.alias or name, info) for name, info in model.model_fields.items()]
     return sorted(keys, key=lambda key: tag_of(model, key[0]) is None)
 
 
 def _bases_of_several(sections: Sequence[type[Section]]) -> list[type[Section]]:
-    """Return the sections, none of them a file's, that at least two of several extend."""
+    """Return the common base sections of at least two sections."""
     bases = [base for section in sections for base in section.__mro__[1:] if issubclass(base, Section)]
     return [base for base in dict.fromkeys(bases) if base is not Section and bases.count(base) > 1]
 
@@ -115,7 +115,7 @@ def _bases_of_several(sections: Sequence[type[Section]]) -> list[type[Section]]:
 def headings_of(
     model: type[Section], top: str, elsewhere: Mapping[type[Section], Elsewhere]
 ) -> dict[type[Section], str]:
-    """Return the headings under which `described_sections` describes a section and those below it."""
+    """Return the headings that `described_sections` writes, by section."""
     outline = _outline_of(model, top, elsewhere)
     return {part.model: part.heading for part in outline.parts.values()}
 
@@ -136,11 +136,11 @@ def described_sections(
     model : type of Section
         The whole file, or one section.
     elsewhere : mapping of type of Section to Elsewhere
-        Sections that have a heading of their own. Those without a `page` are described at the end.
+        Sections with their own heading. Sections without a `page` are described at the end.
     top : str
         Heading of `model` itself; the place of a section, such as ``[sweep]``, for one that is not the whole file.
     note : str
-        What to say of `model` besides what its class says.
+        Text after the docstring of `model`.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def described_sections(
 
 
 def _outline_of(model: type[Section], top: str, elsewhere: Mapping[type[Section], Elsewhere]) -> _Outline:
-    """Return a file or section, and those below it that have no heading of their own elsewhere."""
+    """Return a file or section, and the sections below it without a heading elsewhere."""
     outline = _Outline({section: other for section, other in elsewhere.items() if section is not model})
     outline.parts[model] = _Part(model, [top], 0)
     outline.add_below(model, top.strip("`[]") if top.startswith("`[") else "")
@@ -181,8 +181,8 @@ def _described(part: _Part, outline: _Outline, note: str) -> str:
     own = [
         (key, info)
         for key, info in keys_of(part.model)
-        # The heading says what kind it is.
-        if key not in tags and (key not in inherited or _said(info) != _said(inherited[key]))
+        # The heading names the kind.
+        if key not in tags and (key not in inherited or _description(info) != _description(inherited[key]))
     ]
     rows = _rows(own, link)
     if bases:
@@ -210,20 +210,20 @@ def _described_bases(part: _Part, outline: _Outline) -> list[type[Section]]:
     return found
 
 
-def _said(info: FieldInfo) -> tuple[str, str, str]:
-    """Return what is said of a key."""
+def _description(info: FieldInfo) -> tuple[str, str, str]:
+    """Return type, default and description of a key."""
     return kind_in_words(info, lambda _, words: words), default_in_words(info), info.description or ""
 
 
 def dotted_keys(
     model: type[Section], elsewhere: Mapping[type[Section], Elsewhere], path: str = ""
 ) -> Iterator[tuple[str, FieldInfo]]:
-    """Yield the keys of a file by their path; of a section only if it may be left out or there may be several."""
+    """Yield the keys of a file by path; sections only if they are optional or repeatable."""
     for key, info in keys_of(model):
-        told_apart = [section for section in section_classes(info.annotation) if section not in elsewhere]
-        if not (info.is_required() and told_apart == [info.annotation]):
+        separate = [section for section in section_classes(info.annotation) if section not in elsewhere]
+        if not (info.is_required() and separate == [info.annotation]):
             yield f"{path}{key}", info
-        for section in told_apart:
+        for section in separate:
             yield from dotted_keys(section, elsewhere, f"{path}{key}.")
 
 
@@ -237,7 +237,7 @@ def described_by_path(
 ) -> str:
     """Describe a small file in one list, with a dot between a section and its keys; see `described_sections`.
 
-    The key that the heading gives, and those of a `base` that is described by itself, are left out.
+    The discriminator in the heading and the keys of a separately described `base` are omitted.
     """
 
     def link(section: type[Section], words: str) -> str:
@@ -254,24 +254,24 @@ def described_by_path(
 
 
 def _rows(keys: Iterable[tuple[str, FieldInfo]], link: Link) -> list[str]:
-    """Return the lines that describe keys; neighbours of which the same is said share one."""
+    """Return the lines that describe keys; neighbouring keys with equal descriptions share a line."""
 
-    def said(key: tuple[str, FieldInfo]) -> tuple[str, str, str]:
+    def description(key: tuple[str, FieldInfo]) -> tuple[str, str, str]:
         return kind_in_words(key[1], link), default_in_words(key[1]), key[1].description or ""
 
-    return [item(", ".join(f"`{key}`" for key, _ in same), *words) for words, same in groupby(keys, key=said)]
+    return [item(", ".join(f"`{key}`" for key, _ in same), *words) for words, same in groupby(keys, key=description)]
 
 
 def _explanation(model: type[Section], note: str) -> str:
-    """Return what the class of a section says about it, and the note at the end of that, in Markdown."""
+    """Return the docstring of a section followed by the note, in Markdown."""
     text = (inspect.getdoc(model) or "").replace("``", "`")
     return "\n\n".join(wrapped(paragraph) for paragraph in f"{text} {note}".split("\n\n"))
 
 
 def item(shown: str, kind: str, default: str, meaning: str) -> str:
-    """Return the line of a list that describes a key, an argument or an option: in bold if it must be given."""
-    said = "" if default in {"none", "required"} else f"default {default}" if default.startswith("`") else default
-    inside = "; ".join(part for part in (kind, said) if part)
+    """Return the line of a list that describes a key, an argument or an option: in bold if it is required."""
+    note = "" if default in {"none", "required"} else f"default {default}" if default.startswith("`") else default
+    inside = "; ".join(part for part in (kind, note) if part)
     name = f"**{shown}**" if default == "required" else shown
     return f"- {name} ({inside}): {meaning}" if inside else f"- {name}: {meaning}"
 

@@ -1,4 +1,4 @@
-"""The pages that list what there is: measures of tables, policies of games, and what is bundled."""
+"""The pages that list measures, policies and bundled files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from reference_pages.key_pages import head
 from reference_pages.keys import item
 from reidsim.agents.measures import ROUND_MEASURES
 from reidsim.bundled import bundled_titles
+from reidsim.core.measures import Measure
 from reidsim.figures.style import sentence
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.measures import RISK_QUANTILE, SUCCESS_PROBABILITY
-from reidsim.measures import Measure
+from reidsim.kinds.tables.policy import SAFE_HARBOR
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.registry import kind_named, kind_names
 
@@ -21,7 +22,7 @@ MEASURES, POLICIES, BUNDLED = "measures.md", "policies.md", "bundled.md"
 
 
 def measures_page() -> str:
-    """Return the page on measures: what tables of runs, of rounds and of cross-play hold."""
+    """Return the page on measures of runs, rounds and cross-play."""
     kinds = {name: kind_named(name) for name in kind_names()}
     shown = [measure for kind in kinds.values() for measure in kind.measures]
     shared = [measure for measure in dict.fromkeys(shown) if shown.count(measure) > 1]
@@ -33,25 +34,25 @@ def measures_page() -> str:
         ),
     ]
     for heading, words, measures in (
-        ("Rounds of agents", "of `rounds.parquet`, besides those of the game", ROUND_MEASURES),
-        ("Cross-play", "of `cross_play.parquet`, besides those of the game", CROSS_PLAY_MEASURES),
-        ("Stress tests", "besides those of the game", (RISK_QUANTILE,)),
+        ("Rounds of agents", "of `rounds.parquet`, in addition to the measures of the game", ROUND_MEASURES),
+        ("Cross-play", "of `cross_play.parquet`, in addition to the measures of the game", CROSS_PLAY_MEASURES),
+        ("Stress tests", "in addition to the measures of the game", (RISK_QUANTILE,)),
         ("Single records", "of `records.parquet`", (SUCCESS_PROBABILITY,)),
     ):
         parts.append((heading, words, [measure for measure in measures if measure not in shown]))
     text = (
-        "Names and definitions of the measures in tables, figures and reports. A run has those that its scenario asks "
-        "for. With agents, those of `runs.parquet` are means over rounds."
+        "Names and definitions of the measures in tables, figures and reports. A run has the measures that its "
+        "scenario requests. With agents, `runs.parquet` holds means over rounds."
     )
     sections = (_section(heading, words, map(_measure, measures)) for heading, words, measures in parts)
     return "\n".join([head("Measures", text), *sections])
 
 
 def policies_page() -> str:
-    """Return the page on policies: what each game's scenarios may name in `policies`."""
+    """Return the page on policies: the values of `policies` by game."""
     text = (
         "How releases are chosen. Scenarios name these in `policies`; figures use the names in parentheses. A *rule* "
-        "ignores the adversary; the others reply to the adversary whom the decision-maker believes in."
+        "ignores the adversary; the others are best responses to the adversary in the publisher's belief."
     )
     kinds = {name: kind_named(name) for name in kind_names()}
     sections = (
@@ -61,10 +62,10 @@ def policies_page() -> str:
 
 
 def bundled_page() -> str:
-    """Return the page on what is bundled: scenarios, populations, background knowledge and social-media models."""
+    """Return the page on bundled scenarios, populations, background knowledge and social-media models."""
     text = (
-        "Wherever a scenario or recipe is named, these names can stand. `reidsim show NAME` prints the file, with its "
-        "sources. The [gallery](../gallery.md) shows what each scenario finds."
+        "A command or key that takes a scenario or recipe accepts these names. `reidsim show NAME` prints the file "
+        "with its sources. The [gallery](../gallery.md) shows the results of each scenario."
     )
     sections = (
         _section(sentence(heading), "", (item(f"`{name}`", "", "none", title) for name, title in titles.items()))
@@ -84,14 +85,14 @@ def _measure(measure: Measure) -> str:
 
 
 def _policies(kind: Kind) -> Iterator[str]:
-    """Yield the item of each policy, with what else tells it from others of its game."""
+    """Yield the item of each policy, with its distinguishing properties."""
     in_rounds = any(policy.by_agents for policy in kind.policies.values())
     for policy in kind.policies.values():
         facts = {
             "rule": policy.is_rule,
-            "needs `safe_harbor`": policy.needs_safe_harbor,
+            "needs `safe_harbor`": SAFE_HARBOR in policy.needs,
             "not with `[agents]`": in_rounds and not policy.by_agents,
             "not compared with the others": policy.in_another_game,
         }
         told = "; ".join(words for words, holds in facts.items() if holds) or "none"
-        yield item(f"`{policy.name}`", policy.label, told, policy.words)
+        yield item(f"`{policy.name}`", policy.label, told, policy.description)

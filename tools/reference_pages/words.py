@@ -1,4 +1,4 @@
-"""What a key may hold and what it holds if it is not given, in the words of somebody who writes TOML."""
+"""Describe the type and the default of a key for readers who write TOML."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from reidsim.toml_text import inline_toml
 from reidsim.validation import Section, section_classes
 
-# How a section is linked, by its class and the words that stand for it.
+# Makes the link to a section from its class and the text to show.
 Link = Callable[[type[Section], str], str]
 
 # The largest amount; a number of 0 or more up to here is in currency units.
@@ -23,7 +23,7 @@ _HUGE = 2**31
 
 @dataclass(frozen=True)
 class _Bounds:
-    """What annotations say about the size of a value: numbers between bounds, or lengths."""
+    """Bounds of a value or of its length, from annotations."""
 
     ge: float | None = None
     gt: float | None = None
@@ -35,7 +35,7 @@ class _Bounds:
 
     @classmethod
     def of(cls, metadata: Iterable[Any]) -> _Bounds:
-        """Collect bounds from what stands beside a type: constraints, or fields that hold some."""
+        """Collect bounds from the metadata of a type: constraints, or fields with constraints."""
         found: dict[str, Any] = {}
         for item in metadata:
             for part in item.metadata if isinstance(item, FieldInfo) else [item]:
@@ -45,7 +45,7 @@ class _Bounds:
 
 
 def is_named(annotation: Any) -> bool:
-    """Whether the user names what the key holds, as in ``[attributes.age]``."""
+    """Whether the user chooses the names below a key, as in ``[attributes.age]``."""
     return _outer(annotation) is dict
 
 
@@ -54,8 +54,8 @@ def is_listed(annotation: Any) -> bool:
     return _outer(annotation) in (tuple, list)
 
 
-def told_apart_by(annotation: Any) -> str | None:
-    """Return the key by whose value sections of several kinds are told apart, if they are."""
+def discriminator_of(annotation: Any) -> str | None:
+    """Return the discriminator of sections of several kinds, if there is one."""
     models = section_classes(annotation)
     if len(models) < 2:
         return None
@@ -70,13 +70,13 @@ def tag_of(model: type[Section], key: str) -> str | None:
 
 
 def kind_in_words(field: FieldInfo, link: Link) -> str:
-    """Return what a key may hold, such as ``integer from 1 to 100``.
+    """Return the type of a key, such as ``integer from 1 to 100``.
 
     Parameters
     ----------
     field : FieldInfo
     link : callable
-        Returns the link to a section, given its class and the words that stand for it.
+        Returns the link to a section, given its class and the text to show.
     """
     return _kind(field.annotation, field.metadata, link)
 
@@ -96,12 +96,12 @@ def default_in_words(field: FieldInfo) -> str:
 
 
 def either(kinds: list[str]) -> str:
-    """Return words for one of several things."""
+    """Return a list of alternatives as text."""
     return kinds[0] if len(kinds) == 1 else f"{', '.join(kinds[:-1])} or {kinds[-1]}"
 
 
 def figure(value: float) -> str:
-    """Return a number as it is shown, such as ``1,000`` or ``2^53``."""
+    """Return a number as text, such as ``1,000`` or ``2^53``."""
     power = int(value).bit_length() - 1
     if value >= _HUGE and value == 2**power:
         return f"2^{power}"
@@ -134,7 +134,7 @@ def _kind(annotation: Any, metadata: Iterable[Any], link: Link, *, many: bool = 
 
 
 def _outer(annotation: Any) -> Any:
-    """Return what a key holds on the outside, whether or not it may be left out."""
+    """Return the outermost container type of a key, ignoring None."""
     while get_origin(annotation) in (Annotated, Union, UnionType):
         parts = [part for part in get_args(annotation) if part is not type(None)]
         if get_origin(annotation) is not Annotated and len(parts) > 1:
@@ -144,8 +144,8 @@ def _outer(annotation: Any) -> Any:
 
 
 def _choice(annotation: Any, metadata: Iterable[Any], link: Link, *, many: bool) -> str:
-    """Return the words for a value of one of several kinds."""
-    key = told_apart_by(annotation)
+    """Return the words for a union type."""
+    key = discriminator_of(annotation)
     if key is not None:
         sections = [link(model, f'`"{tag_of(model, key)}"`') for model in section_classes(annotation)]
         return f"{'sections' if many else 'section'} of `{key}` {either(sections)}"

@@ -1,1 +1,1 @@
-"""The printed numbers of the papers, and what this version computes for each."""
+"""The printed numbers of the papers beside the values that this version computes."""

@@ -1,4 +1,4 @@
-"""The reproduction ledger: what a paper prints beside what reidsim computes, with a verdict for every number."""
+"""The reproduction ledger: printed numbers beside computed ones, with a verdict for each."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from reidsim.validation import read_toml
 REPRODUCED = "reproduced"
 CALIBRATED = "calibrated"
 NOT_REPRODUCED = "not reproduced"
-# Largest tolerance, as a share of the printed number, where its page does not say less.
+# Largest tolerance, as a share of the printed number, unless its file sets a lower one.
 _MOST = 0.25
-# A note of so many words on so many numbers of a list stands below it.
+# A note of at least 4 words on at least 3 numbers of a list is printed once, below the list.
 _LONG, _OFTEN = 4, 3
 
 
@@ -88,7 +88,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Found:
-    """What was computed for a printed number or claim, where there is more to it than the value.
+    """A computed value with its verdict, error or note.
 
     Parameters
     ----------
@@ -97,9 +97,9 @@ class Found:
     holds : bool, optional
         Verdict of a claim in words; whether the answer is the printed one, if not given.
     error : float
-        Of what was computed; counts as tolerance where it is more than the printed one's, within the same limit.
+        Error of the computed value; replaces a smaller tolerance, within the same limit.
     note : str
-        Stands before the note of the printed number.
+        Printed before the note of the printed number.
     """
 
     value: float | str
@@ -108,13 +108,13 @@ class Found:
     note: str = ""
 
 
-# What was computed for a printed number: the number or the answer, by itself or with more about it.
+# A computed value: a number, an answer in words, or a `Found`.
 Computed = float | str | Found
 
 
 @dataclass(frozen=True)
 class Aside:
-    """Printed numbers compared with what was not computed independently of them; none counts as reproduced.
+    """Printed numbers compared with values that are not independent of them; none counts as reproduced.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class Aside:
     entries: Sequence[Entry]
 
     def markdown(self) -> str:
-        """Return what is compared, and how much of it agrees."""
+        """Return the comparison, and the number of agreements."""
         agree = f"{_count(self.entries, REPRODUCED)} of {len(self.entries)} numbers agree."
         return "\n".join([wrapped(f"Not counted: {self.how} {agree}"), "", *_list(self.entries), ""])
 
@@ -143,7 +143,7 @@ class Ledger:
     paper : str
         Full reference.
     how : str
-        How the numbers were made and what the tolerances are, in Markdown.
+        Origin of the numbers and tolerances, in Markdown.
     entries : sequence of Entry
     asides : sequence of Aside
         Other readings, which are not counted.
@@ -186,7 +186,7 @@ def _count(entries: Iterable[Entry], verdict: str) -> int:
 
 
 def compared(scenario: str, paper: str, found: Mapping[str, Computed]) -> Ledger:
-    """Compare what was computed with the printed numbers and claims of a paper, in ``printed/SCENARIO.toml``.
+    """Compare computed values with the printed numbers and claims of a paper, in ``printed/SCENARIO.toml``.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def compared(scenario: str, paper: str, found: Mapping[str, Computed]) -> Ledger
     paper : str
         Full reference.
     found : mapping
-        What was computed, by the key of the printed number; there may be more than was printed.
+        Computed values by the key of the printed number; further keys are ignored.
     """
     printed = read_toml(Path(__file__).with_name("printed") / f"{scenario}.toml")
     page = {key: value for key, value in printed.items() if key in ("most", "zero")}
@@ -225,9 +225,9 @@ def _entry(row: Mapping[str, Any], computed: Computed) -> Entry:
 
 
 def _tolerance(row: Mapping[str, Any], error: float) -> float | None:
-    """Return the largest difference that counts as reproduced: it scales with what is printed.
+    """Return the largest difference that counts as reproduced; it scales with the printed number.
 
-    It is never more than a share of the distance between the printed number and what stands for nothing (no risk, no
+    It is at most a share of the distance between the printed number and the null value (no risk, no
     attack: `zero` of the row), and half a unit of the last digit that is printed: so nothing computed passes for a
     number that is not nothing.
     """
@@ -272,7 +272,7 @@ def _summary(ledger: Ledger) -> tuple[str, ...]:
 
 
 def _list(entries: Iterable[Entry]) -> list[str]:
-    """Return items for each table of the paper: by whose numbers they are or by what they measure, as is shorter."""
+    """Return the items of each table of the paper, grouped by subject or by measure, whichever is shorter."""
     tables: dict[str, list[Entry]] = {}
     entries, notes = _noted_once(list(entries))
     for entry in entries:
@@ -286,7 +286,7 @@ def _list(entries: Iterable[Entry]) -> list[str]:
 
 
 def _noted_once(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
-    """Return entries whose notes refer to those that many of them would repeat, and these notes."""
+    """Return entries that refer to shared notes by number, and the shared notes."""
     counts = Counter(part for entry in entries for part in entry.note.split("; "))
     often = [part for part, count in counts.items() if count >= _OFTEN and len(part.split()) >= _LONG]
     marks = {part: f"[{number}]" for number, part in enumerate(often, 1)}
@@ -299,7 +299,7 @@ def _noted_once(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 def _items(where: str, entries: Iterable[Entry], by: int) -> list[str]:
-    """Return one item for each subject, which stands before a colon (0), or each measure, which stands after it (1)."""
+    """Return one item for each subject (text before the colon, 0) or each measure (text after it, 1)."""
     groups: dict[str, list[tuple[str, Entry]]] = {}
     for entry in entries:
         parts = entry.what.split(": ", 1) if ": " in entry.what else ["", entry.what][:: -1 if by else 1]
@@ -308,7 +308,7 @@ def _items(where: str, entries: Iterable[Entry], by: int) -> list[str]:
 
 
 def _item(where: str, head: str, group: Sequence[tuple[str, Entry]]) -> str:
-    """Return the numbers of one group; words and a note that all of them share stand once."""
+    """Return the numbers of one group; common words and a common note appear once."""
     names = [name.split() for name, _ in group]
     start = _alike(names) if head and len(group) > 1 else []
     rests = [words[len(start) :] for words in names]
@@ -328,7 +328,7 @@ def _item(where: str, head: str, group: Sequence[tuple[str, Entry]]) -> str:
 
 
 def _aside(note: str) -> str:
-    """Return a note as it follows a number: in parentheses, unless all of it is; a reference to one stands without."""
+    """Return a note as printed after a number: in parentheses, unless it has them or is a reference."""
     found = re.fullmatch(r"(.*?)(?:; |^)(\[\d+\])", note)
     text, mark = found.groups() if found else (note, "")
     shown = text if not text or re.fullmatch(r"\([^()]*\)", text) else f"({text})"

@@ -42,7 +42,7 @@ def _swept(changes: Mapping[str, object]) -> pd.DataFrame:
 
 
 class _Curves:
-    """Relative payouts along G = L, by policy and by what the publisher plans with; rules plan with nothing."""
+    """Relative payouts along G = L, by policy and the risk that the publisher plans with; rules do not plan."""
 
     def __init__(self, runs: pd.DataFrame) -> None:
         self._runs = runs
@@ -123,7 +123,7 @@ def _raw_results() -> dict[str, Computed]:
 def _figure_6(study: TablesStudy) -> dict[str, Computed]:
     speedup, ours = {}, {}
     for amount in (300.0, 2000.0):
-        game = planned_game(study, "basic", "prosecutor", Prices.of_points(1200, amount, amount, 4))
+        game = planned_game(study, "basic", "prosecutor", Prices(1200, amount, amount, 4))
         best, size = search(game), study.lattice.size
         # Whatever the order, pruning by the bound of the paper computes every node whose bound is above the optimum.
         bounds = [game.bound(game.lattice.levels(node))[0] for node in range(size)]

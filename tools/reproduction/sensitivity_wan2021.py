@@ -21,7 +21,7 @@ _BASELINES = ["no-protection", "demographics-only", "random-opt-in", "random-mas
 _GAMES = ["opt-in", "masking", "no-attack-masking", "one-stage-masking"]
 _SCENARIOS = [*_BASELINES, *_GAMES[1:]]
 _BENEFIT = "economics.benefit"
-# The paper's eight parameters, and whether it says that payoffs rise with them, in most of the eight scenarios.
+# The paper's eight parameters, and its claim that payoffs rise with them in most of the eight scenarios.
 _RISING = {
     "subjects.attributes": False,
     "resources.genealogy.size": False,
@@ -46,7 +46,7 @@ def read_study() -> pd.DataFrame:
 
 
 def claims(study: pd.DataFrame) -> dict[str, Computed]:
-    """Return what the study says of each claim.
+    """Return the verdict on each claim.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def _six_times(varied: Mapping[str, pd.DataFrame]) -> Found:
 
 
 def _linear(table: pd.DataFrame) -> Found:
-    """Tell how closely payoffs follow the benefit on a line, in the scenario where they do least."""
+    """Return the smallest R-squared of payoffs on the benefit over the scenarios."""
     correlations = table[_SCENARIOS].corrwith(table.index.to_series())
     return Found(f"correlation {correlations.min():.3f} or more", holds=bool(correlations.min() > 0.95))
 
@@ -134,7 +134,7 @@ def _settings(study: pd.DataFrame, payoffs: pd.DataFrame) -> dict[str, Computed]
 
 
 def _games(table: pd.DataFrame, setting: str, usual: str) -> Found:
-    """Tell in how many games the payoff is higher in a setting than in the usual one; some are not concerned by it."""
+    """Return the number of games whose payoff is higher in a setting than in the default one."""
     payoffs = table.loc[[setting, usual], [game for game in _GAMES if game in table]].to_numpy()
     more, less = (payoffs[0] > payoffs[1]).sum(), (payoffs[0] < payoffs[1]).sum()
     same = payoffs.shape[1] - more - less
@@ -155,7 +155,7 @@ def _privacy_and_utility(study: pd.DataFrame) -> dict[str, Computed]:
 
 
 def _robustness(study: pd.DataFrame, payoffs: pd.DataFrame) -> dict[str, Computed]:
-    """Compare what a mistaken belief costs with what the masking game gains over the opt-in game."""
+    """Compare the cost of a wrong belief with the gain of the masking game over the opt-in game."""
     mistaken = _means(study, _ROBUSTNESS, _PAYOFF)
     smaller = []
     for key in ("economics.cost", "resources.genealogy.size", "resources.registry.size"):
@@ -172,7 +172,7 @@ def _support(study: pd.DataFrame) -> dict[str, Computed]:
     found: dict[str, Computed] = {}
     for name, measure, low, high in (("usefulness", "usefulness", 0, 4), ("fairness", "usefulness_fairness", 0.5, 1.5)):
         table = _varied(_means(study, _SENSITIVITY, measure), "subjects.minority_support").loc[low:high]
-        # Everybody shares the same with demographics only, which is neither useful nor unfair.
+        # With demographics only, all subjects share the same data: no usefulness, no unfairness.
         others = [*_BASELINES[2:], "k-anonymity"]
         found[f"support: {name}"] = _in_general(table["masking"] > table[others].max(axis=1))
         found[f"supported: {name}"] = float((table["masking"] / table["random-masking"])[1.0] - 1)

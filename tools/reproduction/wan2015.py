@@ -8,12 +8,14 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.lattice_search import lattice_search
 from reidsim.games.parameter_grid import (
+    Options,
     ParameterPoints,
-    average_outcomes,
+    best_options,
     fixed_options,
     undominated_options,
 )
@@ -126,17 +128,16 @@ def _sensitivity(study: TablesStudy) -> dict[str, Computed]:
     harbor = fixed_options(study.lattice, study.truth.linker, study.safe_harbor_strategies)
 
     def attacked_less(points: ParameterPoints) -> NDArray[np.bool_]:
-        mine, rule = (average_outcomes(options, study.released, points) for options in (basic, harbor))
-        return mine.adversary_payoff <= rule.adversary_payoff + 1e-9
+        (mine, _, _), (rule, _, _) = (_averages(study, options, points) for options in (basic, harbor))
+        return mine <= rule + 1e-9
 
     benefit_limit = _end_of_run(attacked_less(_points(study, benefit=benefit)), benefit)
     cost_limit = _end_of_run(~attacked_less(_points(study, cost=cost)), cost)
     benefits, losses = np.linspace(50, 1500, 30), np.linspace(200, 25_000, 125)
     # One row per benefit, one column per loss.
     rows, columns = np.meshgrid(benefits, losses, indexing="ij")
-    maps = average_outcomes(basic, study.released, _points(study, benefit=rows.ravel(), loss=columns.ravel()))
-    attacked = maps.share_attacked.reshape(rows.shape)
-    intensity = maps.generalization_intensity.reshape(rows.shape)
+    maps = _averages(study, basic, _points(study, benefit=rows.ravel(), loss=columns.ravel()))
+    attacked, intensity = (values.reshape(rows.shape) for values in maps[1:])
     seldom = _end_of_run(np.all(attacked < 0.30, axis=0), losses)
     seldom_benefit = _end_of_run(np.all(attacked < 0.30, axis=1), benefits)
     milder = _end_of_run(np.all(intensity < 0.1431, axis=0), losses)
@@ -160,6 +161,21 @@ def _sensitivity_at_cost_8() -> dict[str, Computed]:
     """Compute the limits at twice the stated cost, at which most of the printed ones appear."""
     limits = _sensitivity(build_study(load_scenario("wan2015", {"economics.cost": 8})))
     return {f"cost 8: {key}": found for key, found in limits.items()}
+
+
+def _averages(
+    study: TablesStudy, options: Options, points: ParameterPoints
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return adversary's payoff, share attacked and generalization intensity at each point, averaged over records."""
+    found = []
+    for point in range(points.n_points):
+        best = best_options(options, points, point)
+        payoff = points.gain[point] * options.success[best] - points.cost[point]
+        attacked = payoff > points.cost[point] * INDIFFERENCE
+        outcomes = (np.where(attacked, payoff, 0.0), attacked, options.intensity[best])
+        found.append([np.average(outcome, weights=study.released) for outcome in outcomes])
+    adversary_payoff, share_attacked, intensity = np.transpose(found)
+    return adversary_payoff, share_attacked, intensity
 
 
 def _points(study: TablesStudy, **changes: NDArray[np.float64]) -> ParameterPoints:

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.games.masking.backward_induction import masking_backward_induction
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.greedy import greedy
+from reidsim.games.masking.searches import greedy, masking_backward_induction
 from reidsim.kinds.masking.kind import MASKING
 from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.scenarios.load import load_scenario
@@ -67,7 +66,7 @@ def _within_draws(study: MaskingStudy) -> pd.DataFrame:
 
 
 def _table_3() -> dict[str, Computed]:
-    """Count what solvers evaluate for some subjects, as times are those of a machine, and what the greedy one loses."""
+    """Count the strategies that solvers evaluate for some subjects, and the payoff that the greedy solver loses."""
     game, _ = MASKING.build(load_scenario("wan2021", {"targets.size": _SOLVED})).games(0)
     assert isinstance(game, MaskingGame)  # noqa: S101 - against one adversary, said for the type checker
     found: dict[str, Computed] = {"opt-in time": "not compared"}

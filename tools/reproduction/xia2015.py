@@ -23,7 +23,7 @@ from reidsim.scenarios.load import load_scenario
 from reproduction.ledger import Computed, Found, Ledger, compared
 
 _FOREVER = 1_000_000
-# Of the reading found by a scan: within .9345 and .9377, all of which give the same thresholds.
+# From a scan: every value from .9345 to .9377 gives the same thresholds.
 _DISCOUNT_AT_ACTION = 0.936
 
 

@@ -101,7 +101,7 @@ def _unique_on_voter_list(records: pd.DataFrame) -> dict[str, Computed]:
 
 
 def _uniqueness(study: RiskStudy) -> Found:
-    """Estimate what the scenario takes as given: whether who is unique among 1,000 is unique among 100,000,000."""
+    """Estimate an assumption of the scenario: a person unique among 1,000 is unique among 100,000,000."""
     estimates = []
     for sample in range(study.n_samples):
         codes = study.release(_SMALLEST, sample).codes

@@ -1,4 +1,4 @@
-"""An adversary with partial knowledge in games: what a shared record is worth to whom knows only some attributes.
+"""An adversary with partial knowledge in games: success against shared records if only some attributes are known.
 
 An attribute that the adversary does not know is to it as if it were not shared. So under one knowledge set a strategy
 is the strategy with the unknown attributes suppressed, and its success probability the mean of theirs over the sets.
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.sets import enumerate_sets
 from reidsim.adversaries.response import Linkage, one_over
-from reidsim.errors import InputError
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import sizes_among
 from reidsim.linkage.risk import chance_of_guess
@@ -32,34 +31,30 @@ from reidsim.releases.strategy_space import Floats, Rows
 class KnowledgeLinker:
     """Links shared records to the people of a population, by the attributes that the adversary knows.
 
-    It tells effective group sizes: of the group in which a uniform guess succeeds as often as the adversary does on
-    average over what it may know. So an adversary that weighs one attempt (`OneShotAdversary`) needs no change, and
-    with everything known the sizes are those of the groups themselves.
+    It returns effective group sizes: of the group in which a uniform guess succeeds as often as the adversary does on
+    average over its knowledge sets. So an adversary that weighs one attempt (`OneShotAdversary`) needs no change, and
+    with full knowledge the sizes are the group sizes themselves.
 
     Parameters
     ----------
     lattice : GeneralizationLattice
         Forms of the records; of the masking game see `masking_lattice`.
     people : Population
-        Everybody who may be taken for a record's person: a population, or the released records.
+        All people who may be taken for a record's person: a population, or the released records.
     knowledge : Knowledge
         About the persons of the lattice's records.
     registered : ndarray of bool, shape (n_records,), optional
-        Whose person really is one of the people; everybody's, if not given. The adversary does not know it: it takes
-        one of those who match, if there are any, and with a person who is not one of them never succeeds.
+        Whether the person of each record is among the people; by default all are. The adversary does not know it: it
+        takes one of the people who match, if there are any, and never succeeds if the person is not among them.
     own : ndarray of int32, shape (n_records, n_attributes), optional
-        With `registered`: what is said there of each record's person, if that may be wrong. The adversary succeeds
-        only where it agrees with what is shared and known.
+        With `registered`: values of each record's person there, if they may be wrong. The adversary succeeds
+        only where they agree with the values shared and known.
     coverage : float
         Probability that a person is one of the people, as the adversary believes.
 
-    Raises
-    ------
-    InputError
-        If the knowledge is about other persons or attributes.
     """
 
-    # Without a registry that is a part of them, those linked to are everybody.
+    # Without a separate registry, the records are linked to all people.
     population: GroupSizes | None = None
 
     def __init__(
@@ -72,12 +67,6 @@ class KnowledgeLinker:
         own: Codes | None = None,
         coverage: float = 1.0,
     ) -> None:
-        if knowledge.n_persons != lattice.n_records or knowledge.attributes != lattice.domain.names:
-            raise InputError(
-                "the knowledge is about other records",
-                found=f"{knowledge.n_persons} persons, {', '.join(knowledge.attributes)}",
-                expected=f"{lattice.n_records} persons, {', '.join(lattice.domain.names)}",
-            )
         self._lattice, self._people = lattice, people
         self._with_suppression = replace(lattice, hierarchies=tuple(map(suppressible, lattice.hierarchies)))
         self._sizes = sizes_among(people, self._with_suppression, holds_records=registered is None)
@@ -90,7 +79,7 @@ class KnowledgeLinker:
 
     @cached_property
     def group_sizes(self) -> GroupSizes:
-        """Sizes of the groups themselves: what an adversary who knows everything links to."""
+        """Sizes of the groups themselves: linkage of an adversary with full knowledge."""
         return sizes_among(self._people, self._lattice)
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
@@ -109,11 +98,11 @@ class KnowledgeLinker:
         return np.asarray(np.where(registered, self._chance(strategy, rows, as_told=self._own is not None), 0.0))
 
     def believed_success(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return the same for an adversary who takes everybody who matches somebody to be registered."""
+        """Return the same for an adversary who takes any person with a match to be registered."""
         return self._coverage * self._chance(strategy, rows)
 
     def _chance(self, strategy: int, rows: Rows | None, *, as_told: bool = False) -> Floats:
-        """Return the probability to name one of those who match; only where the person's own entry does, if told."""
+        """Return the probability to name one of the matching people; if `as_told`, only where the own entry matches."""
         kinds = self._kinds if rows is None else self._kinds[rows]
         success = np.zeros(len(kinds))
         for node, probability in self._nodes(strategy):
@@ -125,7 +114,7 @@ class KnowledgeLinker:
         return success
 
     def _agrees(self, node: int, rows: Rows | None) -> NDArray[np.bool_]:
-        """Tell whether what is said of a record's person agrees with what is shared of it."""
+        """Return whether the entry of a record's person agrees with the shared record."""
         assert self._own is not None  # noqa: S101 # asked for only where it may not
         chosen = slice(None) if rows is None else rows
         levels = self._with_suppression.levels(node)
@@ -152,18 +141,7 @@ def masking_lattice(space: MaskingSpace, domain: Domain, codes: Codes) -> Genera
         Of the space's attributes, in its order.
     codes : ndarray of int32, shape (n_records, n_attributes)
         The records.
-
-    Raises
-    ------
-    InputError
-        If the domain has other attributes.
     """
-    if domain.names != space.attributes:
-        raise InputError(
-            "the records have other attributes than the masking space",
-            found=", ".join(domain.names),
-            expected=", ".join(space.attributes),
-        )
     hierarchies = []
     for position, attribute in enumerate(domain.attributes):
         values = np.arange(attribute.size, dtype=np.int64)
@@ -174,7 +152,7 @@ def masking_lattice(space: MaskingSpace, domain: Domain, codes: Codes) -> Genera
 
 
 def agreeing(lattice: GeneralizationLattice, levels: Sequence[int], shared: Codes, said: Codes) -> NDArray[np.bool_]:
-    """Tell which records, shared at some levels, agree with what is said of their person, -1 where nothing is, (n,)."""
+    """Return whether records, shared at some levels, agree with the entry of their person, -1 if missing, (n,)."""
     agrees = np.ones(len(shared), dtype=np.bool_)
     for position, (hierarchy, level) in enumerate(zip(lattice.hierarchies, levels, strict=True)):
         groups, own = hierarchy.groups[level], said[:, position]
@@ -183,7 +161,7 @@ def agreeing(lattice: GeneralizationLattice, levels: Sequence[int], shared: Code
 
 
 def suppressible(hierarchy: Hierarchy) -> Hierarchy:
-    """Return the hierarchy with a last level that tells nothing."""
+    """Return the hierarchy with a last level of full suppression."""
     if hierarchy.n_groups[-1] == 1:
         return hierarchy
     nothing: NDArray[np.int32] = np.zeros((1, hierarchy.attribute.size), dtype=np.int32)

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.expectation import Progress, Risks, risks_of
 from reidsim.adversaries.knowledge.groups import Knowledge
-from reidsim.adversaries.knowledge.monte_carlo import draw_sets
 from reidsim.adversaries.knowledge.network import Network
-from reidsim.adversaries.knowledge.sets import KnowledgeSets, count_sets, enumerate_sets
+from reidsim.adversaries.knowledge.sets import KnowledgeSets, count_sets, draw_sets, enumerate_sets
 from reidsim.adversaries.knowledge.uniqueness import (
     KnownPopulation,
     SetUniqueness,
@@ -53,9 +52,9 @@ class Assessment:
     uniqueness : tuple of UniquenessEstimate or None
         Estimate behind each chance; None where nothing was estimated.
     n_cells : int
-        Persons told apart: of the same values, and told about alike.
+        Distinct persons: by values and by kind of knowledge.
     drawn : ndarray of int, shape (n_kinds, n_trials), optional
-        Position in `sets` of what was drawn for each kind of person; None when the risks are exact.
+        Position in `sets` of the sets drawn for each kind of person; None when the risks are exact.
     """
 
     risks: Risks
@@ -72,7 +71,7 @@ class Assessment:
         Parameters
         ----------
         risk : {"prosecutor", "journalist", "marketer"} or Network
-            A network stands for the overall risk through it.
+            A network means the overall risk through it.
         """
         totals = self.risks.totals
         if self.drawn is None or totals is None:
@@ -107,7 +106,7 @@ def assess(
     persons : ndarray of int32, shape (n, n_attributes)
         True values, over ``knowledge.attributes``; nodes of the value tree where an attribute has one.
     knowledge : Knowledge
-        What the adversary may know about each of the persons.
+        Knowledge of the adversary about each of the persons.
     uniqueness : FixedUniqueness, EstimatedUniqueness or KnownPopulation
         Behind journalist risk.
     released : ndarray of int32, shape (n, n_attributes), optional
@@ -123,9 +122,9 @@ def assess(
         Of the Monte Carlo.
     person : ndarray of int, shape (n,), optional
         Whose each record is, in numbers from 0 on, where people have several: then different people who match are
-        counted, and the risks are those by each of the records. Each is somebody else's, if not given.
+        counted, and each record has its own risks. By default each record has a person of its own.
     people : ndarray of int64, shape (n,), optional
-        Persons whom each row stands for, alike in all; one, if not given. Not where people have several records.
+        Persons that each row represents, equal in all values; one, if not given. Not where people have several records.
     progress : callable, optional
         Called with knowledge sets done and in all.
 
@@ -138,22 +137,13 @@ def assess(
         are drawn.
     """
     n = knowledge.n_persons
-    for name, codes in (("persons", persons), ("released records", persons if released is None else released)):
-        if codes.shape != (n, len(knowledge.attributes)):
-            raise InputError(
-                f"{name} do not fit the knowledge about them",
-                found=codes.shape,
-                expected=f"({n}, {len(knowledge.attributes)})",
-            )
     by_position = {knowledge.attributes.index(name): tree for name, tree in (trees or {}).items()}
-    if released is not None:
-        _require_own_records(persons, released, by_position, knowledge.attributes)
     kinds = knowledge.kind_of_person
     sets = _sets(persons, knowledge, method, trials, rng)
     asked = _what_matters(persons, knowledge, sets)
     relevant = _known_by_some(sets)
     given = asked if released is None else [*asked, *(released[:, position] for position in relevant)]
-    # Persons alike in all that matters share a question; records alike, which may be of different persons, a row.
+    # Persons equal in all relevant values share a question; equal records, of any persons, share a row.
     first, cell = distinct_rows(asked, n)
     loads = np.bincount(cell, weights=people).astype(np.int64)
     record, record_of = distinct_rows(given, n)
@@ -246,26 +236,8 @@ def _with_known_population(
     return replace(counted, totals=replace(risks.totals, journalist=of_sets))
 
 
-def _require_own_records(
-    persons: Codes, released: Codes, trees: Mapping[int, ValueTree], attributes: tuple[str, ...]
-) -> None:
-    """Check that every record includes the values of its own person."""
-    for position, name in enumerate(attributes):
-        own, shown = persons[:, position], released[:, position]
-        tree = trees.get(position)
-        included = own == shown if tree is None else tree.chain[own, tree.depth[shown]] == shown
-        if not included.all():
-            row = int((~included).argmax())
-            raise InputError(
-                "a record that does not include its person's value",
-                where=f"row {row + 1}, {name!r}",
-                found=int(shown[row]) if tree is None else tree.labels[shown[row]],
-                expected=str(own[row]) if tree is None else f"{tree.labels[own[row]]!r} or a group that holds it",
-            )
-
-
 def _require_alike(released: Codes, person: NDArray[np.intp], trees: Mapping[int, ValueTree]) -> None:
-    """Check that all records of a person are generalized alike, so that one who matches several is counted once."""
+    """Check that the records of a person are generalized to equal levels, so that a match is counted once."""
     first = np.unique(person, return_index=True)[1][person]
     for position, tree in trees.items():
         depth, is_group = tree.depth[released[:, position]], released[:, position] >= tree.attribute.size
@@ -281,6 +253,6 @@ def _require_alike(released: Codes, person: NDArray[np.intp], trees: Mapping[int
 
 
 def _of_persons(risks: Risks, cell: NDArray[np.intp], trials: int | None) -> Risks:
-    """Return the risks of everybody from those of distinct persons."""
+    """Return the risks of all persons from the risks of distinct persons."""
     arrays: dict[str, Any] = {name: value[cell] for name, value in vars(risks).items() if isinstance(value, np.ndarray)}
     return replace(risks, **arrays, trials=trials)

@@ -1,7 +1,7 @@
 """Expected prosecutor, journalist and marketer risk of every person, over all that an adversary may know.
 
 Sets of known attributes are visited as a tree: from a set to those with one attribute more, groups of people who agree
-only split. Whoever is the only match stays so whatever else is known, and leaves the tree with the probability of all
+only split. A person's only match stays so whatever else is known, and leaves the tree with the probability of all
 sets below; people who cannot be known by any set below are not looked for.
 """
 
@@ -38,12 +38,12 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class SetTotals:
-    """What each risk is the expectation of, summed over persons; arrays of shape (n_kinds, n_sets).
+    """Sums over persons of the quantity behind each risk; arrays of shape (n_kinds, n_sets).
 
     Parameters
     ----------
     prosecutor, journalist, marketer : ndarray of float64
-        Over the persons of a kind, if they are known by a set; told where the kind can be known by it.
+        Over the persons of a kind, if they are known by a set; defined where the kind can be known by it.
     """
 
     prosecutor: Floats
@@ -58,13 +58,13 @@ class Risks:
     Parameters
     ----------
     prosecutor : ndarray of float64
-        Probability that only the person's own record matches what is known.
+        Probability that only the person's own record matches the known values.
     journalist : ndarray of float64
         Probability that, besides, nobody else in the population has the known values.
     marketer : ndarray of float64
         Expectation of 1 / number of records that match.
     journalist_square, marketer_square : ndarray of float64
-        Expectations of the squares of what the two are expectations of.
+        Expectations of the squares behind the two risks.
     journalist_low, journalist_high : ndarray of float64
         Interval of `journalist`: its values if every probability of being unique in the population, given that one is
         unique in the sample, is at the end of its interval.
@@ -148,7 +148,7 @@ def risks_of(
         Probability of being unique in the population for who is unique among the records, by knowledge set; with three
         rows also the ends of its interval.
     loads : ndarray of int64, shape (n_persons,), optional
-        How many persons each stands for in totals; one, if not given.
+        Number of persons each represents in totals; one, if not given.
     progress : callable, optional
         Called with sets done and in all.
 
@@ -191,7 +191,7 @@ class _Tree:
         order = sorted(range(sets.n_sets), key=paths.__getitem__)
         self._paths = [paths[number] for number in order]
         self._order = order
-        # Sums from the first set to each: those of a subtree, whose sets stand together, are differences.
+        # Cumulative sums: the sum over a subtree, whose sets are adjacent, is a difference.
         p = sets.probability[:, order]
         b = unique[:, order]
         weights = np.stack([p, *(p * row for row in b), *([p * b[0]] * (3 - len(b))), p * b[0] ** 2])
@@ -202,7 +202,7 @@ class _Tree:
         self._count = [np.zeros(int(column.max(initial=0)) + 1, dtype=np.int64) for column in self._columns]
         # Rows: unique; 1 / matches and its square; unique here and in the population, with low and high, and squared.
         self.sums = np.zeros((7, elements.n_persons))
-        # Persons by kind and set: those alone on a set, as steps from the set before; and shares of the others.
+        # Persons by kind and set: unique on a set, as steps from the set before; and shares of the others.
         n_kinds = 0 if sets.drawn is None else len(p)
         self._steps, self._shares = np.zeros((n_kinds, sets.n_sets + 1)), np.zeros((n_kinds, sets.n_sets))
 
@@ -218,7 +218,7 @@ class _Tree:
             self._node(whole(self._elements), 0, len(self._paths), 0)
 
     def _node(self, split: Split, first: int, last: int, depth: int) -> None:
-        """Visit the subtree of the sets from `first` up to `last`, whose first `depth` parts are alike."""
+        """Visit the subtree of the sets from `first` up to `last`, which share their first `depth` parts."""
         elements = self._elements
         ends_here = len(self._paths[first]) == depth
         children = self._children(first + ends_here, last, depth)
@@ -276,7 +276,7 @@ def _add_up(
     first: int,
     last: int,
 ) -> tuple[Positions, bool]:
-    """Add what a node of the tree contributes to the sums of the persons asked for.
+    """Add the contribution of a node of the tree to the sums of its persons.
 
     Parameters
     ----------
@@ -295,18 +295,18 @@ def _add_up(
         False and 0, to work with.
     sums : ndarray of float64, shape (7, n_persons)
     loads : ndarray of float64, shape (n_persons,)
-        How many each person stands for.
+        Number of persons each represents.
     steps, shares : ndarray of float64, shape (n_kinds, n_sets + 1) and (n_kinds, n_sets)
-        To add to by kind and set; of no kinds where that is not asked for.
+        Sums by kind and set to add to; without rows if not needed.
     first, last : int
         The sets of the subtree; the node's own is the first.
 
     Returns
     -------
     persons : ndarray of int32
-        Those who match several records and may be known by a set below.
+        Persons who match several records and may be known by a set below.
     met : bool
-        Whether everybody matches a record.
+        Whether each person matches a record.
     """
     for person in persons:
         wanted[person] = below[0, kinds[person]] > 0
@@ -347,7 +347,7 @@ def _add_up(
 
 
 def _parts(elements: Elements, sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return attributes that are always known together, those of more values first: they tell people apart sooner."""
+    """Return attributes that are always known together, more values first, as they separate people sooner."""
     holders: dict[int, list[int]] = {}
     for number, known in enumerate(sets):
         for attribute in known:

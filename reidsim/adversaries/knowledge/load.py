@@ -1,4 +1,4 @@
-"""From a knowledge recipe and the persons it is about to what may be known of each."""
+"""From a knowledge recipe and some persons to the knowledge about each of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RECIPES = "populations/knowledge"
 
 Positions = NDArray[np.intp]
 
-# People to whom no profile applies are found by this number.
+# Profile number of people to whom no profile applies.
 _NONE = -1
 # Years: a longer life is a mistake in the data, such as a year of two digits.
 _OLDEST = 130
@@ -54,7 +54,7 @@ class RecordsFile:
 
 
 class _ValueOfPersonError(InputError):
-    """A person's value, rather than the recipe, from which a source cannot tell what it says about the person."""
+    """A person's value, rather than the recipe, that leaves the knowledge about the person undefined."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class _ValueOfPersonError(InputError):
         super().__init__(problem, found=found, expected=expected, hint=hint)
 
     def in_records(self, records: RecordsFile | None, asked_by: str) -> InputError:
-        """Return the error with the file, row and column at fault, and what needs the value."""
+        """Return the error with the file, row and column at fault, and the source that needs the value."""
         parts = []
         if records is None and self.attribute is not None:
             parts = [f"attribute {self.attribute!r}"]
@@ -96,7 +96,7 @@ def load_knowledge(
     base: Path | None = None,
     records: RecordsFile | None = None,
 ) -> Knowledge:
-    """Work out what a knowledge recipe's sources may tell about some persons.
+    """Compute the knowledge of a recipe's sources about some persons.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def load_knowledge(
     Raises
     ------
     InputError
-        If the recipe cannot be used or names an attribute that the persons do not have; or if what is told hangs on a
+        If the recipe cannot be used or names an attribute that the persons do not have; or if knowledge depends on a
         person's value that no source can use, which names the file of the records, row and column.
     """
     path = resolve(recipe, RECIPES, "knowledge recipe", base=base)
@@ -175,7 +175,7 @@ def _groups(section: GroupsSource, domain: Domain, persons: Codes) -> Source:
 
 
 def _is_one_of(attribute: Attribute, members: Sequence[str]) -> NDArray[np.bool_]:
-    """Tell which values of an attribute a list of values and ranges of whole numbers names."""
+    """Return the values of an attribute that are named by a list of values and ranges of whole numbers."""
     named = np.zeros(attribute.size, dtype=np.bool_)
     for member in members:
         named[positions_of(attribute, member, f"when.{attribute.name}")] = True
@@ -199,7 +199,7 @@ def _voter_lists(section: VoterListsSource, domain: Domain, persons: Codes) -> S
                 )
     profiles = [_list_profile(_changed(profile, section.overrides), section) for profile in lists]
     ages = _ages(domain, persons, told.age, told.year_of_birth, section.reference_year)
-    # Whoever is too young to vote is on no list.
+    # People too young to vote are on no list.
     minors = len(profiles)
     profile_of_person = np.where(ages < VOTING_AGE, minors, list_of_person)
     return Source(section.name, (*profiles, SourceProfile((), 0.0)), profile_of_person)
@@ -264,7 +264,7 @@ def _social_media(section: SocialMediaSource, domain: Domain, persons: Codes, fo
             person, told_by = int((of_persons == error.found).argmax()), section.age or section.year_of_birth
             raise _ValueOfPersonError(error.problem, person, told_by, found=error.found, expected=expected) from None
         raise error.but(source=None, where=place) from None
-    # The model tells what can be learned about anybody, groups what can be about somebody who is there.
+    # The model has probabilities for any person, groups have them given presence.
     given_use = [np.divide(p, use, out=np.zeros(len(use)), where=use > 0) for p in learnable]
     rows, profile_of_age = np.unique(np.column_stack([use, *given_use]), axis=0, return_inverse=True)
     profiles = tuple(
@@ -280,7 +280,7 @@ def _social_media(section: SocialMediaSource, domain: Domain, persons: Codes, fo
 def _ages(
     domain: Domain, persons: Codes, age: str | None, year_of_birth: str | None, reference_year: int | None
 ) -> NDArray[np.int64]:
-    """Return the age of each person, in the reference year where only the year of birth is told."""
+    """Return the age of each person, in the reference year if only the year of birth is known."""
     name = age if year_of_birth is None else year_of_birth
     assert name is not None  # noqa: S101 - held by the schemas, said for the type checker
     _position(domain, name, "year_of_birth" if age is None else "age")
@@ -305,7 +305,7 @@ def _position(domain: Domain, name: str, where: str) -> int:
 
 
 def _column(domain: Domain, persons: Codes, name: str) -> Codes:
-    """Return everybody's codes of an attribute on which it depends what is told."""
+    """Return the codes of an attribute that controls the knowledge, one per person."""
     column = persons[:, domain.position(name)]
     generalized = column >= domain[name].size
     if generalized.any():

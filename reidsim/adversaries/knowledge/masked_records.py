@@ -1,4 +1,4 @@
-"""Linking records of which attributes are masked to the people of a register, by what is shared and known."""
+"""Linking records with masked attributes to the people of a register, by shared and known attributes."""
 
 from __future__ import annotations
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
-
 Floats = NDArray[np.float64]
 
 
@@ -27,10 +25,6 @@ class Network:
     p_c : float
         That it can confirm that a record picked at random is the person's.
 
-    Raises
-    ------
-    InputError
-        If one is outside [0, 1].
     """
 
     p_m: float
@@ -38,20 +32,15 @@ class Network:
     p_cu: float
     p_c: float
 
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not 0 <= value <= 1:
-                raise InputError("probability outside [0, 1]", where=name, found=value, expected="0 to 1")
-
     @property
     def coefficients(self) -> tuple[float, float, float]:
         """Weights of prosecutor, journalist and marketer risk in the overall probability.
 
-        Given what is known, with a the size of the group, u = [a = 1] and b the probability of being unique in the
+        Given the known values, with a the size of the group, u = [a = 1] and b the probability of being unique in the
         population, the routes are independent and the person is re-identified with probability
         ``1 - (1 - u p_m p_fm) (1 - u b p_cu) (1 - p_c / a)``. It is ``p_c / a`` for a > 1 and ``1 - A + A b p_cu``
         with ``A = (1 - p_m p_fm) (1 - p_c)`` for a = 1, hence linear in u, u b and 1 / a: so its expectation needs
-        those of the three risks only.
+        the three risks only.
         """
         missed = (1 - self.p_m * self.p_fm) * (1 - self.p_c)
         return 1 - missed - self.p_c, missed * self.p_cu, self.p_c

@@ -1,4 +1,4 @@
-"""Knowledge recipes: TOML files that say which sources an adversary has and what they tell about whom."""
+"""Knowledge recipes: TOML files of an adversary's sources and the attributes they reveal about people."""
 
 from __future__ import annotations
 

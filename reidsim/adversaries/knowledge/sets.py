@@ -1,9 +1,10 @@
-"""Knowledge sets: which sets of attributes an adversary may know about a person, and how likely each is."""
+"""Knowledge sets: the sets of attributes that an adversary may know about a person, listed or drawn at random."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ class KnowledgeSets:
     probability : ndarray of float64, shape (n_kinds, n_sets)
         Each row sums to 1.
     drawn : ndarray of int, shape (n_kinds, n_trials), optional
-        Position of the set of each kind in each trial, where sets are drawn. The kinds of one trial go together.
+        Position of the set of each kind in each trial, where sets are drawn. Kinds are drawn jointly within a trial.
     """
 
     sets: tuple[tuple[int, ...], ...]
@@ -41,7 +42,7 @@ class KnowledgeSets:
 
 
 def count_sets(knowledge: Knowledge) -> int:
-    """Return an upper bound on the number of knowledge sets of one kind of person, without making them."""
+    """Return an upper bound on the number of knowledge sets per kind of person, without making them."""
     return max((_most_sets(kind) for kind in knowledge.kinds), default=1)
 
 
@@ -58,8 +59,8 @@ def _most_sets(profiles: Sequence[SourceProfile]) -> int:
 def enumerate_sets(knowledge: Knowledge) -> KnowledgeSets:
     """List every set that somebody can be known by.
 
-    Within a source groups are told independently, given that it knows the person; sources are independent, and what
-    is known is the union of what they tell.
+    Within a source groups are revealed independently, given that it knows the person; sources are independent, and the
+    knowledge is the union of the groups revealed.
 
     Raises
     ------
@@ -106,7 +107,7 @@ def _sets_of(knowledge: Knowledge, profiles: Sequence[SourceProfile]) -> dict[in
 
 
 def _told(knowledge: Knowledge, profile: SourceProfile) -> dict[int, float]:
-    """Return the sets that one source tells, with their probabilities."""
+    """Return the sets that a source reveals, with their probabilities."""
     told = {0: profile.presence} if profile.presence > 0 else {}
     for group in profile.groups:
         bits, p = knowledge.mask(group.attributes), group.probability
@@ -117,3 +118,47 @@ def _told(knowledge: Knowledge, profile: SourceProfile) -> dict[int, float]:
     if profile.presence < 1:
         told[0] = told.get(0, 0.0) + 1 - profile.presence
     return told
+
+
+def draw_sets(knowledge: Knowledge, trials: int, rng: np.random.Generator) -> KnowledgeSets:
+    """Draw knowledge sets; each kind's probabilities are the shares of trials in which a set was drawn.
+
+    All kinds of persons use the same random numbers in a trial, so they are often known by the same set,
+    which then is computed once. Each person's trials are independent, so its standard errors hold; the errors of
+    two persons are not, so the error of a mean over persons is that of its own values, trial by trial.
+
+    Parameters
+    ----------
+    knowledge : Knowledge
+    trials : int
+    rng : numpy.random.Generator
+    """
+    told = [np.zeros(trials, dtype=np.int64) for _ in knowledge.kinds]
+    for number, source in enumerate(knowledge.sources):
+        presence = rng.random(trials)
+        # A group that several profiles have uses the same numbers in all of them.
+        masks = dict.fromkeys(knowledge.mask(g.attributes) for profile in source.profiles for g in profile.groups)
+        uniforms = {mask: rng.random(trials) for mask in masks}
+        by_profile = {
+            position: _drawn_from(knowledge, source.profiles[position], presence, uniforms)
+            for position in source.used.tolist()
+        }
+        for kind, profiles in enumerate(knowledge.profiles_of_kind):
+            told[kind] |= by_profile[profiles[number]]
+    sets = as_knowledge_sets(
+        [{mask: times / trials for mask, times in Counter(masks.tolist()).items()} for masks in told]
+    )
+    bits = np.array([sum(1 << position for position in known) for known in sets.sets], dtype=np.int64)
+    order = np.argsort(bits)
+    drawn = order[np.searchsorted(bits[order], np.stack(told))] if told else None
+    return replace(sets, drawn=drawn)
+
+
+def _drawn_from(
+    knowledge: Knowledge, profile: SourceProfile, presence: Floats, uniforms: dict[int, Floats]
+) -> NDArray[np.int64]:
+    told = np.zeros(len(presence), dtype=np.int64)
+    for group in profile.groups:
+        mask = knowledge.mask(group.attributes)
+        told |= np.where(uniforms[mask] < group.probability, mask, 0)
+    return np.where(presence < profile.presence, told, 0)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.sets import KnowledgeSets
-from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness, UniquenessEstimate
@@ -36,13 +35,13 @@ class EstimatedUniqueness:
         By the sizes of groups; by the log-linear model that fits (see `fitting_model`); or by the weights of unique
         records.
     population_size : int
-        People of whom the records are a random sample.
+        People from whom the records are a random sample.
     level : float
         Confidence level of the intervals.
     seed : int
         Of Zayatz's bootstrap; the other methods draw nothing.
     weights : ndarray of float64, shape (n_records,), optional
-        People whom each record stands for, to the last two methods; the same number for all, if not given.
+        People that each record represents, for the last two methods; the same number for all, if not given.
     """
 
     method: UniquenessMethod | WeightedMethod
@@ -72,18 +71,10 @@ class KnownPopulation:
     counts : ndarray of int64, shape (n_cells,)
         People of each.
 
-    Raises
-    ------
-    InputError
-        If the counts are not of whole people.
     """
 
     cells: Codes
     counts: Integers
-
-    def __post_init__(self) -> None:
-        if not np.issubdtype(self.counts.dtype, np.integer):
-            raise InputError("uniques are not known from expected counts", expected="counts of whole people")
 
 
 UniquenessModel = FixedUniqueness | EstimatedUniqueness | KnownPopulation

@@ -20,9 +20,9 @@ from reidsim.releases.strategy_space import Floats, Rows
 
 @dataclass(frozen=True)
 class PlanLinkage(Linkage):
-    """What linkage yields for each plan, that is for each choice of stages to use.
+    """Linkage under each plan, that is for each choice of stages to use.
 
-    Group sizes are those of the plan that infers nothing. A plan that is not available has success and believed
+    Group sizes are the ones of the plan without inference. A plan that is not available has success and believed
     success 0.
 
     Parameters
@@ -93,15 +93,15 @@ class MultistageAttack:
     """An adversary who may infer attributes that were not released before linking to a registry.
 
     The adversary may leave out any inference stage. A plan is the set of stages used: it is believed to succeed with
-    the product of their confidences over the number of people of the registry who match what is released and
+    the product of their confidences over the number of people of the registry who match all values released and
     inferred. A stage is not available where its confidence is below the threshold, a plan where nobody matches. The
     plan with the highest believed payoff ``gain x success - prices - cost`` is chosen; one that uses more stages
     must be strictly better. The adversary attacks if that payoff is above 0. In truth the attack names the right
     person with probability 1 / matching people if all inferred values are right and the target is in the registry,
     and else never.
 
-    An overconfident adversary believes what it infers to be right, once its confidence reaches the threshold: plans
-    are believed to succeed with 1 / matching people. That changes what it does, not what is true.
+    An overconfident adversary believes an inference to be right once its confidence reaches the threshold: plans
+    are believed to succeed with 1 / matching people. This changes its decisions, not the truth.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class MultistageAttack:
     confidence_threshold : float
         theta, in [0, 1].
     overconfident : bool
-        Whether it believes to be right what it infers with that confidence (Wan et al. 2021).
+        Whether it believes inferences with that confidence to be right (Wan et al. 2021).
 
     Raises
     ------
@@ -161,7 +161,7 @@ class MultistageAttack:
         return tuple(dict.fromkeys(names))
 
     def one_stage(self) -> MultistageAttack:
-        """Return the attack of the same adversary without any inference, which links on what is released alone."""
+        """Return the attack of the same adversary without any inference, linking on released attributes alone."""
         inferred = [stage.infers for stage in self.inferences]
         on = tuple(name for name in self.identify.on if name not in inferred)
         return replace(self, stages=(replace(self.identify, on=on),))
@@ -183,7 +183,7 @@ class MultistageAttack:
                 known.append(stage.infers)
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> StagedAttempt:
-        """Return what an attempt by the best plan would be worth; see `Weighing` and `respond`."""
+        """Return the worth of an attempt by the best plan; see `Weighing` and `respond`."""
         gain, cost = of_rows(self.gain, rows), of_rows(self.cost, rows)
         plans: tuple[tuple[int, ...], ...] = ((),)
         if isinstance(linkage, PlanLinkage):
@@ -201,7 +201,7 @@ class MultistageAttack:
         )
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> PlannedResponse:
-        """Return the reply to each record; a linkage without plans is linked on what is released alone."""
+        """Return the reply to each record; a linkage without plans is linked on released attributes alone."""
         attempt = self.weigh(linkage, rows)
         reply = attempt.made(attempt.pays)
         return PlannedResponse(**vars(reply), plan=attempt.plan, used=attempt.used)
@@ -238,7 +238,7 @@ def two_stage_attack(
 ) -> MultistageAttack:
     """Return the published attack: genealogy to surname, then surname and demographics to identity.
 
-    Defaults are those of Wan et al. 2021: gain 150, cost 10, theta .5, N_e 10,000.
+    Defaults follow Wan et al. 2021: gain 150, cost 10, theta .5, N_e 10,000.
     """
     ancestry = Ancestry(np.asarray(mutation_rates, dtype=np.float64), effective_population)
     stages = (InferSurname(loci, ancestry), Identify((*linked, "surname")))

@@ -1,8 +1,9 @@
-"""What each plan of a multistage attack leads to, for any chain of stages and many targets at once."""
+"""Linkage of many targets under each plan of a multistage attack, for any chain of stages."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -10,13 +11,14 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import MultistageAttack, PlanLinkage
 from reidsim.adversaries.multistage.stages import InferByLinkage, Inference, InferSurname
+from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, memory_for
+from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage, is_two_stage
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.response import ListedCandidates, one_over
 from reidsim.errors import InputError
 from reidsim.linkage.risk import chance_of_guess
 from reidsim.linkage.row_groups import Common, OpenRowGroups, RowGroups
 from reidsim.linkage.surname_inference.inference import NO_SURNAME, InferredSurnames, SurnameInference, pack_bits
-from reidsim.linkage.surname_inference.leaders import SurnamesOfTargets
 from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surnames
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, Rows
@@ -30,7 +32,7 @@ _MOST_KEPT = 20_000_000
 
 
 class _Plan(NamedTuple):
-    """Stages used so far and what they yield; arrays of shape (n,). The confidence is that which is acted on."""
+    """Stages used so far and their result; arrays of shape (n,). The confidence is the one acted on."""
 
     stages: tuple[int, ...]
     inferred: dict[str, Integers]
@@ -48,11 +50,11 @@ class MultistageLinker:
     """Links released records stage by stage; a `Linker` of the record game.
 
     Where the attack ends in a list that was drawn from people, the adversary believes a target to be in it with its
-    coverage, and takes what it says to be right; in truth an attack succeeds, with one over the number of people who
+    coverage, and takes its values to be right; in truth an attack succeeds, with one over the number of people who
     agree, if the target's own row is one of them. Stages before leave out rows that lack a value they use. In a world
     in which lists are known by their coverage alone, a plan that uses one succeeds as the adversary believes.
 
-    A one-shot adversary who is given this linkage links on what is released alone: the one-stage attack. There, as
+    A one-shot adversary with this linkage links on released attributes alone: the one-stage attack. There, as
     elsewhere in the package, a group that holds nobody counts as the record alone.
 
     Parameters
@@ -74,13 +76,10 @@ class MultistageLinker:
     space: MaskingSpace
     _groups: dict[tuple[str, _Link], RowGroups | OpenRowGroups] = field(default_factory=dict, repr=False)
     _common: dict[tuple[int, _Link], tuple[RowGroups, Common]] = field(default_factory=dict, repr=False)
-    _inferences: dict[int, SurnamesOfTargets] = field(default_factory=dict, repr=False)
+    _inferences: dict[int, SurnameInference] = field(default_factory=dict, repr=False)
     _inferred: dict[tuple[int, int], InferredSurnames] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        if self.space.n_records != self.world.n_targets:
-            expected = f"{self.world.n_targets}, the number of targets"
-            raise InputError("strategy space for another number", found=self.space.n_records, expected=expected)
         if len(self.attack.inferences) > _MOST_INFERENCES:
             expected = f"at most {_MOST_INFERENCES}"
             raise InputError("too many stages that infer", found=len(self.attack.inferences), expected=expected)
@@ -94,11 +93,23 @@ class MultistageLinker:
 
     @property
     def looked_at(self) -> tuple[str, ...]:
-        """Attributes on which linkage depends: a stage infers nothing that is released as it is."""
+        """Attributes on which linkage depends: a stage infers nothing that is released unchanged."""
         return (*self.attack.looked_at, *(stage.infers for stage in self.attack.inferences))
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether there are compiled functions for the attack on these tables."""
+        counted = any(table.counts is not None for table in self.world.resources.values())
+        return not counted and is_two_stage(self.attack, self.space)
+
+    @cached_property
+    def compiled(self) -> tuple[TwoStageArrays, Memory]:
+        """Arrays of a two-stage attack for the compiled functions, and the inferences kept between their calls."""
+        arrays = compile_two_stage(self.attack, self.world, self.space)
+        return arrays, memory_for(arrays)
+
     def link(self, strategy: int, rows: Rows | None = None) -> PlanLinkage:
-        """Link all records, or those of `rows`, shared as `strategy`, under every plan."""
+        """Link all records, or only `rows`, shared as `strategy`, under every plan."""
         chosen = np.arange(self.world.n_targets) if rows is None else np.asarray(rows)
         n = len(chosen)
         levels = self.space.levels(strategy).tolist()
@@ -110,7 +121,7 @@ class MultistageLinker:
         plans = [_Plan((), {}, np.ones(n), np.ones(n, dtype=np.bool_), 0.0)]
         for number, stage in enumerate(self.attack.inferences):
             if released.get(stage.infers) == 0:
-                # What is released as it is need not be inferred.
+                # An attribute that is released unchanged need not be inferred.
                 continue
             plans += self._extended(plans, number, stage, released, chosen)
         plans.sort(key=lambda plan: (len(plan.stages), plan.stages))
@@ -149,7 +160,7 @@ class MultistageLinker:
         return linked.as_believed() if self.world.is_guessed(identify.resource) else linked
 
     def _among(self, plan: _Plan, released: dict[str, int], rows: Rows) -> NDArray[np.bool_]:
-        """Tell which targets are one of the people that a plan ends with, shape (n,)."""
+        """Return whether each target is among the people that a plan ends with, shape (n,)."""
         identify, world = self.attack.identify, self.world
         if identify.resource not in world.lists:
             return plan.right if world.registered is None else plan.right & world.registered[rows]
@@ -163,7 +174,7 @@ class MultistageLinker:
     def _extended(
         self, plans: list[_Plan], number: int, stage: Inference, released: dict[str, int], rows: Rows
     ) -> list[_Plan]:
-        """Return each plan with one stage more; a confidence of 0 marks targets for whom it is not available."""
+        """Return each plan with one stage more; confidence 0 marks targets for which it is not available."""
         from_loci = self._surnames(number, stage, released, rows) if isinstance(stage, InferSurname) else None
         truth = self.world.targets.column(stage.infers)[rows]
         extended = []
@@ -187,7 +198,7 @@ class MultistageLinker:
         return extended
 
     def _surnames(self, number: int, stage: InferSurname, released: dict[str, int], rows: Rows) -> InferredSurnames:
-        """Infer surnames of `rows`, keeping what was inferred for the same set of loci and other rows."""
+        """Infer surnames of `rows`, keeping earlier inferences from the same set of loci for other rows."""
         shared = np.array([released.get(locus) == 0 for locus in stage.loci])
         n = self.world.n_targets
         key = (number, int(pack_bits(shared)))
@@ -212,8 +223,8 @@ class MultistageLinker:
             return nearest_neighbour_surnames(alleles, surnames, targets[rows], shared)
         if number not in self._inferences:
             inference = SurnameInference(stage.ancestry, alleles, surnames, candidate_share=stage.candidate_share)
-            self._inferences[number] = SurnamesOfTargets(inference, targets)
-        return self._inferences[number].infer(rows, shared)
+            self._inferences[number] = inference
+        return self._inferences[number].infer(targets[rows], shared)
 
     def _by_linkage(
         self, number: int, stage: InferByLinkage, released: dict[str, int], inferred: dict[str, Integers], rows: Rows
@@ -275,7 +286,7 @@ def _check_registered(attack: MultistageAttack, world: MultistageWorld) -> None:
     """
     identify = attack.identify
     if identify.resource in world.lists:
-        # What a list says of somebody may be wrong or missing.
+        # Values of a list may be wrong or missing.
         return
     table = world.resource(identify.resource)
     columns = [table.column(name) for name in identify.on]
@@ -296,7 +307,7 @@ def _check_registered(attack: MultistageAttack, world: MultistageWorld) -> None:
 
 
 def _link(on: tuple[str, ...], released: dict[str, int], inferred: dict[str, Integers]) -> _Link:
-    """Return what can be linked on; a value released in part and inferred is linked on twice."""
+    """Return the attributes to link on; a value released in part and inferred is linked on twice."""
     known: list[tuple[str, int | None]] = []
     for name in on:
         if name in released:

@@ -1,4 +1,4 @@
-"""Attacks in stages on generalized records: what linkage yields for every node of a lattice."""
+"""Attacks in stages on generalized records: linkage at every node of a lattice."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from reidsim.releases.strategy_space import Rows
 class LatticeAttackLinker:
     """Links records of a generalization lattice stage by stage; a `Linker` of the record game.
 
-    A level of a hierarchy is to an attack what a level of a masking space is: the values of a group cannot be told
+    A level of a hierarchy is to an attack as a level of a masking space: the values of a group cannot be distinguished
     apart, and one group of all values is as good as masked.
 
     Parameters
     ----------
     attack : MultistageAttack
     world : MultistageWorld
-        Its targets are the records of the lattice, in order, with the codes of its attributes (and what else may be
+        Its targets are the records of the lattice, in order, with the codes of its attributes (and others that may be
         inferred of them); resources hold the same codes.
     lattice : GeneralizationLattice
 
@@ -39,11 +39,11 @@ class LatticeAttackLinker:
         self._linker = MultistageLinker(attack, world, masking_space_of(lattice))
 
     def of_records(self, lattice: GeneralizationLattice, rows: Rows) -> LatticeAttackLinker:
-        """Return what links some of the records, given their lattice."""
+        """Return the linker of some of the records, given their lattice."""
         return LatticeAttackLinker(self._linker.attack, self._linker.world.of_targets(rows), lattice)
 
     def link(self, strategy: int, rows: Rows | None = None) -> PlanLinkage:
-        """Link all records, or those of `rows`, shared as `strategy`, under every plan."""
+        """Link all records, or only `rows`, shared as `strategy`, under every plan."""
         return self._linker.link(int(self._linker.space.number(self._levels[strategy])), rows)
 
     @cached_property
@@ -60,7 +60,7 @@ class LatticeAttackLinker:
 def masking_space_of(lattice: GeneralizationLattice) -> MaskingSpace:
     """Return the masking space in which a lattice's records can be shared in at least the forms of the lattice.
 
-    What it says of utility is not that of the lattice.
+    Its utility differs from the lattice's.
     """
     kept, groups = [], []
     for hierarchy in lattice.hierarchies:

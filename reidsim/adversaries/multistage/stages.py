@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
-from reidsim.errors import InputError, listed, require_distinct
-from reidsim.linkage.number_checks import check_share
+from reidsim.errors import InputError, require_distinct
 from reidsim.linkage.surname_inference.tmrca import Ancestry
 
 InferenceMethod = Literal["tmrca", "nearest-neighbour"]
@@ -46,15 +43,7 @@ class InferSurname:
     price: float = 0.0
 
     def __post_init__(self) -> None:
-        _check_price(self.price)
-        check_share("candidate_share", self.candidate_share)
-        _check_distinct("loci", self.loci)
-        if len(self.loci) != self.ancestry.n_loci:
-            expected = f"one for each of {len(self.loci)} loci"
-            raise InputError("mutation rates do not fit the loci", found=self.ancestry.n_loci, expected=expected)
-        if self.method not in ("tmrca", "nearest-neighbour"):
-            expected = "'tmrca' or 'nearest-neighbour'"
-            raise InputError("unknown method", where="method", found=self.method, expected=expected)
+        require_distinct("attribute named twice", self.loci, where="loci")
 
 
 @dataclass(frozen=True)
@@ -69,7 +58,7 @@ class InferByLinkage:
     infers : str
         Attribute that is inferred.
     resource : str
-        Table with that attribute and those of `on`.
+        Table with that attribute and the ones of `on`.
     on : tuple of str
         Attributes linked on where they are known.
     price : float
@@ -82,8 +71,7 @@ class InferByLinkage:
     price: float = 0.0
 
     def __post_init__(self) -> None:
-        _check_price(self.price)
-        _check_distinct("on", self.on)
+        require_distinct("attribute named twice", self.on, where="on")
         if self.infers in self.on:
             raise InputError("a stage links on what it infers", where="on", found=self.infers)
 
@@ -95,7 +83,7 @@ class Identify:
     Parameters
     ----------
     on : tuple of str
-        Attributes linked on where they are known, released or inferred; without any, everybody matches.
+        Attributes linked on where they are known, released or inferred; without any, all people match.
     resource : str
         The registry.
     """
@@ -104,22 +92,8 @@ class Identify:
     resource: str = "registry"
 
     def __post_init__(self) -> None:
-        if self.on:
-            _check_distinct("on", self.on)
+        require_distinct("attribute named twice", self.on, where="on")
 
 
 Inference = InferSurname | InferByLinkage
 Stage = Inference | Identify
-
-
-def _check_price(price: float) -> None:
-    if not 0 <= price < np.inf:
-        raise InputError("price of a stage out of range", where="price", found=price, expected="0 or more, finite")
-
-
-def _check_distinct(where: str, names: tuple[str, ...]) -> None:
-    require_distinct("attribute named twice", names, where=where)
-    if isinstance(names, str) or not names:
-        raise InputError(
-            "no attributes", where=where, found=names, expected=f"names such as {listed(('age', 'state'))}"
-        )

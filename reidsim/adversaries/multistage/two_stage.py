@@ -1,9 +1,9 @@
 """The published two-stage attack, compiled: one target and one strategy at a time, with next to nothing done twice.
 
-The attack infers a surname from the loci shared and links surname and demographics to a registry. What makes it fast:
+The attack infers a surname from the loci shared and links surname and demographics to a registry. It is fast because
 a target is compared with the genealogy once for all strategies; inferences are kept per set of shared loci, and outlast
 the game: other amounts, policies and weights meet them again; distances are kept per pattern for all targets; the
-registry stands in order of surname, so that linking reads few rows.
+registry is sorted by surname, so that linking reads few rows.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class TwoStageArrays(NamedTuple):
     """An attack on the targets of a world as the compiled functions read it.
 
     A strategy is a form of the demographics and a set of masked loci: ``strategy = form * 2**n_loci + masked``, where
-    the last locus is bit 0 of `masked`. Loci stand in that order of bits in all arrays here.
+    the last locus is bit 0 of `masked`. Loci are in that order of bits in all arrays here.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class TwoStageArrays(NamedTuple):
     gain, cost : ndarray of float64, shape (n_targets,)
     target_alleles : ndarray of int32, shape (n_targets, n_loci)
     own_surnames : ndarray of int64, shape (n_targets,)
-        What the registry says of each target; `ANY` where it says nothing.
+        Surname of each target in the registry; `ANY` where it is missing.
     coverage : float
         Probability that a target is in the registry, as the adversary believes.
     form_columns : ndarray of int64, shape (n_forms, n_linked)
@@ -70,12 +70,12 @@ class TwoStageArrays(NamedTuple):
     form_own : ndarray of bool, shape (n_forms, n_targets)
         Whether the target is one of them.
     registry : ndarray of int32, shape (n_columns, n_people)
-        Demographics at each level, -1 where missing; people in order of surname, at the end those without one.
+        Demographics at each level, -1 where missing; people in order of surname, people without one at the end.
     target_values : ndarray of int32, shape (n_targets, n_columns)
     registry_size : int
         People of the registry.
     first : ndarray of int64, shape (n_surnames + 1,)
-        Where in the registry each surname begins, and where those without one do.
+        Where in the registry each surname begins, and where people without one do.
     as_believed, inferred_as_believed : bool
         Whether an attempt succeeds as the adversary believes, without the first stage and with it.
     surname_codes : ndarray of int64, shape (n_surnames,)
@@ -108,7 +108,7 @@ class TwoStageArrays(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What has been computed of the targets, and distances for all of them.
+    """Inferences computed for the targets, and distances for all of them.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class Memory(NamedTuple):
     confidence : ndarray of float64, shape (n_targets or 1, 2**bits)
         In that surname.
     matches : ndarray of int64, shape (n_forms, 3)
-        By form: the target, the surname last asked for and the people of the registry who match.
+        By form: the target, the surname of the last query and the people of the registry who match.
     """
 
     room: Workspace
@@ -138,7 +138,7 @@ class Memory(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The adversary's reply to one strategy of one target."""
+    """The adversary's reply to a strategy of a target."""
 
     attacks: bool
     success: float
@@ -148,7 +148,7 @@ class Reply(NamedTuple):
     surname: int
 
 
-# By what inferences are made from, the one used last at the end.
+# By the data that inferences are made from, the last used at the end.
 _kept: OrderedDict[bytes, Memory] = OrderedDict()
 _lock = threading.Lock()
 
@@ -156,7 +156,7 @@ _lock = threading.Lock()
 def memory_for(arrays: TwoStageArrays) -> Memory:
     """Return a memory for any number of calls on the same arrays.
 
-    It holds what was inferred before of the same targets, from the same genealogy in the same way.
+    It holds earlier inferences for the same targets, from the same genealogy by the same method.
     """
     key = _inferred_from(arrays)
     with _lock:
@@ -167,7 +167,7 @@ def memory_for(arrays: TwoStageArrays) -> Memory:
 
 
 def memory_beside(memory: Memory, arrays: TwoStageArrays) -> Memory:
-    """Return a memory for use at the same time as another, about other targets; they share what is by target."""
+    """Return a memory for a concurrent thread with other targets; entries by target are shared."""
     other = _empty_memory(arrays)
     if len(memory.owners) > 1:
         own = ("owners", "sets", "surnames", "confidence")
@@ -176,7 +176,7 @@ def memory_beside(memory: Memory, arrays: TwoStageArrays) -> Memory:
 
 
 def forget_inferences() -> None:
-    """Forget what was inferred, so that games that are made from now on begin anew."""
+    """Forget all inferences, so that later games begin anew."""
     with _lock:
         _kept.clear()
 
@@ -284,14 +284,14 @@ def _matches(arrays: TwoStageArrays, memory: Memory, target: int, form: int, sur
 
 @borrowing()
 def believed_alone(arrays: TwoStageArrays, target: int, form: int) -> float:
-    """Return with what probability the adversary believes to succeed by the demographics alone."""
+    """Return the believed success probability by the demographics alone."""
     people = arrays.form_sizes[form, target]
     return float(arrays.coverage / people) if people > 0 else 0.0
 
 
 @borrowing()
 def attacks_without_inference(arrays: TwoStageArrays, target: int, form: int) -> bool:
-    """Tell whether a target is attacked by its demographics alone, and so whatever loci it shares.
+    """Return whether a target is attacked by its demographics alone, and so whatever loci it shares.
 
     The first stage is used only where ``gain q - price > gain p'``, which leaves more to gain from the attack.
     """
@@ -300,13 +300,13 @@ def attacks_without_inference(arrays: TwoStageArrays, target: int, form: int) ->
 
 @borrowing()
 def pays(gain: float, believed: float, price: float) -> bool:
-    """Tell whether an attack is worth its price."""
+    """Return whether an attack is worth its price."""
     return bool(gain * believed > price * (1.0 + INDIFFERENCE))
 
 
 @borrowing()
 def reply_to(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int) -> Reply:
-    """Return the adversary's reply to one strategy of one target."""
+    """Return the adversary's reply to a strategy of a target."""
     surname, confidence = surname_of(arrays, memory, target, strategy)
     return reply_given(
         arrays, memory, target, strategy >> arrays.target_alleles.shape[1], surname, confidence,
@@ -331,7 +331,7 @@ def reply_given(
 
     With p' = coverage / people who match the demographics and q = coverage x confidence / people who match the surname
     too, the first stage is used if someone matches, the confidence reaches theta and it strictly pays:
-    ``gain q - price > gain p'``. Whoever is overconfident uses 1 in place of the confidence. What is true does
+    ``gain q - price > gain p'``. An overconfident adversary uses 1 in place of the confidence. The truth does
     not depend on that, unless no more is known of who is in a list than the adversary believes.
     """
     people = arrays.form_sizes[form, target]

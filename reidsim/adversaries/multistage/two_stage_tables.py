@@ -25,10 +25,10 @@ _MOST_GROUP_SIZES = 100_000_000
 
 
 def is_two_stage(attack: MultistageAttack, space: MaskingSpace) -> bool:
-    """Tell whether an attack on releases of this kind can be compiled.
+    """Return whether an attack on releases of this kind can be compiled.
 
     It infers nothing, or a surname that is not released itself; loci come last in the space, are shared or masked
-    whole, and are the loci of the inference; and what is linked on has not too many forms.
+    whole, and are the loci of the inference; and the linked attributes have not too many forms.
     """
     n_forms = prod(space.shape[: len(space.shape) - count_bits(attack, space)])
     if n_forms > _MOST_FORMS or n_forms * space.n_records > _MOST_GROUP_SIZES:
@@ -66,7 +66,7 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
     Raises
     ------
     InputError
-        If it is another kind of attack, or tables lack what it needs.
+        If it is another kind of attack, or tables lack an attribute.
     """
     if not is_two_stage(attack, space):
         raise InputError(
@@ -160,7 +160,7 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
 
 
 def _in_registry(world: MultistageWorld, listed: ListedTargets | None) -> NDArray[np.bool_]:
-    """Tell which targets are in the registry, shape (n_targets,)."""
+    """Return whether each target is in the registry, shape (n_targets,)."""
     if listed is not None:
         return np.asarray(listed.row >= 0)
     return np.ones(world.n_targets, dtype=np.bool_) if world.registered is None else world.registered

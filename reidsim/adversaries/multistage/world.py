@@ -16,7 +16,7 @@ from reidsim.releases.strategy_space import Rows
 
 Integers = NDArray[np.int64]
 
-# What messages call the people that rows stand for; no attribute has a name like it.
+# Name of the counts in messages; no attribute has a name like it.
 _COUNTS = "(people)"
 
 
@@ -24,7 +24,7 @@ _COUNTS = "(people)"
 class PersonTable:
     """People by rows, attributes by columns, every value a whole number of 0 or more.
 
-    What a number means is the attribute's affair: years of age, the code of a state or surname, repeats at a locus
+    The meaning of a number depends on the attribute: years of age, the code of a state or surname, repeats at a locus
     (where 0 is missing).
 
     Parameters
@@ -33,7 +33,7 @@ class PersonTable:
         For messages.
     columns : mapping of str to ndarray of int, shape (n_rows,)
     counts : ndarray of int, shape (n_rows,), optional
-        People that each row stands for; one each, if not given.
+        People that each row represents; one each, if not given.
     missing : mapping of str to ndarray of bool, shape (n_rows,), optional
         Of columns that lack values: where. The number there means nothing.
 
@@ -67,15 +67,12 @@ class PersonTable:
         object.__setattr__(self, "missing", MappingProxyType(lacking))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle as it was made: what protects the columns from changes cannot be pickled."""
+        """Copy and pickle from the constructor's arguments: a read-only mapping cannot be pickled."""
         return type(self), (self.name, dict(self.columns), self.counts, dict(self.missing))
 
     @classmethod
     def from_array(cls, name: str, attributes: Sequence[str], values: NDArray[np.generic]) -> PersonTable:
         """Make a table from an array of shape (n_rows, n_attributes)."""
-        if np.ndim(values) != 2 or np.shape(values)[1] != len(attributes):
-            expected = f"one column for each of {len(attributes)} attributes"
-            raise InputError("array has another shape", source=name, found=np.shape(values), expected=expected)
         return cls(name, dict(zip(attributes, np.asarray(values).T, strict=True)))
 
     def of_rows(self, rows: Rows | slice) -> PersonTable:
@@ -108,7 +105,7 @@ class PersonTable:
         return self.columns[attribute]
 
     def known(self, attributes: Sequence[str]) -> NDArray[np.bool_]:
-        """Tell which rows have a value in all of some columns, shape (n_rows,)."""
+        """Return whether each row has a value in all of some columns, shape (n_rows,)."""
         known = np.ones(self.n_rows, dtype=np.bool_)
         for attribute in attributes:
             if attribute in self.missing:
@@ -123,12 +120,12 @@ class PersonTable:
 
 @dataclass(frozen=True, eq=False)
 class ListedTargets:
-    """Whom of the targets a list holds that was drawn from people; the adversary does not know it.
+    """Membership of the targets in a list drawn from people; unknown to the adversary.
 
     Parameters
     ----------
     row : ndarray of int64, shape (n_targets,)
-        Each target's own row of the table, -1 for none. What it says of the target may be wrong or missing.
+        Each target's own row of the table, -1 for none. Its values may be wrong or missing.
     coverage : float
         Probability that a target is in the list, as the adversary believes.
     """
@@ -139,21 +136,21 @@ class ListedTargets:
 
 @dataclass(frozen=True, eq=False)
 class MultistageWorld:
-    """What is true of the targets and what the adversary can look up.
+    """The truth about the targets, and the resources of the adversary.
 
     Parameters
     ----------
     targets : PersonTable
-        The people who decide what to share, with the true values of everything that may be released or inferred.
+        The people who decide on sharing, with the true values of all attributes that may be released or inferred.
     resources : mapping of str to PersonTable
         Such as a genealogy, a voter list, a registry.
     registered : ndarray of bool, shape (n_targets,), optional
         Who really is in the registry on which the attack ends. By default all must be.
     lists : mapping of str to ListedTargets
         Of resources that were drawn as lists. Where the attack ends in one, a missing value agrees with every other,
-        and it succeeds only on targets whose own row is among those that agree.
+        and it succeeds only on targets whose own row is among the rows that agree.
     by_coverage : bool
-        Whether no more than the coverage of these lists is known of who is in them: what uses one then succeeds as the
+        Whether only the coverage of these lists is known, not their members: a plan that uses one then succeeds as the
         adversary believes, on whomever.
 
     Raises
@@ -182,7 +179,7 @@ class MultistageWorld:
         object.__setattr__(self, "resources", MappingProxyType(dict(self.resources)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle as it was made; see `PersonTable`."""
+        """Copy and pickle from the constructor's arguments; see `PersonTable`."""
         return type(self), (self.targets, dict(self.resources), self.registered, dict(self.lists), self.by_coverage)
 
     @property
@@ -208,11 +205,11 @@ class MultistageWorld:
         return self.resources[name]
 
     def is_guessed(self, name: str) -> bool:
-        """Tell whether a resource is a list of which no more than the coverage is known."""
+        """Return whether a resource is a list known by its coverage alone."""
         return self.by_coverage and name in self.lists
 
     def agrees(self, name: str, attribute: str, said: Integers, values: Integers, rows: Integers) -> NDArray[np.bool_]:
-        """Tell of some targets if their own row of a list says a value, or nothing; False where they have no row.
+        """Return whether each target's own row of a list has a given value, or none; False without a row.
 
         Parameters
         ----------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from reidsim.adversaries.multistage.attack import PlanLinkage, best_plan
 from reidsim.adversaries.response import INDIFFERENCE, Linkage, ListedCandidates, Response, arrays_of, one_over
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, Plan, plan_known, plan_listed, plan_unknown
-from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, plan_unconfirmed
+from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess
 from reidsim.errors import InputError
 from reidsim.populations.population import Counts
 from reidsim.releases.strategy_space import Rows
@@ -27,15 +26,15 @@ class SequentialAdversary:
     It attacks a record when accessing the registry for it is worth more than nothing; the record is re-identified with
     probability P_reid (Xia et al. 2015, Eq. 5).
 
-    A linkage that tells how likely an attempt is to name the right person, rather than how many people match, counts as
-    a group of one over that probability, rounded up to whole candidates; where nobody can be named, as nobody. Of the
+    A linkage with the probability of naming the right person, instead of the number of people who match, counts as
+    a group whose size is the inverse of that probability, rounded up; probability 0 counts as an empty group. Of the
     plans of an attack in stages the one with which a single attempt pays most is used, at its price as a cost of
     linking. As with any group whose size was believed to be another, the true one is found on linking.
 
-    In a list that was drawn it acts against the people who agree with what is released, and takes the record's person
-    for one of them with the attack's prior times the list's coverage; what follows is computed given who is in the
-    list, or as it believes where the linkage does not say. If a plan in stages infers something, that is told by the
-    chance of an attempt, as above.
+    In a list that was drawn it acts against the people who agree with the released values, and takes the person of the
+    record to be among them with the attack's prior times the list's coverage; outcomes are computed given the list's
+    members, or as it believes where the linkage does not contain them. If a plan in stages infers something, it takes
+    the chance of an attempt, as above.
 
     Parameters
     ----------
@@ -44,7 +43,7 @@ class SequentialAdversary:
         Records of the registry. If given, the adversary knows before access only this and the share of people who
         match (the unknown-group model, Eq. 6); else it knows the group size.
     signal : UnconfirmedSuccess, optional
-        What it sees instead of whether an exploit hit.
+        Signal seen instead of whether an exploit hit.
 
     Raises
     ------
@@ -68,7 +67,7 @@ class SequentialAdversary:
 
     @property
     def decides_on(self) -> frozenset[str]:
-        """What of a linkage the decision to access rests on."""
+        """Attributes of a linkage on which the decision to access depends."""
         if self.registry_size is not None:
             return frozenset({"match_probability"})
         return frozenset({"believed_group_sizes", "candidates", "plan_believed", "plans", "prices"})
@@ -78,7 +77,7 @@ class SequentialAdversary:
         return self.weigh(linkage, rows).made()
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> PlannedAttempt:
-        """Return what accessing the registry for each record is worth; see `Weighing`."""
+        """Return the worth of accessing the registry for each record; see `Weighing`."""
         if isinstance(linkage, PlanLinkage):
             return self._of_best_plan(linkage)
         if linkage.candidates is None and linkage.by_chance:
@@ -97,7 +96,7 @@ class SequentialAdversary:
         )
 
     def _plans(self, linkage: Linkage) -> tuple[Plan, Plan]:
-        """Return the plan on what is believed and what it is in truth, with access to the registry for every record."""
+        """Return the believed plan and the true one, with access to the registry for every record."""
         if linkage.candidates is not None:
             return self._listed(linkage.candidates, linkage.among)
         sizes, believed = linkage.group_sizes, linkage.believed_group_sizes
@@ -108,13 +107,11 @@ class SequentialAdversary:
             belief = BinomialBelief(self.registry_size, linkage.match_probability)
             plan = plan_unknown(self.attack, sizes, belief, accesses=accesses)
             return plan, plan
-        if self.signal is not None:
-            planned = partial(plan_unconfirmed, self.attack, self.signal, accesses=accesses)
-        else:
-            planned = partial(plan_known, self.attack, accesses=accesses)
-        hoped = planned(believed)
+        hoped = plan_known(self.attack, believed, accesses=accesses, signal=self.signal)
+        if believed is sizes:
+            return hoped, hoped
         # A group that turns out different is found on linking, so only the decision to access rests on belief.
-        return hoped, hoped if believed is sizes else planned(sizes)
+        return hoped, plan_known(self.attack, sizes, accesses=accesses, signal=self.signal)
 
     def _listed(self, candidates: ListedCandidates, among: NDArray[np.bool_] | None) -> tuple[Plan, Plan]:
         """Return the same for people of drawn lists, who are in them or not."""
@@ -134,7 +131,7 @@ class SequentialAdversary:
         return hoped, found
 
     def _of_best_plan(self, linkage: PlanLinkage) -> PlannedAttempt:
-        """Return what follows in an attack in stages from the plan of each record that pays most in one attempt."""
+        """Return the outcome of an attack in stages by the plan of each record that pays most in a single attempt."""
         believed, success, prices = linkage.plan_believed, linkage.plan_success, linkage.prices
         if self.registry_size is not None:
             raise InputError("a planner of unknown groups needs the share of people who match")

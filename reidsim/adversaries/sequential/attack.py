@@ -16,7 +16,7 @@ from reidsim.errors import InputError
 
 @dataclass(frozen=True)
 class SequentialAttack:
-    """What an attack earns, costs and risks (Xia et al. 2015, sections 3 and 4).
+    """Gains, costs and risks of an attack (Xia et al. 2015, sections 3 and 4).
 
     An adversary may access a registry, link the record to it, and exploit the candidates of its equivalence group one
     by one. Each exploit may hit the right person and may be detected; it may stop at any time. Money is in currency
@@ -89,12 +89,12 @@ class SequentialAttack:
 
     @property
     def counts_penalties(self) -> bool:
-        """Whether the number of penalties paid so far matters for what comes."""
+        """Whether the number of penalties paid so far matters for later exploits."""
         return self.max_penalties is not None and not self.detection_ends_attack and self.penalty > 0
 
     @property
     def indifference(self) -> float:
-        """Worth below which the adversary is indifferent: rounding of amounts of the size of what it can hope for."""
+        """Worth below which the adversary is indifferent: the rounding error of the largest possible gain."""
         return INDIFFERENCE * self.gain * self.prior
 
     @property

@@ -23,7 +23,7 @@ def attack_process(
     stays 0 where the number of penalties paid does not matter.
 
     One variable is added: ``x_b`` is the number of the belief P(G_r) that the adversary holds before access, and 0
-    afterwards, so that one process plans for many records that share what follows access.
+    afterwards, so that one process plans for many records that share all states after access.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def attack_process(
     beliefs : sequence of mapping of int to float
         Probability of each group size, one mapping for each initial state.
     largest : int
-        Largest group size that the variables can take, besides those of the beliefs.
+        Largest group size that the variables can take, besides the sizes of the beliefs.
     hits : bool
         Whether exploits can hit; if not, this is the attack on a record whose person is not in the registry.
 

@@ -1,29 +1,29 @@
-"""At most B exploits over a whole file: a bound on what they can earn, and an index policy that nearly earns it.
+"""At most B exploits over a whole file: an upper bound on their payoff, and an index policy that nearly attains it.
 
 The model. The adversary pays for access once, which takes one step, and knows every record's group size at the outset.
 It may then act on the records in any order, returning to them as it likes, as long as it makes no more than B exploits
-in all; links are not counted. Hits, detection, costs and penalties (levied every time) are those of `file_attack`, and
+in all; links are not counted. Hits, detection, costs and penalties (levied every time) are as in `file_attack`, and
 detection has no further consequence. Unlike there, waiting is free: a record's money is discounted by the record's own
 steps (its link is step 0, exploit j is step 1 + j, its gain one later), as when records are planned for one by one. So
-only the budget ties records together, a budget that never runs out gives the sum of what the records are worth on
+only the budget ties records together, a budget that never runs out gives the sum of the records' worth on
 their own, and with discount 1 all is plain money. (On one clock with gamma = .9 no more than a few dozen exploits
 matter, and a budget would hardly bind.)
 
 The bound. Let an exploit also cost a price c >= 0. Any plan within the budget makes at most B exploits whatever
-happens, so it is worth at most ``c B`` plus what it earns at that price. Without the budget nothing ties the records,
+happens, so it is worth at most ``c B`` plus its payoff at that price. Without the budget nothing ties the records,
 so no plan earns more at that price than the sum over records of the best each can do on its own. Hence
 ``c B + sum U(c)`` is an upper bound for every c, and the least of them is used. A record's plans are numbers m of
 exploits after which to stop; its U(c) is the largest of (expected reward) - c (expected exploits), which the concave
 majorant of the two along its path gives: ``U(c) = sum over stages of (reward - c use)+`` with stages of falling level
 reward / use (see `file_attack`). The least bound thus fills the budget with stages by falling level, the last in part:
-it is what B exploits would earn if the budget had to hold on average only.
+it is the payoff of B exploits if the budget had to hold on average only.
 
-The policy. Stages are played by falling level, records of one size in a fixed order, until the budget is used up; a hit
+The policy. Stages are played by falling level, records of a size in a fixed order, until the budget is used up; a hit
 saves the rest of a record's stages for others. When a stage begins with less budget left than it may need, its best
-beginning within what is left is played instead, if that earns anything, and the record is then given up. Its value is a
+beginning within the rest is played instead, if that earns anything, and the record is then given up. Its value is a
 lower bound on the best. It is exact if the budget cannot run out, or if the file is so small that all cases of who is
 found where can be gone through; else it is a mean over draws of where the records' persons are, with a standard error.
-Stages enter the mean with what is expected when they begin; the exploits so expected less those made have mean 0, and
+Stages enter the mean with their expectation when they begin; expected exploits less actual exploits have mean 0, and
 are taken off at the price of the bound, which leaves little to chance (a control variate).
 """
 
@@ -48,7 +48,7 @@ Sizes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class BudgetPlan:
-    """What the adversary does about a file within its budget; money in currency units for the whole file.
+    """Plan for a file within a budget; money in currency units for the whole file.
 
     Parameters
     ----------
@@ -64,11 +64,11 @@ class BudgetPlan:
         ``1 - value_after_access / upper_bound``, or 0 where that is negative or the bound is 0: the policy is no
         further than this share, up to the standard error, from the best plan.
     price : float
-        What the last exploit of the budget adds to the bound; 0 if the budget does not bind on average.
+        Contribution of the last exploit of the budget to the bound; 0 if the budget does not bind on average.
     accesses : bool
         Whether the policy is worth more than access (it stays out when indifferent).
     reidentified : ndarray of float64, shape (n_records,)
-        P_reid of each record under the policy. Records of one size take their turns in an order drawn at random.
+        P_reid of each record under the policy. Records of equal size take their turns in an order drawn at random.
     exploits : ndarray of float64, shape (n_records,)
         Expected number of people acted against for each record.
     """
@@ -157,7 +157,7 @@ def plan_with_budget(
 
 
 class _Table(NamedTuple):
-    """What the policy looks up: per stage, unless said otherwise."""
+    """Tables of the policy, per stage unless stated otherwise."""
 
     start: Sizes
     end: Sizes
@@ -171,7 +171,7 @@ class _Table(NamedTuple):
 
 
 def _steps(attack: SequentialAttack, exploits: int) -> Floats:
-    """Return outlay, number of exploits, and what is passed on of rewards and of exploits, for `stages_of`."""
+    """Return outlay, number of exploits, and the share of rewards and of exploits passed on, for `stages_of`."""
     cost = attack.exploit_cost + attack.detection(exploits) * attack.penalty_due
     one = np.ones(exploits + 1)
     return np.stack([np.append(attack.link_cost, cost), np.append(0.0, one[1:]), attack.discount * one, one])
@@ -254,7 +254,7 @@ def _play(
 def _beginnings(
     start: Sizes, end: Sizes, people: Floats, worth: Floats, steps: Floats, gain_due: float, beginning: Sizes
 ) -> tuple[Sizes, Floats]:
-    """Return which beginning of a stage is best within 0, 1, ... exploits, and what each is worth."""
+    """Return the best beginning of a stage within 0, 1, ... exploits, and the worth of each."""
     total = 0 if len(end) == 0 else beginning[-1] + end[-1] - start[-1] + 1
     best, reward = np.zeros(total, np.int64), np.zeros(total)
     for i in range(len(start)):
@@ -276,7 +276,7 @@ def _beginnings(
 
 @numba.njit(cache=True)
 def _one_case(table: _Table, hits: Sizes, budget: int, price: float, weight: float, tally: Floats) -> float:
-    """Return what the policy earns where exploit ``hits[r]`` of record r would hit.
+    """Return the payoff of the policy where exploit ``hits[r]`` of record r would hit.
 
     Adds to the sums by stage: records that get there, the most exploits they may then make, and how many they should.
     """

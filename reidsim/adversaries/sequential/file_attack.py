@@ -22,9 +22,9 @@ everything. A limit on penalties (n_f) would tie records together by more than t
 A record's path is known until it hits, so the ratios are slopes of the concave majorant of (loss of discount, reward)
 summed along the path. Its pieces are the record's stages: a stage, once begun, is finished unless it hits, and stages
 have falling levels. Over the file, the rule plays all stages by falling level. The value is the sum over stages of
-their reward times the discount that the stages before them pass on, a product over records as those are independent;
+their reward times the discount that the stages before them pass on, a product over independent records;
 in the same way, with gamma = 1, come the probabilities of being re-identified. (Summed by parts this is Whittle's
-formula for the value of a bandit, the integral of 1 - the product of what records pass on up to each level.) With
+formula for the value of a bandit, the integral of 1 - the product of the discounts passed on up to each level.) With
 gamma = 1 and no end by detection, records do not compete: indices are infinite or 0, and any order is as good.
 """
 
@@ -52,14 +52,14 @@ _PASSED_REWARD = 2
 
 @dataclass(frozen=True)
 class FilePlan:
-    """What the adversary does about a file; money in currency units for the whole file.
+    """Plan for a file; money in currency units for the whole file.
 
     Parameters
     ----------
     value : float
         V(x_0), the expected discounted payoff at the outset; 0 where it does not access.
     value_after_access : float
-        What holding the registry is worth.
+        Worth of holding the registry.
     accesses : bool
         Whether it accesses the registry (it stays out when indifferent).
     access_threshold : float
@@ -67,7 +67,7 @@ class FilePlan:
     size_threshold : int or None
         Smallest group size that is not worth linking once access is paid; None if it lies above the file's largest.
     reidentified : ndarray of float64, shape (n_records,)
-        P_reid of each record. Records of one group size take their turns in an order drawn at random.
+        P_reid of each record. Records of equal size take their turns in an order drawn at random.
     exploits : ndarray of float64, shape (n_records,)
         Expected number of people acted against for each record.
     """
@@ -213,7 +213,7 @@ def stages_of(distinct: Sizes, prior: float, gain_due: float, steps: Floats) -> 
 
 
 def _steps(attack: SequentialAttack, exploits: int) -> Floats:
-    """Return outlay, loss of discount and what is passed on, for `stages_of`."""
+    """Return outlay, loss of discount and the shares passed on, for `stages_of`."""
     detection, discount = attack.detection(exploits), attack.discount
     ends = detection if attack.detection_ends_attack else np.zeros(exploits)
     cost = np.append(attack.link_cost, attack.exploit_cost + detection * attack.penalty_due)
@@ -228,7 +228,7 @@ def _running(factors: Floats) -> Floats:
 
 
 def _turn(stages: Stages, people: Floats, counts: Floats, passed: Floats) -> Floats:
-    """Return what all other records pass on before a stage, shape (n_stages,), averaged over a size's order of turns.
+    """Return the discount passed on by all other records before a stage, (n_stages,), averaged over equal turns.
 
     A record that was played up to m exploits, unless it hit before, passes on the mean of the product of its factors.
     """

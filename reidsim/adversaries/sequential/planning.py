@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.sequential.attack import SequentialAttack, checked_group_sizes
 from reidsim.adversaries.sequential.exploit_values import ExploitValues, exploit_values
 from reidsim.adversaries.sequential.programs import attack_programs
+from reidsim.adversaries.sequential.unconfirmed import UnconfirmedSuccess, unconfirmed_values
 from reidsim.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -24,7 +25,7 @@ _SPREAD = 12.0
 
 @dataclass(frozen=True)
 class Plan:
-    """What the planner does about each record; arrays of one shape.
+    """Plan for each record; arrays of one shape.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class Plan:
     true_payoff : ndarray of float64
         Expected discounted payoff of its plan, given the true group size.
     worth : ndarray of float64
-        What accessing is worth under its belief, below 0 where it is a loss.
+        Worth of access under its belief, below 0 where it is a loss.
     pays : ndarray of bool
         Whether that is more than nothing.
     """
@@ -55,7 +56,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class BinomialBelief:
-    """The adversary knows how many records the registry has and what share of people match (Eq. 6).
+    """Belief of an adversary who knows the registry's size and the share of people who match (Eq. 6).
 
     Parameters
     ----------
@@ -78,7 +79,11 @@ class BinomialBelief:
 
 
 def plan_known(
-    attack: SequentialAttack, group_sizes: NDArray[np.number], *, accesses: NDArray[np.bool_] | None = None
+    attack: SequentialAttack,
+    group_sizes: NDArray[np.number],
+    *,
+    accesses: NDArray[np.bool_] | None = None,
+    signal: UnconfirmedSuccess | None = None,
 ) -> Plan:
     """Plan when the group size in the registry is known at the outset.
 
@@ -89,14 +94,18 @@ def plan_known(
         Registry records that match, whole numbers of 0 or more, any shape.
     accesses : ndarray of bool, optional
         Where it accesses, if that was decided on another belief.
+    signal : UnconfirmedSuccess, optional
+        Signal seen instead of the success of an exploit; `reidentified` is then the probability of
+        claiming the right person.
 
     Returns
     -------
     Plan
     """
     sizes = checked_group_sizes(group_sizes)
-    values = _values(attack, sizes)
-    if attack.solver == "backward-induction":
+    largest = int(sizes.max(initial=0))
+    values = _values(attack, sizes) if signal is None else unconfirmed_values(attack, signal, largest)
+    if signal is not None or attack.solver == "backward-induction":
         worth = attack.discount * value_after_access(attack, values, sizes) - attack.access_cost
     else:
         worth = attack_programs(attack).known_access(sizes)
@@ -106,10 +115,10 @@ def plan_known(
 def plan_listed(
     attack: SequentialAttack, group_sizes: NDArray[np.number], among: NDArray[np.bool_], planned: Plan
 ) -> Plan:
-    """Plan as `plan_known`, and tell what follows given who is in the registry, which the adversary does not know.
+    """Plan as `plan_known`, with outcomes given the registry's true members, unknown to the adversary.
 
     Its plan rests on the attack's prior. That is a mixture: with the prior the record's person is one of the group, any
-    of them alike, and else is not; so the mean given one of the two follows from the mean over both and the other.
+    of them equally likely; so the mean given either case follows from the mean over both and the other case.
 
     Parameters
     ----------
@@ -119,7 +128,7 @@ def plan_listed(
     among : ndarray of bool, shape (n,)
         Whether the record's person is one of them.
     planned : Plan
-        What `plan_known` plans.
+        Result of `plan_known`.
     """
     sizes = checked_group_sizes(group_sizes)
     values = _values(attack, sizes)
@@ -220,7 +229,7 @@ def value_after_access(attack: SequentialAttack, values: ExploitValues, sizes: S
 def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> Floats:
     """Return the belief's mean of V_access, same shape as its probabilities.
 
-    Only sizes up to the table's cut contribute, so the cost does not grow with the registry. Weights are those of
+    Only sizes up to the table's cut contribute, so the cost does not grow with the registry. Weights come from
     scipy at the most likely of these sizes, and follow from there by the ratio of neighbouring binomial terms, which
     keeps full relative accuracy where a start at 0 would underflow.
     """
@@ -240,7 +249,7 @@ def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> F
 
 
 def _values(attack: SequentialAttack, sizes: Sizes) -> ExploitValues:
-    """Return a table of what linked groups of these sizes are worth, as the attack's solver computes it."""
+    """Return a table of the worth of linked groups of these sizes, computed by the attack's solver."""
     if attack.solver != "backward-induction":
         return attack_programs(attack).values(sizes)
     return _table(attack, int(sizes.max(initial=0)))
@@ -251,7 +260,7 @@ def _table(attack: SequentialAttack, largest: int) -> ExploitValues:
     try:
         return _kept_values(attack, 1 << max(largest - 1, 0).bit_length())
     except InputError:
-        # Rounded up it may be too large where it is not; if it is, the message names the size asked for.
+        # Rounded up it may be too large where it is not; if it is, the message names the original size.
         return exploit_values(attack, largest)
 
 
@@ -267,34 +276,10 @@ def _plan(
     expected: Floats,
     accesses: NDArray[np.bool_] | None = None,
 ) -> Plan:
-    """Work out what follows from accessing, wherever that is worth something if not given."""
+    """Return a plan that accesses where `expected` is positive, or as given by `accesses`; arrays of one shape."""
     at = np.where(sizes <= values.largest, sizes, 0)
     reidentified = attack.prior * values.exploits_if_missing[at] / np.maximum(sizes, 1)
     linked = value_after_access(attack, values, sizes)
-    return plan_of(attack, expected, linked, reidentified, values.expected_exploits[at], accesses)
-
-
-def plan_of(
-    attack: SequentialAttack,
-    expected: Floats,
-    linked: Floats,
-    reidentified: Floats,
-    exploits: Floats,
-    accesses: NDArray[np.bool_] | None = None,
-) -> Plan:
-    """Return a plan of accessing wherever that is worth something, if not given; arrays of one shape.
-
-    Parameters
-    ----------
-    attack : SequentialAttack
-    expected : ndarray of float64
-        What accessing is worth at the outset.
-    linked : ndarray of float64
-        What holding the registry is worth: see `value_after_access`.
-    reidentified, exploits : ndarray of float64
-        Of groups that are linked.
-    accesses : ndarray of bool, optional
-    """
     pays = expected > attack.indifference
     accesses = pays if accesses is None else accesses
     links = accesses & (linked > 0)
@@ -302,7 +287,7 @@ def plan_of(
         value=np.where(pays, expected, 0.0),
         accesses=accesses,
         reidentified=np.where(links, reidentified, 0.0),
-        exploits=np.where(links, exploits, 0.0),
+        exploits=np.where(links, values.expected_exploits[at], 0.0),
         true_payoff=np.where(accesses, attack.discount * linked - attack.access_cost, 0.0),
         worth=expected,
         pays=pays,

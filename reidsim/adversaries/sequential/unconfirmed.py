@@ -25,19 +25,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reidsim.adversaries.sequential.attack import SequentialAttack, checked_group_sizes
-from reidsim.adversaries.sequential.exploit_values import exploit_values, running_sums
-from reidsim.adversaries.sequential.planning import Plan, plan_of
+from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.sequential.exploit_values import ExploitValues, exploit_values, running_sums
 from reidsim.errors import InputError
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class UnconfirmedSuccess:
-    """What the adversary sees of an exploit's success.
+    """Signal of an exploit's success.
 
     Parameters
     ----------
@@ -80,39 +76,6 @@ class UnconfirmedSuccess:
         return min(1.0, (self.sensitivity + self.specificity - 1.0) / self.specificity)
 
 
-@dataclass(frozen=True)
-class UnconfirmedValues:
-    """What each linked group is worth; arrays of shape (largest + 1,), index = group size.
-
-    Groups beyond the table are worth nothing if `complete`.
-
-    Parameters
-    ----------
-    value : ndarray of float64
-        V(x_start(g)), the expected discounted payoff of exploiting optimally; 0 where it stops at once.
-    right_claim, false_claim : ndarray of float64
-        Probability that the attack ends with a claim of the right, or of a wrong person.
-    expected_exploits : ndarray of float64
-        Expected number of exploits.
-    exploits_undetected : ndarray of int64
-        Number of exploits before stopping if none is detected and all signals are negative.
-    complete : bool
-        Whether the table was cut because all larger groups are worth nothing.
-    """
-
-    value: Floats
-    right_claim: Floats
-    false_claim: Floats
-    expected_exploits: Floats
-    exploits_undetected: NDArray[np.int64]
-    complete: bool
-
-    @property
-    def largest(self) -> int:
-        """The largest group size in the table."""
-        return len(self.value) - 1
-
-
 def confirmed_equivalent(attack: SequentialAttack, signal: UnconfirmedSuccess) -> SequentialAttack:
     """Return the attack with confirmed success whose linked groups are worth the same (their claims differ)."""
     k, false_claim = signal.weight_removed, (1.0 - signal.specificity) * signal.false_claim_cost
@@ -127,19 +90,21 @@ def confirmed_equivalent(attack: SequentialAttack, signal: UnconfirmedSuccess) -
     )
 
 
-def unconfirmed_values(attack: SequentialAttack, signal: UnconfirmedSuccess, largest: int) -> UnconfirmedValues:
-    """Work out every group size up to `largest`, or up to the first one that is worth nothing.
+def unconfirmed_values(attack: SequentialAttack, signal: UnconfirmedSuccess, largest: int) -> ExploitValues:
+    """Compute the value of every group size up to `largest`, or up to the first one that is worth nothing.
 
     Parameters
     ----------
     attack : SequentialAttack
     signal : UnconfirmedSuccess
     largest : int
-        Largest group size asked for.
+        Largest group size of interest.
 
     Returns
     -------
-    UnconfirmedValues
+    ExploitValues
+        ``prior / g x exploits_if_missing`` is the probability of claiming the right person. `value_if_missing` is that
+        of the equivalent attack, and not used.
 
     Raises
     ------
@@ -148,60 +113,16 @@ def unconfirmed_values(attack: SequentialAttack, signal: UnconfirmedSuccess, lar
     """
     equivalent = confirmed_equivalent(attack, signal)
     table = exploit_values(equivalent, largest, specificity=signal.specificity)
-    sizes = np.arange(table.largest + 1)
-    detection = attack.detection(table.largest)
     if attack.counts_penalties:
-        tries, exploits = table.exploits_if_missing, table.expected_exploits
-    else:
-        going_on = 1.0 - detection if attack.detection_ends_attack else np.ones(table.largest)
-        # Probability of getting to exploit j with negative signals if the right person is not among those before.
-        reach = np.concatenate([[1.0], np.cumprod(signal.specificity * going_on)])[:-1]
-        made, made_in_order = running_sums(reach), running_sums(np.arange(table.largest) * reach)
-        m = table.exploits_undetected
-        tries, exploits = made[m], made[m] - equivalent.prior / np.maximum(sizes, 1) * made_in_order[m]
-    met = attack.prior / np.maximum(sizes, 1) * tries
-    return UnconfirmedValues(
-        value=table.value,
-        right_claim=signal.sensitivity * met,
-        false_claim=(1.0 - signal.specificity) * (exploits - met),
-        expected_exploits=exploits,
-        exploits_undetected=table.exploits_undetected,
-        complete=table.complete,
+        return replace(table, exploits_if_missing=signal.sensitivity * table.exploits_if_missing)
+    detection = attack.detection(table.largest)
+    going_on = 1.0 - detection if attack.detection_ends_attack else np.ones(table.largest)
+    # Probability of reaching exploit j with negative signals if the right person is not among the first j.
+    reach = np.concatenate([[1.0], np.cumprod(signal.specificity * going_on)])[:-1]
+    made, made_in_order = running_sums(reach), running_sums(np.arange(table.largest) * reach)
+    m, sizes = table.exploits_undetected, np.maximum(np.arange(table.largest + 1), 1)
+    return replace(
+        table,
+        exploits_if_missing=signal.sensitivity * made[m],
+        expected_exploits=made[m] - equivalent.prior / sizes * made_in_order[m],
     )
-
-
-def plan_unconfirmed(
-    attack: SequentialAttack,
-    signal: UnconfirmedSuccess,
-    group_sizes: NDArray[np.number],
-    *,
-    accesses: NDArray[np.bool_] | None = None,
-) -> Plan:
-    """Plan when the group size in the registry is known at the outset and success is not confirmed.
-
-    Parameters
-    ----------
-    attack : SequentialAttack
-    signal : UnconfirmedSuccess
-    group_sizes : ndarray
-        Registry records that match, whole numbers of 0 or more, any shape.
-    accesses : ndarray of bool, optional
-        Where it accesses, if that was decided on another belief.
-
-    Returns
-    -------
-    Plan
-        `reidentified` is the probability of claiming the right person.
-
-    Raises
-    ------
-    InputError
-        If a group size is not a whole number of 0 or more, or the table would be too large to fill.
-    """
-    sizes = checked_group_sizes(group_sizes)
-    values = unconfirmed_values(attack, signal, int(sizes.max(initial=0)))
-    inside = np.where(sizes <= values.largest, sizes, 0)
-    linked = np.maximum(0.0, attack.discount * values.value[inside] - attack.link_cost)
-    expected = attack.discount * linked - attack.access_cost
-    right, exploits = values.right_claim[inside], values.expected_exploits[inside]
-    return plan_of(attack, expected, linked, right, exploits, accesses)

@@ -1,1 +1,1 @@
-"""What each quasi-identifier costs and brings."""
+"""Effects of each quasi-identifier."""

@@ -1,4 +1,4 @@
-"""What each quasi-identifier costs and brings: outcomes with and without it, and its Shapley share."""
+"""Effects of each quasi-identifier: outcomes with and without it, and its Shapley share."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.engine.memory import build_within_memory
+from reidsim.core.measures import Measure, columns_of
 from reidsim.engine.results import Result, begun, make_manifest
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, UTILITY, averages
 from reidsim.games.shapley import exact_shares, sampled_shares
-from reidsim.measures import Measure, columns_of
 from reidsim.random_streams import random_stream
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.load import LoadedScenario
@@ -29,7 +28,7 @@ ATTRIBUTE_COLUMNS = ("policy", "attribute", "measure", "all", "without", "alone"
 
 @dataclass(frozen=True, eq=False)
 class AttributesResult(Result):
-    """What each quasi-identifier of a scenario costs and brings.
+    """Effects of each quasi-identifier of a scenario.
 
     Parameters
     ----------
@@ -71,7 +70,7 @@ def attributes_loaded(
     orders : int
         How many are drawn, where there are more than 10 columns.
     progress : callable, optional
-        Called with what is being done, how much is done and how much there is.
+        Called with the task, the completed steps and all steps.
 
     Returns
     -------
@@ -83,7 +82,7 @@ def attributes_loaded(
         If the scenario is of another kind, or a file it names cannot be used.
     """
     kind, clock, report = begun(loaded, progress)
-    study = build_within_memory(loaded)
+    study = kind.build(loaded)
     columns = kind.dropped_columns(study)
     clock.lap("build")
     names, n = columns.names, len(columns.names)

@@ -1,7 +1,7 @@
 """Batches: many runs of a scenario, none of them lost.
 
 A design (replications, a sweep over keys, uncertain parameters) becomes tasks, an executor does them, a journal keeps
-what ended, and tables and statistics are put together from it.
+the outcomes, and tables and statistics are computed from them.
 """
 
 from reidsim.engine.batch.design import Design, design_of, is_batch

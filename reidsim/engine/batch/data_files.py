@@ -1,4 +1,4 @@
-"""The files behind a batch: those that its scenario and their recipes name, and whether they are still the same."""
+"""The data files of a batch, named by its scenario and by recipes, and the check that they are unchanged."""
 
 from __future__ import annotations
 
@@ -29,17 +29,21 @@ _UNNAMED_RECIPES = ("twitter-use-by-age",)
 
 
 class DataFiles:
-    """The data files of a batch as they were when it began.
+    """The files that runs of a batch read, at any point, as they were when it began.
 
     Parameters
     ----------
-    loaded, design, options
-        See `data_files`.
+    loaded : LoadedScenario
+    design : Design
+    options : mapping, optional
+        Options besides the scenario, which may name files, too.
 
     Attributes
     ----------
     hashes : dict of str to str
-        See `data_files`.
+        SHA-256 by name, in alphabetical order: paths relative to the scenario's folder where they are below it;
+        ``bundled:`` and the path of bundled files; recipes and the files that they name in turn. A missing or
+        unreadable file has none: the runs that need it fail.
     """
 
     def __init__(
@@ -84,28 +88,6 @@ class DataFiles:
         require_unchanged(self.hashes, now, source)
 
 
-def data_files(
-    loaded: LoadedScenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None = None
-) -> dict[str, str]:
-    """Return what the files hold that runs of a batch read, at whatever point.
-
-    Parameters
-    ----------
-    loaded : LoadedScenario
-    design : Design
-    options : mapping, optional
-        What is asked for besides the scenario, which may name files, too.
-
-    Returns
-    -------
-    dict of str to str
-        SHA-256 by name, in alphabetical order: paths relative to the scenario's folder where they are below it;
-        ``bundled:`` and the path of those that come with reidsim; recipes and the files that they name in turn. A file
-        that is not there, or cannot be read, has none: the runs that need it fail.
-    """
-    return DataFiles(loaded, design, options).hashes
-
-
 def _paths(loaded: LoadedScenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None) -> dict[str, Path]:
     """Return the path of each file that runs of a batch read, by name."""
     folder = loaded.folder.absolute()
@@ -116,7 +98,7 @@ def _paths(loaded: LoadedScenario[ScenarioHead], design: Design, options: Mappin
     _follow(at_point(loaded, design.values(0)).content, folder, folder, found)
     _follow(options or {}, folder, folder, found)
     for key in design.points.columns:
-        # What is swept can be a file, a name, or a section that holds either.
+        # A swept value can be a file, a name, or a section with either.
         others = {repr(value): value for value in design.points[key] if isinstance(value, str | dict | list | tuple)}
         _follow({key: list(others.values())}, folder, folder, found)
     return {name: found[name][0] for name in sorted(found)}
@@ -132,7 +114,7 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 
 
 def files_named(loaded: LoadedScenario[ScenarioHead], values: Iterable[tuple[str, Any]]) -> list[Path]:
-    """Return the files, as they are named, that a scenario, its recipes, and values of its keys name.
+    """Return the files that a scenario, its recipes, and values of its keys name, without bundled files.
 
     Parameters
     ----------
@@ -144,16 +126,17 @@ def files_named(loaded: LoadedScenario[ScenarioHead], values: Iterable[tuple[str
     found: dict[str, list[Path]] = {}
     for content in (loaded.content, *({key: value} for key, value in values)):
         _follow(content, folder, folder, found)
-    return sorted({Path(os.path.abspath(path)) for paths in found.values() for path in paths})
+    own = [paths for name, paths in found.items() if not name.startswith(BUNDLED)]
+    return sorted({Path(os.path.abspath(path)) for paths in own for path in paths})
 
 
 def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Return the files that are not what they were; those that were not there before do not count."""
+    """Return the files whose content has changed; new files do not count."""
     return [name for name, content in before.items() if now.get(name) != content]
 
 
 def require_unchanged(before: Mapping[str, str], now: Mapping[str, str], source: Path) -> None:
-    """Check that the files of a batch hold what they held when it began.
+    """Check that the files of a batch are unchanged since it began.
 
     Parameters
     ----------
@@ -179,7 +162,7 @@ def require_unchanged(before: Mapping[str, str], now: Mapping[str, str], source:
 
 
 def _follow(content: Any, base: Path, home: Path, found: dict[str, list[Path]], key: str = "") -> None:
-    """Note every file that plain data name, and those that recipes among them name.
+    """Add every file that plain data name, and the files that recipes among them name, to `found`.
 
     Parameters
     ----------
@@ -192,7 +175,7 @@ def _follow(content: Any, base: Path, home: Path, found: dict[str, list[Path]], 
     found : dict
         Paths of each file, by its name; filled.
     key : str
-        Path of the content, for what only some keys can name.
+        Path of the content, since only some keys can name recipes.
     """
     if isinstance(content, Mapping):
         for path in _census_files(content, base):
@@ -231,13 +214,13 @@ def _census_files(recipe: Mapping[str, Any], base: Path) -> list[Path]:
 
 
 def _note(path: Path, home: Path, found: dict[str, list[Path]]) -> bool:
-    """Keep a file under its name; tell whether it is one, and new."""
+    """Add a path under its name; return whether it is a new file."""
     try:
         if not path.is_file():
             return False
         name = _name(path.resolve(), home)
     except (OSError, ValueError):
-        # A text that cannot be a path, being too long for one, say.
+        # The text cannot be a path; it may be too long.
         return False
     is_new = name not in found
     found.setdefault(name, []).append(path)

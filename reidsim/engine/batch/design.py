@@ -1,55 +1,46 @@
-"""The points at which a batch runs its scenario, and the scenario at each of them."""
+"""The points of a batch, and the scenario at each of them."""
 
 from __future__ import annotations
 
 import itertools
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import TypeAdapter, ValidationError
 
 from reidsim.engine.batch.sampling import draw_points
 from reidsim.errors import InputError, locating
-from reidsim.memory import require_memory
 from reidsim.overrides import override, value_at
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.several_adversaries import WHO_COMES, who_may_come
-from reidsim.validation import json_of, may_be_read, noting_reads
 
-# Sections of a scenario that say what is done with its runs, and are no part of any single one.
+# Sections about batches and results; they are no part of a single run.
 _NOT_OF_A_RUN = ("replications", "sweep", "uncertainty", "stress", "figures")
-# Sections that can name adversaries and policies.
-_NAMING_PARTS = ("adversary", "adversaries", "agents", "publisher", "subjects")
-
-# What is kept of a policy in each run until the tables are written: 25 kB of four policies.
-_KEPT_OF_POLICY = 6_250
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """What a batch runs: points, and replications of each.
+    """Points, and replications of each.
 
     Parameters
     ----------
     points : DataFrame
-        One row per point, one column per key path; points of a sweep in its order, below each all its samples.
+        One row per point, one column per key path. For each point of a sweep, in order, all its samples.
     replications : int
         Runs at each point.
     swept : tuple of str
-        Keys that tell the points of the sweep apart; the others are uncertain.
+        Keys of the sweep; the other keys are uncertain.
     samples : int
-        Points that agree in the swept keys.
+        Points per point of the sweep.
     """
 
     points: pd.DataFrame
@@ -62,10 +53,6 @@ class Design:
         """Number of runs."""
         return len(self.points) * self.replications
 
-    def __reduce__(self) -> tuple[type[Design], tuple[pd.DataFrame, int, tuple[str, ...], int]]:
-        """Leave the columns behind when it is sent to another process."""
-        return Design, (self.points, self.replications, self.swept, self.samples)
-
     @cached_property
     def columns(self) -> dict[str, list[Any]]:
         """Values of all points as plain data, by key."""
@@ -76,51 +63,50 @@ class Design:
         return {key: column[point] for key, column in self.columns.items()}
 
     def alike(self, free: Collection[str]) -> NDArray[np.int64]:
-        """Return for each point the number of the first that has the same values of all keys but the free ones."""
+        """Return for each point the first point with the same values of all keys that are not `free`."""
         columns = [column for key, column in self.columns.items() if key not in free]
         if not columns:
             return np.zeros(len(self.points), dtype=np.int64)
         first: dict[str, int] = {}
-        told = (json.dumps(row, default=str) for row in zip(*columns, strict=True))
-        return np.array([first.setdefault(text, point) for point, text in enumerate(told)], dtype=np.int64)
+        texts = (json.dumps(row, default=str) for row in zip(*columns, strict=True))
+        return np.array([first.setdefault(text, point) for point, text in enumerate(texts)], dtype=np.int64)
 
 
 def is_batch(scenario: ScenarioHead) -> bool:
-    """Tell whether a scenario asks for several runs; replications alone are none where a run draws them itself."""
+    """Return whether a scenario has several runs; a run of numbered replications draws them itself."""
     many = scenario.replications > 1 and not kind_of(scenario).numbers_draws
     return many or scenario.sweep is not None or scenario.uncertainty is not None
 
 
 def has_several_runs(scenario: ScenarioHead) -> bool:
-    """Tell whether running a scenario is worth a journal: a batch, or replications that a run draws itself."""
+    """Return whether a scenario is run with a journal: a batch, or several numbered replications."""
     return is_batch(scenario) or (has_numbered_replications(scenario) and scenario.replications > 1)
 
 
 def has_numbered_replications(scenario: ScenarioHead) -> bool:
-    """Tell whether a replication is drawn from the scenario's seed and its number; see `Kind.numbers_draws`."""
+    """Return whether a replication is drawn by the scenario's seed and a number; see `Kind.numbers_draws`."""
     return kind_of(scenario).numbers_draws and getattr(scenario, "agents", None) is None
 
 
 def draw_of(scenario: ScenarioHead, replication: int) -> int:
-    """Return which draw of its study a run of cross-play is about; 0 where replications are not numbered."""
+    """Return the draw of the study in a run of cross-play; 0 if replications are not numbered."""
     return replication if has_numbered_replications(scenario) else 0
 
 
 def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
-    """Return the points of a scenario's sweep crossed with those drawn from its uncertain parameters.
+    """Return the points of a scenario's sweep, crossed with the points drawn of its uncertain parameters.
 
     Raises
     ------
     InputError
-        If no parameters can have the correlations given, or a key that is changed one at a time has no own value.
+        If no parameters can have the given correlations, or a key that changes one at a time has no own value.
     """
     scenario = loaded.scenario
     if who_may_come(scenario.uncertainty):
-        raise InputError(
-            "a run is against the adversary that the scenario says", source=loaded.path,
-            where=f"uncertainty.parameters.{WHO_COMES}", found=", ".join(who_may_come(scenario.uncertainty)),
-            expected="reidsim stress or reidsim cross-play, which have them by name",
-        )  # fmt: skip
+        problem, where = "a run is against the adversary that the scenario says", f"uncertainty.parameters.{WHO_COMES}"
+        found = ", ".join(who_may_come(scenario.uncertainty))
+        expected = "reidsim stress or reidsim cross-play, which have them by name"
+        raise InputError(problem, source=loaded.path, where=where, found=found, expected=expected)
     with locating(loaded.path):
         swept = pd.DataFrame(index=range(1))
         if scenario.sweep is not None:
@@ -132,31 +118,31 @@ def design_of(loaded: LoadedScenario[ScenarioHead]) -> Design:
 
 
 def sweep_points(sweep: SweepSection, own: Mapping[str, Any] | None = None) -> pd.DataFrame:
-    """Return the points of a sweep, each once, one column per key path, the keys given last changing fastest.
+    """Return the distinct points of a sweep, one column per key path; the last keys change fastest.
 
     Parameters
     ----------
     sweep : SweepSection
     own : mapping of str to object, optional
-        The scenario's values of the keys that are changed one at a time.
+        The scenario's values of the keys that change one at a time.
     """
     options = [[row for group in axis for row in _rows_of(sweep, axis, group, own or {})] for axis in sweep.axes]
     keys = [key for axis in sweep.axes for group in axis for key in group]
     rows = [tuple(itertools.chain.from_iterable(parts)) for parts in itertools.product(*options)]
     if sweep.one_at_a_time:
-        # Several keys pass through the scenario's own values.
+        # Several keys take the scenario's own values.
         rows = list({json.dumps([_as_number(value) for value in row], default=str): row for row in rows}.values())
-    # In the order in which keys are given, whatever changes together.
+    # In the order of the scenario, also of keys that change together.
     return pd.DataFrame({key: _column([row[keys.index(key)] for row in rows]) for key in sweep.values})
 
 
 def own_values(loaded: LoadedScenario[ScenarioHead], keys: Iterable[str]) -> dict[str, Any]:
-    """Return what a scenario itself says at some key paths.
+    """Return a scenario's own values at some key paths.
 
     Raises
     ------
     InputError
-        If it says nothing at one of them.
+        If it has none at one of them.
     """
     found = {}
     for key in keys:
@@ -176,7 +162,7 @@ def _as_number(value: Any) -> Any:
 def _rows_of(
     sweep: SweepSection, axis: tuple[tuple[str, ...], ...], group: tuple[str, ...], own: Mapping[str, Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the values of all keys of an axis while those of one group change."""
+    """Yield the values of all keys of an axis while the keys of one group change."""
     for values in zip(*(_values(sweep.values[key]) for key in group), strict=True):
         changed = dict(zip(group, values, strict=True))
         yield tuple(changed[key] if key in changed else own[key] for other in axis for key in other)
@@ -185,7 +171,7 @@ def _rows_of(
 def at_point(
     loaded: LoadedScenario[ScenarioHead], values: Mapping[str, Any], seed: int | None = None
 ) -> LoadedScenario[ScenarioHead]:
-    """Return the scenario of a single run: with the values of a point, and without what makes a batch.
+    """Return the scenario of a single run, with the values of a point.
 
     Parameters
     ----------
@@ -200,7 +186,7 @@ def at_point(
     InputError
         If a key does not exist or cannot have its value; names the key.
     """
-    # Only what changes is copied.
+    # Only changed sections are copied.
     changed = {key.partition(".")[0] for key in values}
     content = {
         key: deepcopy(value) if key in changed else value
@@ -214,148 +200,69 @@ def at_point(
 
 
 def content_of_run(loaded: LoadedScenario[ScenarioHead]) -> dict[str, Any]:
-    """Return a scenario without what makes a batch, as plain data whose order is that of the run.
+    """Return the scenario of a single run as plain data, in the order of the run.
 
-    Keys of a section are in the order of the schema, however the file has them; names that the user gives, such as
-    those of attributes, are in the order of the file, which can matter.
+    Keys of a section are in the order of the schema. Names that the user gives, such as names of attributes, are in the
+    order of the file, which can change outcomes.
     """
     return at_point(loaded, {}).scenario.model_dump(by_alias=True)
 
 
-def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
-    """Check that the scenario can have the values of every point.
-
-    Sections with swept keys are checked at every point; whether they fit together, at one of those points that differ
-    only in keys that this check does not read.
+def scenarios_at(loaded: LoadedScenario[ScenarioHead], design: Design) -> Iterator[LoadedScenario[ScenarioHead]]:
+    """Yield the scenario at every point.
 
     Raises
     ------
     InputError
-        For the first point that it cannot have; names the key and the point's values.
+        For the first invalid point; names the key and the point's values.
     """
-    first = _checked_whole(loaded, design, 0)
-    own = {name: getattr(first.scenario, name) for name in first.scenario.model_fields_set}
-    with noting_reads() as noted:
-        _fit(first, own)
-    apart = [key for key in design.columns if not may_be_read(first.scenario, key, noted)]
-    alike, settled = design.alike(apart).tolist(), set[int]()
-    for point, sections in enumerate(_sections(first, design)):
-        if sections is not None and alike[point] in settled:
-            continue
-        with noting_reads() if apart else nullcontext(noted) as noted:
-            fit = sections is not None and _fit(first, own | sections)
-        if not fit:
-            _checked_whole(loaded, design, point)
-        elif not any(may_be_read(first.scenario, key, noted) for key in apart):
-            settled.add(alike[point])
-
-
-def _checked_whole(loaded: LoadedScenario[ScenarioHead], design: Design, point: int) -> LoadedScenario[ScenarioHead]:
-    """Return the scenario at a point.
-
-    Raises
-    ------
-    InputError
-        If the scenario cannot have the point's values; names them.
-    """
-    values = design.values(point)
-    try:
-        found = at_point(loaded, values)
-        found.refuse_code()
-    except InputError as error:
-        shown = ", ".join(f"{key} = {value!r}" for key, value in values.items())
-        hint = "; ".join(part for part in (error.hint, f"the point is {shown}") if part)
-        raise error.but(source=None, hint=hint).located(loaded.path, f"point {point}") from None
-    return found
-
-
-def _fit(first: LoadedScenario[ScenarioHead], sections: Mapping[str, Any]) -> bool:
-    """Tell whether sections, each of which was checked, fit together."""
-    try:
-        replace(first, scenario=type(first.scenario).model_validate(sections)).refuse_code()
-    except (InputError, ValidationError):
-        return False
-    return True
-
-
-def _sections(first: LoadedScenario[ScenarioHead], design: Design) -> Iterator[dict[str, Any] | None]:
-    """Yield at each point the sections that differ from those at the first; None where they cannot have its values."""
-    schema, content = type(first.scenario), deepcopy(first.content)
-    named, spelled = {key.partition(".")[0] for key in design.columns}, schema.spelled_out(content)
-    # What is said once for several adversaries is checked where it is meant.
-    elsewhere = {name for name in {*content, *spelled} if content.get(name) is not spelled.get(name)}
-    named |= elsewhere if named & elsewhere else set()
-    said = set(spelled)
-    fields = {name: schema.model_fields[name] for name in spelled if name in named}
-    checks: dict[str, TypeAdapter[Any]] = {
-        name: TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]
-        for name, field in fields.items()
-    }
     for point in range(len(design.points)):
+        values = design.values(point)
         try:
-            override(content, design.values(point))
-            spelled = schema.spelled_out(content)
-            checked = {name: check.validate_json(json_of(spelled.get(name))) for name, check in checks.items()}
-        except (InputError, ValidationError):
-            yield None
-        else:
-            yield checked if spelled.keys() == said else None
+            found = at_point(loaded, values)
+            found.refuse_code()
+        except InputError as error:
+            shown = ", ".join(f"{key} = {value!r}" for key, value in values.items())
+            hint = "; ".join(part for part in (error.hint, f"the point is {shown}") if part)
+            raise error.but(source=None, hint=hint).located(loaded.path, f"point {point}") from None
+        yield found
 
 
-def require_runs_fit(loaded: LoadedScenario[ScenarioHead], design: Design) -> int:
-    """Return the bytes that are kept of all runs, having checked that they fit into the memory that is free.
-
-    Raises
-    ------
-    InputError
-        If they do not.
-    """
-    kind = kind_of(loaded.scenario)
-    policies = len(kind.policies_of(loaded.scenario)) if kind.decides else 1
-    needed = design.n_runs * policies * _KEPT_OF_POLICY
-    require_memory(needed, f"{design.n_runs:,} runs are too many for memory", source=loaded.path)
-    return needed
+def check_points(loaded: LoadedScenario[ScenarioHead], design: Design) -> None:
+    """Check that the scenario can have the values of every point; see `scenarios_at`."""
+    for _ in scenarios_at(loaded, design):
+        pass
 
 
 def makers_of(loaded: LoadedScenario[ScenarioHead], design: Design) -> dict[str, dict[str, str]]:
-    """Import the adversaries and policies of every point that do not come with the package; return who made each.
+    """Import the adversaries and policies of users' modules that any point names; return the maker of each.
 
     Raises
     ------
     InputError
         If one cannot be imported.
     """
-    # Numbers name nobody.
-    others = [
-        key
-        for key, values in design.columns.items()
-        if key.partition(".")[0] not in _NAMING_PARTS or all(isinstance(value, int | float) for value in values)
-    ]
-    first = np.unique(design.alike(others))
+    # Numbers name no part.
+    others = [key for key, column in design.columns.items() if all(isinstance(value, int | float) for value in column)]
     made: dict[str, dict[str, str]] = {}
-    for point in first.tolist():
+    for point in np.unique(design.alike(others)).tolist():
         made |= at_point(loaded, design.values(point)).makers()
     return made
 
 
 def scenario_columns(design: Design) -> pd.DataFrame:
-    """Return the points as columns of a table: numbers, truth values and text as they are, anything else as JSON."""
+    """Return the points as columns of a table: numbers, truth values and text unchanged, other values as JSON."""
     return pd.DataFrame({key: _tabular(design.points[key]) for key in design.points.columns}, index=design.points.index)
 
 
 def _values(values: SweepValues) -> list[Any]:
     if values.listed is not None:
         return list(values.listed)
-    assert values.start is not None  # noqa: S101 - held by the schema, said for the type checker
-    assert values.stop is not None  # noqa: S101
-    assert values.points is not None  # noqa: S101
-    if values.scale == "log":
-        spaced = np.geomspace(values.start, values.stop, values.points)
-    else:
-        spaced = np.linspace(values.start, values.stop, values.points)
-    # Keys that count something take whole numbers only; those of amounts take either.
+    space: Any = np.geomspace if values.scale == "log" else np.linspace
+    spaced = space(values.start, values.stop, values.points)
+    # Keys that count something accept whole numbers only; keys of amounts accept either.
     whole = bool((spaced == np.rint(spaced)).all() and np.abs(spaced).max() < 2**53)
-    return [int(value) for value in spaced] if whole else spaced.tolist()
+    return [int(value) for value in spaced] if whole else list(spaced.tolist())
 
 
 def _column(values: list[Any]) -> pd.Series[Any]:
@@ -376,8 +283,3 @@ def _tabular(column: pd.Series[Any]) -> pd.Series[Any]:
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
-
-
-def iterate_runs(design: Design) -> Iterator[tuple[int, int]]:
-    """Yield point and replication of every run, in the order of the tables."""
-    yield from itertools.product(range(len(design.points)), range(design.replications))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pydantic import BaseModel, ValidationError
 
 from reidsim.engine.batch.data_files import require_unchanged
 from reidsim.engine.batch.design import content_of_run, design_of
@@ -22,7 +23,7 @@ from reidsim.engine.batch.tasks import code_version, error_line
 from reidsim.engine.release_file import sha256_of
 from reidsim.engine.results import keep_private, require_no_links, require_sound, scenario_hash, sync, write_json
 from reidsim.errors import InputError
-from reidsim.parquet_sizes import require_parquet_fits
+from reidsim.file_sizes import require_parquet_fits
 from reidsim.scenarios.load import LoadedScenario, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import validated
@@ -31,18 +32,32 @@ MANIFEST = "manifest.json"
 RUNNING = "running"
 COMPLETE = "complete"
 INCOMPLETE = "incomplete"
-# Parts of a manifest that are read, whoever wrote it.
-_PARTS = {"scenario": str, "scenario_file": str, "content": dict, "design": dict, "state": str}
 _RUN_AGAIN = "run the batch again, into another folder"
-# What must be the same for a batch to be gone on with, and what it is called.
+# Entries of the manifest that must be equal to resume a batch, with the words of the error.
 _IDENTITY = {
     "scenario_hash": "another scenario",
     "seed": "another seed",
     "cross_play": "other options, or of another command",
     "data_hash": "other data",
 }
-# Parts of a manifest that say what was asked for besides the scenario; the table of runs is called after them.
+# Manifest keys that record command-line options; the table of runs has the same name.
 _OPTIONS = ("cross_play",)
+
+
+class _DesignPart(BaseModel):
+    files: dict[str, str] = {}
+
+
+class _Manifest(BaseModel):
+    """The parts of a manifest that are read."""
+
+    scenario: str
+    scenario_file: str
+    content: dict[str, Any]
+    design: _DesignPart
+    state: str
+    tables: dict[str, str] = {}
+    warnings: list[Any] = []
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -59,23 +74,32 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         hint = "--resume with its scenario rebuilds it" if keeps_runs(folder) else None
-        raise InputError(
-            "not a results folder", source=folder, expected=f"a folder with a sound {MANIFEST}", hint=hint
-        ) from None
+        expected = f"a folder with a sound {MANIFEST}"
+        raise InputError("not a results folder", source=folder, expected=expected, hint=hint) from None
     if not isinstance(manifest, dict) or "design" not in manifest:
         raise InputError("the folder holds no batch", source=folder, expected="results of several runs")
-    for key, kind in _PARTS.items():
-        if not isinstance(manifest.get(key), kind):
-            raise InputError("not the manifest of a batch", source=path, where=key, expected="what reidsim run writes")
+    try:
+        _Manifest.model_validate(manifest, strict=True)
+    except ValidationError as error:
+        where = ".".join(str(part) for part in error.errors()[0]["loc"][:2])
+        problem = "not the manifest of a batch"
+        raise InputError(problem, source=path, where=where, expected="what reidsim run writes") from None
     require_sound(manifest, path)
-    if not isinstance(manifest.get("warnings", []), list):
-        raise InputError("not the manifest of a batch", source=path, where="warnings", expected="a list")
-    files = manifest["design"].get("files", {})
-    for where, hashes in (("design.files", files), ("tables", manifest.get("tables", {}))):
-        if not isinstance(hashes, dict) or not all(isinstance(each, str) for each in hashes.values()):
-            problem = "not the manifest of a batch"
-            raise InputError(problem, source=path, where=where, expected="what reidsim run writes")
     return manifest
+
+
+def read_stored_tables(folder: Path, manifest: Mapping[str, Any], needed: str) -> dict[str, pd.DataFrame]:
+    """Return all tables of the folder of a complete batch, by name.
+
+    Raises
+    ------
+    InputError
+        If the table `needed`, or one that the manifest names, is missing, changed or cannot be read.
+    """
+    for name in (f"{needed}.parquet", *manifest.get("tables", ())):
+        if not (folder / name).is_file():
+            raise InputError("no such file in a complete batch", source=folder / name, hint="run it again")
+    return {path.stem: read_stored(path, manifest) for path in sorted(folder.glob("*.parquet"))}
 
 
 def read_stored(path: Path, manifest: Mapping[str, Any]) -> pd.DataFrame:
@@ -84,9 +108,9 @@ def read_stored(path: Path, manifest: Mapping[str, Any]) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If it is not what the manifest tells, cannot be read, or is too large for the memory that is free.
+        If its hash is not that of the manifest, it cannot be read, or it does not fit into free memory.
     """
-    # Of versions before that told it, nothing is known.
+    # Manifests of running batches have no hashes.
     if manifest.get("tables", {}).get(path.name) not in (None, sha256_of(path)):
         raise InputError("changed since the batch ended", source=path, hint=_RUN_AGAIN)
     require_parquet_fits(path)
@@ -97,13 +121,8 @@ def read_stored(path: Path, manifest: Mapping[str, Any]) -> pd.DataFrame:
         raise InputError(problem, source=path, hint=_RUN_AGAIN) from None
 
 
-def files_of(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return the SHA-256 of each file that a batch began with, by name, as its manifest tells."""
-    return dict(manifest["design"].get("files", {}))
-
-
 def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> LoadedScenario[ScenarioHead]:
-    """Return the scenario that a manifest tells of, as it was run.
+    """Return the scenario in a manifest, as it was run.
 
     Parameters
     ----------
@@ -145,7 +164,7 @@ def read_runs(folder: Path) -> pd.DataFrame:
 
 
 def begin(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Say in a folder that a batch is running.
+    """Write the manifest of a running batch into a folder.
 
     Raises
     ------
@@ -156,7 +175,7 @@ def begin(folder: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def require_same(folder: Path, manifest: Mapping[str, Any], are_same: Callable[[], bool]) -> str:
-    """Check that a folder holds the batch that a manifest tells of; return the state it is in.
+    """Check that a folder holds the batch of a manifest; return its state.
 
     Parameters
     ----------
@@ -178,8 +197,8 @@ def require_same(folder: Path, manifest: Mapping[str, Any], are_same: Callable[[
         raise
     for key, what in _IDENTITY.items():
         if key == "data_hash":
-            # Says which file it is, where that can be told.
-            require_unchanged(files_of(found), files_of(manifest), folder)
+            # Names the file, if it is known.
+            require_unchanged(found["design"].get("files", {}), manifest["design"]["files"], folder)
         if key == "scenario_hash" and _other_seed_alone(found, manifest):
             key, what = "seed", _IDENTITY["seed"]
         if found.get(key) != manifest.get(key):
@@ -200,7 +219,7 @@ def require_same(folder: Path, manifest: Mapping[str, Any], are_same: Callable[[
 
 
 def _other_seed_alone(found: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
-    """Tell whether the seed, which is part of the scenario, is all that differs in it."""
+    """Return whether two scenarios differ only in their seeds."""
     if found.get("seed") == manifest["seed"]:
         return False
     content = {**manifest["content"], "seed": found.get("seed")}

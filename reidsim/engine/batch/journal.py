@@ -1,4 +1,4 @@
-"""The journal of a batch: a line of JSON for each run that ended, on disk before the batch goes on."""
+"""The journal of a batch: one line of JSON per run that ended, on disk before the batch continues."""
 
 from __future__ import annotations
 
@@ -22,23 +22,21 @@ JOURNAL = "journal.jsonl"
 # Disk full, quota reached, and file larger than allowed.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
-# What comes before the key at the begin of a line.
-_BEGIN = b'{"run":"'
-# What comes before the checksum at its end.
+# Precedes the checksum at the end of a line.
 _CHECK = b',"check":"'
 
 
 class Journal:
-    """Appends what came of runs to a file.
+    """Appends outcomes of runs to a file.
 
-    A file without lines is removed in the end. A line that was cut short when the program ended is dropped when the
-    file is opened again. A line that is damaged otherwise stays: it is not read, and its run is repeated.
+    An empty file is removed at the end. An incomplete last line is dropped when the file is opened again. A line with
+    other damage stays: it is not read, and its run is repeated.
 
     Parameters
     ----------
     path : Path
     data : str
-        Hash of the data that the runs read; written beside each run.
+        Hash of the data that the runs read; part of each line.
 
     Raises
     ------
@@ -49,9 +47,9 @@ class Journal:
     def __init__(self, path: Path, data: str = "") -> None:
         self._path, self._data = path, data
         try:
-            # Unbuffered, so that nothing is left to be written after an error.
+            # Unbuffered, so that nothing remains to be written after an error.
             self._file = open(path, "ab", buffering=0, opener=_private)  # noqa: SIM115 - Path.open takes no opener
-            self._file.truncate(_length_of_lines(path))
+            self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
         except OSError as error:
             raise not_kept(path, error) from None
 
@@ -67,12 +65,12 @@ class Journal:
                 self._path.unlink()
 
     def append(self, outcomes: Iterable[RunOutcome]) -> None:
-        """Write outcomes down and wait until they are on disk.
+        """Write outcomes and wait until they are on disk.
 
         Raises
         ------
         InputError
-            If there is no room on the disk, or it cannot be written; whole lines that were written stay.
+            If the disk is full or cannot be written; complete lines stay.
         """
         lines = b"".join(_line(outcome, self._data) for outcome in outcomes)
         end, written = self._file.seek(0, os.SEEK_END), 0
@@ -81,57 +79,54 @@ class Journal:
                 written += self._file.write(memoryview(lines)[written:])
             os.fsync(self._file.fileno())
         except OSError as error:
-            # Half a line would be dropped later; room for others is better made now.
+            # An incomplete line would be dropped later; remove it now to make room.
             os.ftruncate(self._file.fileno(), end + lines.rfind(b"\n", 0, written) + 1)
             raise not_kept(self._path, error) from None
 
 
-def read_journal(path: Path, tasks: Mapping[str, RunTask]) -> Iterator[RunOutcome]:
-    """Yield what is written down of runs that are among `tasks` (by key), the last word on each.
+def read_journal(path: Path, tasks: Mapping[str, RunTask]) -> list[RunOutcome]:
+    """Return the last outcome of each run whose key is in `tasks`.
 
-    A reader may come while the journal is being written: a line that is not whole yet is passed over.
+    The journal may be read while it is being written: an incomplete last line is skipped.
     """
-    last = {_key(text): at for at, text in enumerate(_lines(path)) if text is not None}
-    for at, text in enumerate(_lines(path)):
-        if text is not None and last.get(key := _key(text)) == at and key in tasks:
-            yield _outcome(tasks[key], _entry(text))
+    last = {entry["run"]: entry for entry in _entries(path) if entry is not None and entry["run"] in tasks}
+    return [_outcome(tasks[key], entry) for key, entry in last.items()]
 
 
-def read_places(path: Path, tasks: Iterable[RunTask]) -> Iterator[RunOutcome]:
-    """Yield what is written down of the points and replications of `tasks`, whatever version of the program did them.
+def read_places(path: Path, tasks: Iterable[RunTask]) -> list[RunOutcome]:
+    """Return the outcomes of the points and replications of `tasks`, whatever version of the program did them.
 
-    Runs that are alike are written down once, so a run stands for all that have its key.
+    Equal runs are written once, so an outcome stands for all tasks with its key.
     """
     by_place = {(task.point, task.replication): task for task in tasks}
     alike: dict[str, list[RunTask]] = {}
     for task in by_place.values():
         alike.setdefault(task.key, []).append(task)
     found: dict[tuple[int, int], RunOutcome] = {}
-    # Where runs were done again under another key, the last counts, or rather the one that these tasks would have.
-    last_words = {_key(text): text for text in _lines(path) if text is not None}
-    for key, text in sorted(last_words.items(), key=lambda word: word[0] in alike):
-        entry = _entry(text)
+    last = {entry["run"]: entry for entry in _entries(path) if entry is not None}
+    # If a run was repeated under another key, the key of these tasks has precedence, then the last outcome.
+    for key, entry in sorted(last.items(), key=lambda word: word[0] in alike):
         done = by_place.get((entry["point"], entry["replication"]))
         for task in [] if done is None else alike[done.key]:
             found[task.point, task.replication] = _outcome(replace(task, key=key), entry)
-    yield from found.values()
+    return [*found.values()]
 
 
 def is_journal_of(path: Path, keys: Container[str], data: str) -> bool:
-    """Return whether a journal has runs, and all that can be read have one of these keys and were of this data."""
-    entries = [_entry(text) for text in _lines(path) if text is not None]
+    """Return whether a journal has runs, and all readable runs have one of these keys and used this data."""
+    entries = [entry for entry in _entries(path) if entry is not None]
     return bool(entries) and all(entry["run"] in keys and entry.get("data") == data for entry in entries)
 
 
 def keeps_runs(folder: Path) -> bool:
-    """Tell whether a folder has a journal with any run in it."""
+    """Return whether a folder has a journal with any run."""
     journal = folder / JOURNAL
     return journal.is_file() and journal.stat().st_size > 0
 
 
 @contextmanager
 def telling_kept(folder: Path | None, how_to_go_on: str) -> Iterator[None]:
-    """Note what is kept in a folder of runs when this block ends before its time, and how to go on from there."""
+    """If the block fails, add to its message that runs are kept in the folder, and how to continue."""
     try:
         yield
     except BaseException:
@@ -141,7 +136,7 @@ def telling_kept(folder: Path | None, how_to_go_on: str) -> Iterator[None]:
 
 
 def not_kept(path: Path, error: OSError) -> InputError:
-    """Return what is told when something of the batch with the journal at `path` cannot be written."""
+    """Return the error of a batch, with the journal at `path`, whose folder cannot be written."""
     if error.errno in _NO_ROOM:
         if keeps_runs(path.parent):
             hint = "make room and repeat the command, a batch with --resume; runs that ended are kept"
@@ -167,7 +162,7 @@ def _line(outcome: RunOutcome, data: str) -> bytes:
         "data": data,
         "tables": outcome.tables,
     }
-    # Without its last brace, in place of which a checksum follows: a line of which a byte changed is not read.
+    # A checksum replaces the last brace: a line with a changed byte is not read.
     text = json.dumps(entry, separators=(",", ":")).encode()[:-1]
     return text + _CHECK + _checksum(text) + b"\n"
 
@@ -177,40 +172,20 @@ def _private(path: str, flags: int) -> int:
 
 
 def damaged_lines(path: Path) -> int:
-    """Return how many lines of a journal cannot be read, a last one that is not whole yet aside."""
-    return sum(text is None for text in _lines(path))
+    """Return the number of lines of a journal that cannot be read, without an incomplete last line."""
+    return sum(entry is None for entry in _entries(path))
 
 
-def _lines(path: Path) -> Iterator[bytes | None]:
-    """Yield each whole line without its checksum; None if it cannot be read."""
+def _entries(path: Path) -> Iterator[dict[str, Any] | None]:
+    """Yield the content of each complete line; None if its checksum is wrong."""
     if not path.exists():
         return
     with path.open("rb") as file:
         for line in file:
             if line.endswith(b"\n"):
                 text, found, check = line.rstrip(b"\n").rpartition(_CHECK)
-                yield text if found and check == _checksum(text) else None
-
-
-def _key(text: bytes) -> str:
-    """Return the key of the run that a line is about, which comes first."""
-    return text.removeprefix(_BEGIN).partition(b'"')[0].decode()
-
-
-def _entry(text: bytes) -> dict[str, Any]:
-    entry: dict[str, Any] = json.loads(text + b"}")
-    return entry
+                yield json.loads(text + b"}") if found and check == _checksum(text) else None
 
 
 def _checksum(text: bytes) -> bytes:
     return b'%08x"}' % zlib.crc32(text)
-
-
-def _length_of_lines(path: Path) -> int:
-    """Return the length of a journal up to the end of its last whole line."""
-    length = end = 0
-    with path.open("rb") as file:
-        for line in file:
-            length += len(line)
-            end = length if line.endswith(b"\n") else end
-    return end

@@ -1,4 +1,4 @@
-"""One writer at a time: a lock on a folder that ends with the process that holds it, however that ends."""
+"""A lock on a folder, which the operating system releases when its process ends."""
 
 from __future__ import annotations
 
@@ -11,32 +11,30 @@ from pathlib import Path
 from reidsim.errors import InputError
 
 _NAME = ".lock"
-# What a link leads to would be emptied.
+# The target of a link would be emptied.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 @contextlib.contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Hold a folder for as long as the block lasts.
-
-    The operating system gives the lock back when its process ends, so that none is ever left over.
+    """Lock a folder for the duration of the block.
 
     Raises
     ------
     InputError
-        If another process, or another batch of this one, holds it.
+        If another process, or another batch of this process, holds the lock.
     """
     path = folder / _NAME
     descriptor = _hold(path)
     try:
-        # Only told to whoever finds the folder taken.
+        # For the error message of other processes.
         with contextlib.suppress(OSError):
             os.lseek(descriptor, 0, os.SEEK_SET)
             os.ftruncate(descriptor, 0)
             os.write(descriptor, f"{os.getpid()}\n".encode())
         yield
     finally:
-        # Removed before it is given back, so that nobody can hold a file that is no longer there.
+        # Removed before the release, so that no process can lock a file that no longer exists.
         with contextlib.suppress(OSError):
             path.unlink()
         os.close(descriptor)
@@ -55,7 +53,7 @@ def _hold(path: Path) -> int:
             os.close(descriptor)
             hint = f"process {writer}" if writer else None
             raise InputError("another batch is writing to the folder", source=path.parent, hint=hint) from None
-        # The one who held it before may have removed the file between the two steps.
+        # The former holder may have removed the file between the two steps.
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), path.stat()):
                 return descriptor
@@ -73,7 +71,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(descriptor: int) -> None:
-        # Far behind what is written, which stays readable.
+        # Far behind the content, which stays readable.
         os.lseek(descriptor, 1 << 20, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 else:

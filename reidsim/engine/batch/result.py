@@ -1,4 +1,4 @@
-"""What a batch found."""
+"""The result of a batch."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from reidsim.scenarios.study import AnalysisTables
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BatchAnalysis(AnalysisTables):
-    """Statistics of a batch, and what its runs leave besides their measures.
+    """Statistics of a batch, and the tables of its runs besides measures.
 
     Parameters
     ----------
     statistics : DataFrame
         Means with confidence intervals, and quantiles over runs.
     differences : DataFrame
-        The same of differences between policies in the same run.
+        The same for differences between policies in the same run.
     distributions : DataFrame
         Quantiles over the records of each run.
     rounds, adversaries, through : DataFrame
-        What agents did round by round.
+        Rounds of agents.
     """
 
     statistics: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -42,7 +42,7 @@ class BatchAnalysis(AnalysisTables):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchResult(RunResult):
-    """What a batch of runs found; it keeps no table of records, but quantiles over them.
+    """The result of a batch, with quantiles over records in place of a table of records.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class BatchResult(RunResult):
 
     @property
     def differences(self) -> pd.DataFrame:
-        """Differences between policies that met the same random draws."""
+        """Differences between policies under the same random draws."""
         return self.analysis.tables().get("differences", pd.DataFrame())
 
     @property
@@ -70,18 +70,18 @@ class BatchResult(RunResult):
             return pd.DataFrame()
         keys = [column for column in table.columns if column in (*self.design.swept, "policy", "records", "knowledge")]
         wide = table.pivot(index=keys, columns="measure", values="mean")
-        # Only what was run, in its order: keys that change together or in turn are not crossed, nor do all points of a
-        # sweep over policies have the same ones.
+        # Only combinations that were run, in order: keys that change together are not crossed, and points of a sweep
+        # over policies have different policies.
         done = table.loc[table["runs"] > 0, keys].drop_duplicates()
         wide = wide.loc[pd.MultiIndex.from_frame(done) if len(keys) > 1 else pd.Index(done[keys[0]])]
         return wide[[measure for measure in table["measure"].unique() if measure in wide]]
 
 
 def batch_analysis(tables: Mapping[str, pd.DataFrame], design: Design) -> BatchAnalysis:
-    """Work out the statistics of a batch."""
+    """Compute the statistics of a batch."""
     found = measured(tables["runs"], design)
-    worked_out = {"statistics": statistics_table(found), "differences": differences_table(found)}
-    return analysis_among({**tables, **worked_out})
+    computed = {"statistics": statistics_table(found), "differences": differences_table(found)}
+    return analysis_among({**tables, **computed})
 
 
 def analysis_among(tables: Mapping[str, pd.DataFrame]) -> BatchAnalysis:
@@ -92,7 +92,7 @@ def analysis_among(tables: Mapping[str, pd.DataFrame]) -> BatchAnalysis:
 
 
 def batch_warnings(outcomes: Sequence[RunOutcome], design: Design, runs: pd.DataFrame) -> tuple[str, ...]:
-    """Return what a reader of a batch should know: which runs did not end well, and what the others warned about.
+    """Return warnings of runs that failed, and the warnings of the other runs.
 
     Parameters
     ----------
@@ -119,6 +119,8 @@ def batch_warnings(outcomes: Sequence[RunOutcome], design: Design, runs: pd.Data
 
 def _replications_are_alike(runs: pd.DataFrame) -> bool:
     rows = runs.groupby(["point", "replication"], observed=True)["point"]
-    told = runs.drop(columns=["replication", "seed", "run"])
-    told = told.assign(**{"row of the run": rows.cumcount(), "rows of the run": rows.transform("size")})
-    return len(told) > 0 and len(told.drop_duplicates()) == len(told[["point", "row of the run"]].drop_duplicates())
+    distinct = runs.drop(columns=["replication", "seed", "run"])
+    distinct = distinct.assign(**{"row of the run": rows.cumcount(), "rows of the run": rows.transform("size")})
+    return len(distinct) > 0 and len(distinct.drop_duplicates()) == len(
+        distinct[["point", "row of the run"]].drop_duplicates()
+    )

@@ -1,8 +1,9 @@
-"""Doing the runs of a batch: those of a folder that are missing, each written down as it ends, or points in memory."""
+"""Do the runs of a batch: the runs that a folder lacks, each written to the journal as it ends, or points in memory."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -13,14 +14,14 @@ from typing import Any
 import pandas as pd
 
 from reidsim.engine.batch.data_files import DataFiles
-from reidsim.engine.batch.design import Design, check_points, content_of_run, has_numbered_replications, iterate_runs
+from reidsim.engine.batch.design import Design, check_points, content_of_run, has_numbered_replications
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.executors.choice import AutomaticExecutor
-from reidsim.engine.batch.gathered import Gathered, batch_tables
+from reidsim.engine.batch.gathered import batch_tables
 from reidsim.engine.batch.journal import JOURNAL, Journal, read_journal
 from reidsim.engine.batch.lock import only_writer
 from reidsim.engine.batch.one_run import ScenarioWork
-from reidsim.engine.batch.tasks import COMPLETE, RunTask, Work, run_keys
+from reidsim.engine.batch.tasks import COMPLETE, RunOutcome, RunTask, Work, run_keys
 from reidsim.engine.results import make_folder, removing_unused
 from reidsim.errors import InputError
 from reidsim.random_streams import replication_seed
@@ -33,27 +34,27 @@ _LOGGER = logging.getLogger(__name__)
 
 
 def tasks_of(loaded: LoadedScenario[ScenarioHead], design: Design, content: dict[str, object]) -> list[RunTask]:
-    """Return the runs of a batch, those that share draws and all but money next to each other.
+    """Return the runs of a batch, sorted so that neighbouring runs can share a study.
 
-    They are sorted by replication, and so by draws, then by what else than money the points differ in.
+    Runs are sorted by replication, then by the values that are no amounts of money, then by point.
 
     Parameters
     ----------
     loaded : LoadedScenario
     design : Design
     content : dict
-        Of a single run, before the values of a point; see `content_of_run`.
+        Scenario of a single run, before the values of a point; see `content_of_run`.
     """
     seed = loaded.scenario.seed
     numbered = has_numbered_replications(loaded.scenario)
     seeds = [seed if numbered else replication_seed(seed, number) for number in range(design.replications)]
     values = [design.values(point) for point in range(len(design.points))]
-    tasks, key_of = [], run_keys(content)
-    alike = design.alike(kind_of(loaded.scenario).amount_keys).tolist()
-    for point, number in sorted(iterate_runs(design), key=lambda run: (run[1], alike[run[0]], run[0])):
-        key = key_of(values[point], number, seeds[number])
-        tasks.append(RunTask(key, point, number, seeds[number], values[point]))
-    return tasks
+    key_of, alike = run_keys(content), design.alike(kind_of(loaded.scenario).amount_keys).tolist()
+    runs = itertools.product(range(design.replications), range(len(values)))
+    return [
+        RunTask(key_of(values[point], number, seeds[number]), point, number, seeds[number], values[point])
+        for number, point in sorted(runs, key=lambda run: (run[0], alike[run[1]], run[1]))
+    ]
 
 
 def run_tasks(
@@ -66,8 +67,8 @@ def run_tasks(
     again: Iterable[str] = (),
     require_unchanged: Callable[[], None] = lambda: None,
     data: str = "",
-) -> Gathered:
-    """Do every task that the journal of a folder does not hold yet.
+) -> list[RunOutcome]:
+    """Do every task that the journal of a folder lacks.
 
     Parameters
     ----------
@@ -78,9 +79,9 @@ def run_tasks(
     executor : Executor
     progress : callable, optional
     folder : Path, optional
-        Of the journal; must exist, and be held by the caller. Without it, nothing outlasts the call.
+        Folder of the journal, locked by the caller. Without it, outcomes are kept in memory only.
     again : iterable of str
-        States in which runs that the journal holds are done again.
+        States of runs in the journal that are repeated.
     require_unchanged : callable
         Raises an error if the data changed; called before finished runs are kept.
     data : str
@@ -88,7 +89,7 @@ def run_tasks(
 
     Returns
     -------
-    Gathered
+    list of RunOutcome
         One outcome per task, in the order of tasks.
 
     Raises
@@ -96,31 +97,28 @@ def run_tasks(
     InputError
         If the journal cannot be written, a scheduler cannot be reached, or the data changed.
     """
-    by_key = {task.key: task for task in tasks}
-    missing, done, again = dict(by_key), Gathered(), set(again)
+    by_key, again = {task.key: task for task in tasks}, set(again)
+    done: dict[str, RunOutcome] = {}
     with contextlib.ExitStack() as stack:
         journal = None
         if folder is not None:
-            for outcome in read_journal(folder / JOURNAL, by_key):
-                if outcome.state not in again:
-                    done.add(outcome)
-                    del missing[outcome.task.key]
+            kept = read_journal(folder / JOURNAL, by_key)
+            done |= {outcome.task.key: outcome for outcome in kept if outcome.state not in again}
             journal = stack.enter_context(Journal(folder / JOURNAL, data))
-        if progress is not None:
-            progress("running", len(done), len(by_key))
-        groups = stack.enter_context(closing(executor.execute(work, [*missing.values()])))
-        for group in groups:
+        report = progress or (lambda task, done, total: None)
+        report("running", len(done), len(by_key))
+        missing = [task for key, task in by_key.items() if key not in done]
+        for group in stack.enter_context(closing(executor.execute(work, missing))):
             require_unchanged()
             if journal is not None:
                 journal.append(group)
             for outcome in group:
-                # What comes from another process has a task of its own.
-                done.add(replace(outcome, task=by_key[outcome.task.key]))
-                task, level = outcome.task, logging.INFO if outcome.state == COMPLETE else logging.WARNING
+                done[outcome.task.key] = outcome
+                level = logging.INFO if outcome.state == COMPLETE else logging.WARNING
+                task = outcome.task
                 _LOGGER.log(level, "point %d, replication %d: %s", task.point, task.replication, outcome.state)
-            if progress is not None:
-                progress("running", len(done), len(by_key))
-    return done.of_tasks(tasks)
+            report("running", len(done), len(by_key))
+    return [replace(done[task.key], task=task) for task in tasks]
 
 
 def point_tables(
@@ -140,31 +138,31 @@ def point_tables(
     Parameters
     ----------
     loaded : LoadedScenario
-        What it says about replications, sweeps, uncertainty and analysis is left out.
+        Its replications, sweep, uncertainty and stress test are ignored.
     points : DataFrame
         One row per point, one column per key path, such as ``economics.loss``.
     replications : int
         Runs at each point.
     executor : Executor, optional
-        Where runs are done; if not given, here, or on all cores if that takes long.
+        Where runs are done; if not given, in this process, or on all cores if that takes long.
     progress : callable, optional
-        Called with what is being done, how many runs ended, and how many there are.
+        Called with the task, the number of runs that ended, and the number of runs.
     folder : Path, optional
-        Made if it is not there. Runs that ended are kept in it, and not done again when the call is repeated with the
-        same scenario and data.
+        Created if missing. Runs that ended are kept in it, and are not repeated by the next call with the same
+        scenario and data.
     work : callable, optional
-        Does the runs; by default they play the scenario's policies.
+        Does the runs; plays the scenario's policies, if not given.
     options : mapping, optional
-        What tells these runs from those of other work.
+        Distinguishes these runs from the runs of other work.
     known : sequence of str
         Columns that are no keys of the scenario, but known to the work.
 
     Returns
     -------
     dict of str to DataFrame
-        Every table that runs leave, by name. ``runs`` has one row per run and policy, sorted by point and replication:
-        ``scenario``, ``point`` (row number), and so on as in ``runs.parquet``, then one column per key path. A run that
-        did not end well is one row whose ``state`` is not ``complete``, without measures.
+        The tables of the runs, by name. ``runs`` has one row per run and policy, sorted by point and replication:
+        ``scenario``, ``point`` (row number), and so on as in ``runs.parquet``, then one column per key path. A failed
+        run is one row whose ``state`` is not ``complete``, without measures.
 
     Raises
     ------
@@ -172,25 +170,25 @@ def point_tables(
         If the scenario cannot have the values of a point (before the first run), a data file changes before the last
         run ends, or the folder cannot be written.
     """
-    if replications < 1:
-        raise InputError("not a number of runs", where="replications", found=replications, expected="1 or more")
     if points.empty and len(points.columns):
         raise InputError("no points", expected="at least one row")
     design = Design(points.reset_index(drop=True), replications)
     of_scenario = Design(design.points.drop(columns=list(known)), replications)
     check_points(loaded, of_scenario)
-    # The folder has no manifest, so what runs were made of is part of what tells them apart.
+    # The folder has no manifest, so the hashes of the data files are part of the keys of the runs.
     files = DataFiles(loaded, of_scenario)
-    content = {**content_of_run(loaded), **(options or {}), "files": files.hashes}
-    tasks = tasks_of(loaded, design, content)
+    tasks = tasks_of(loaded, design, {**content_of_run(loaded), **(options or {}), "files": files.hashes})
     with contextlib.ExitStack() as stack:
         if folder is not None:
             stack.enter_context(removing_unused(folder))
             make_folder(folder)
             stack.enter_context(only_writer(folder))
-        executor = executor or AutomaticExecutor()
         outcomes = run_tasks(
-            work or ScenarioWork(loaded, design), tasks, executor, progress=progress, folder=folder,
+            work or ScenarioWork(loaded),
+            tasks,
+            executor or AutomaticExecutor(),
+            progress=progress,
+            folder=folder,
             require_unchanged=lambda: files.require_unchanged(loaded.path),
-        )  # fmt: skip
+        )
     return batch_tables(loaded.name, design, outcomes)

@@ -82,7 +82,7 @@ def quantiles(distribution: Distribution, shares: Floats) -> NDArray[Any]:
     Returns
     -------
     ndarray
-        float64; int64 if whole numbers are asked for; the values themselves if the distribution is discrete.
+        float64; int64 for whole numbers; the listed values for a discrete distribution.
     """
     if isinstance(distribution, Discrete):
         return _listed(distribution, shares)
@@ -147,7 +147,7 @@ def correlation_matrix(keys: list[str], correlations: tuple[CorrelationSection, 
 def correlate(shares: Floats, correlation: Floats, rng: np.random.Generator) -> Floats:
     """Reorder each column so that the ranks of the columns are correlated (Iman & Conover 1982).
 
-    The values of each column stay what they are, and with them the spread of a Latin hypercube.
+    The set of values of each column is unchanged, so that the spread of a Latin hypercube is kept.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 
 
 class MeanInterval(NamedTuple):
-    """Means and what is known about them; arrays of the same shape, NaN where there is nothing to tell.
+    """Means with confidence intervals; arrays of the same shape, NaN where unknown.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ def mean_interval(values: Floats, level: float = LEVEL) -> MeanInterval:
     Parameters
     ----------
     values : ndarray of float64, shape (..., n_points, n_replications)
-        NaN for runs without a value, which are left out.
+        NaN for runs without a value, which are ignored.
     level : float
         Of confidence.
     """
@@ -82,18 +82,18 @@ def mean_interval(values: Floats, level: float = LEVEL) -> MeanInterval:
 def paired_difference(first: Floats, second: Floats) -> MeanInterval:
     """Return the mean of ``first - second``, run by run, with its confidence interval.
 
-    Since both have the same random draws in the same run, what these have in common cancels out.
+    Both have the same random draws in the same run, so common variation cancels out.
 
     Parameters
     ----------
     first, second : ndarray of float64, shape (..., n_points, n_replications)
-        Runs in which either has no value are left out.
+        Runs in which either has no value are ignored.
     """
     return mean_interval(first - second)
 
 
 def _required(variance: Floats, n: NDArray[np.int64], half_width: float | Floats) -> Floats:
-    """Return the required number of draws by their variance and the number of those at hand."""
+    """Return the required number of draws, given their variance and the present number of draws."""
     from scipy.special import ndtri, stdtrit
 
     share = (1 + LEVEL) / 2
@@ -122,7 +122,7 @@ def required_runs(values: Floats, half_width: float | Floats) -> tuple[Floats, F
     Parameters
     ----------
     values : ndarray of float64, shape (..., n_points, n_replications)
-        NaN for runs without a value, which are left out.
+        NaN for runs without a value, which are ignored.
     half_width : float or ndarray of float64
         Wanted distance from the mean to either bound of the interval, above 0.
 
@@ -159,7 +159,7 @@ def error_of_estimates(errors: Floats) -> Floats:
     Parameters
     ----------
     errors : ndarray of float64, shape (..., n_points, n_replications)
-        Standard error of each run's value, 0 where it is exact; NaN for runs without a value, which are left out.
+        Standard error of each run's value, 0 where it is exact; NaN for runs without a value, which are ignored.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def quantiles(values: Floats, shares: Any) -> Floats:
     Parameters
     ----------
     values : ndarray of float64, shape (..., n_runs)
-        NaN for runs without a value, which are left out.
+        NaN for runs without a value, which are ignored.
     shares : sequence of float
         Each in [0, 1].
 
@@ -209,7 +209,7 @@ def _moments(values: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
     return np.where(n > 0, mean, np.nan), variance, n
 
 
-# Columns of runs that tell how far an estimate of the run may be off, by the end of their names.
+# Suffix of columns of runs with the standard error of an estimate.
 ERROR = "_standard_error"
 _NOT_MEASURES = (*GROUP_COLUMNS, "scenario", "point", "replication", "state", "error", "seed", "run")
 
@@ -227,7 +227,7 @@ class Measured:
     swept : DataFrame
         One row per point of the sweep, one column per key path.
     groups : DataFrame
-        What is compared, one row per group: policies, or adversaries by size of the release.
+        Groups that are compared, one per row: policies, or adversaries by size of the release.
     """
 
     values: dict[str, Floats]
@@ -236,7 +236,7 @@ class Measured:
     groups: pd.DataFrame
 
     def columns(self, of_groups: pd.DataFrame | None = None) -> pd.DataFrame:
-        """Return the columns that say what rows of a table are about, groups changing fastest."""
+        """Return the columns that identify the rows of a table; groups change fastest."""
         return self.swept.merge(self.groups if of_groups is None else of_groups, how="cross")
 
 
@@ -375,7 +375,7 @@ def _interval_columns(interval: MeanInterval) -> dict[str, NDArray[Any]]:
 
 
 def _interleaved(about: pd.DataFrame, parts: Mapping[str, dict[str, NDArray[Any]]]) -> pd.DataFrame:
-    """Put the columns of all measures together, the rows of one point and group next to each other.
+    """Combine the columns of all measures; rows of the same point and group are neighbours.
 
     The columns are used up, so that there are never two tables of them.
     """

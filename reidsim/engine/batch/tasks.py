@@ -1,4 +1,4 @@
-"""One run of a batch as a task that a worker can be given, and what comes back."""
+"""One run of a batch as a task for a worker, and its outcome."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-import reidsim
-from reidsim import interrupts
+from reidsim.interrupts import caused
 
-# Columns of tables, by the name of the table; plain data, so that they can be written down in one line.
+# Columns of tables, by the name of the table; plain data that fit into one line of the journal.
 Tables = dict[str, dict[str, list[Any]]]
 
 COMPLETE = "complete"
@@ -22,18 +22,18 @@ FAILED = "failed"
 TIMEOUT = "timeout"
 KILLED = "killed"
 
-# Folders of the package that show results and change none of them.
+# Folders of the package that cannot change a result.
 _FACES = ("commands", "figures", "reports", "web")
 
 
 @dataclass(frozen=True, slots=True)
 class RunTask:
-    """One run: its place in the design and the values that its scenario gets.
+    """One run: its place in the design, and the values of its scenario.
 
     Parameters
     ----------
     key : str
-        Tells the run from any other, of any batch.
+        Identifies the run among the runs of all batches.
     point, replication : int
     seed : int
         Root of the run's random draws.
@@ -50,7 +50,7 @@ class RunTask:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What came of a run.
+    """The outcome of a run.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ class RunOutcome:
         ``complete``, ``failed`` (it raised an error), ``timeout`` (it took too long) or ``killed`` (it ended the
         process that worked on it, more than once).
     tables : dict
-        Columns of its tables by name, without those that say which run it is; empty unless complete.
+        Columns of its tables by name, without identifiers of the run; empty unless complete.
     error : str
-        What went wrong, in a line.
+        Error message, in one line.
     warnings : tuple of str
     seconds : float
     """
@@ -74,17 +74,35 @@ class RunOutcome:
     seconds: float = 0.0
 
 
-# Does the run of a task: its tables and warnings.
+# Does the run of a task; returns its tables and warnings.
 Work = Callable[[RunTask], tuple[Tables, tuple[str, ...]]]
 
 
+class CheckedWork(Protocol):
+    """Does runs, and checks the input of a run beforehand."""
+
+    def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
+        """Do the run of a task; return its tables and warnings."""
+        ...
+
+    def fingerprint(self, task: RunTask) -> str | None:
+        """Check that the run of a task can be done; return a hash of its data, if known.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be used.
+        """
+        ...
+
+
 def attempt(work: Work, task: RunTask) -> RunOutcome:
-    """Do a run; an error that it raises becomes its outcome, unless an interrupt is behind it."""
+    """Do a run; an error becomes its outcome, unless an interrupt caused it."""
     begun = time.perf_counter()
     try:
         tables, warnings = work(task)
-    except Exception as error:  # whatever it is, the other runs of the batch go on
-        if interrupts.caused(error):
+    except Exception as error:  # the other runs of the batch go on
+        if caused(error):
             raise KeyboardInterrupt from error
         seconds = time.perf_counter() - begun
         return RunOutcome(task, FAILED, error=error_line(error), seconds=seconds)
@@ -97,15 +115,15 @@ def error_line(error: BaseException) -> str:
 
 
 def run_keys(content: Mapping[str, Any]) -> Callable[[Mapping[str, Any], int, int], str]:
-    """Return what tells a run, by its values, replication and seed, from any other.
+    """Return the function that computes the key of a run from its values, replication and seed.
 
-    It is a hash of all that the outcome depends on, in 16 hexadecimal digits.
+    The key is a hash of all that the outcome depends on, in 16 hexadecimal digits.
 
     Parameters
     ----------
     content : mapping
-        The scenario as plain data, without what makes it a batch. The order of its keys counts, as that of attributes
-        can change an outcome; see `content_of_run`. That of key paths does not count, that within a value does.
+        The scenario of a single run; see `content_of_run`. The order of its keys matters, since the order of attributes
+        can change an outcome. The order of key paths does not matter; the order within a value does.
     """
     of_all = hashlib.sha256(f"[{json.dumps(content, default=str)}, ".encode())
 
@@ -120,14 +138,12 @@ def run_keys(content: Mapping[str, Any]) -> Callable[[Mapping[str, Any], int, in
 
 @functools.cache
 def code_version() -> str:
-    """Return the version of the program, of numpy, and a hash of all source files that can change a result."""
-    from importlib.metadata import version
-
-    package = Path(reidsim.__file__).parent
+    """Return the versions of the program and numpy, and a hash of all source files that can change a result."""
+    package = Path(__file__).parents[2]
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         place = path.relative_to(package)
         if len(place.parts) > 1 and place.parts[0] not in _FACES:
             digest.update(f"{place.as_posix()}\n".encode())
             digest.update(path.read_bytes())
-    return f"reidsim {reidsim.__version__} {digest.hexdigest()[:12]}, numpy {version('numpy')}"
+    return f"reidsim {version('reidsim')} {digest.hexdigest()[:12]}, numpy {version('numpy')}"

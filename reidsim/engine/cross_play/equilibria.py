@@ -35,13 +35,13 @@ def equilibrium_tables(runs: pd.DataFrame, design: Design) -> tuple[dict[str, pd
     -------
     tables : dict of str to DataFrame
         ``equilibria``, one row per point of the sweep and concept: the swept keys, ``concept``, ``publisher_payoff``
-        and ``adversary_payoff`` of the mixtures, ``value`` (what the concept is about: the least payoff that the
+        and ``adversary_payoff`` of the mixtures, ``value`` (the value of the concept: the least payoff that the
         mixture makes sure of, the largest regret, or the defender's payoff), ``exploitability``, how much both could
         gain in sum by best replies. ``mixtures``, one row per strategy of positive probability: the swept keys,
         ``concept``, ``player``, ``strategy``, ``plans_against`` and ``probability``. ``exploitability``, one row per
         defender: the swept keys, ``defender``, ``plans_against``, ``least_payoff``, ``exploitability`` (by how much
         that is below the value of ``maximin``), ``best_reply`` (the adversary who gains most), ``payoff_then``, and
-        ``gain_then``, what the defender could gain by its own best reply to this one.
+        ``gain_then``, the defender's gain by its own best reply to this adversary.
     left_out : tuple of str
         Defenders without a payoff against some adversary, and concepts without a solution.
     """
@@ -62,7 +62,7 @@ def equilibrium_tables(runs: pd.DataFrame, design: Design) -> tuple[dict[str, pd
 
 
 def _of_point(runs: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], list[str]]:
-    """Return the tables of one point of the sweep, and what had to be left out."""
+    """Return the tables of one point of the sweep, and warnings of omitted defenders and concepts."""
     means = runs.groupby([*ROWS, "adversary"], sort=False, observed=True)
     wide = {
         measure: means[measure].mean().unstack("adversary", sort=False)
@@ -120,7 +120,7 @@ def _strategies(concept: str, player: str, names: list[tuple[str, str]], mixture
 def _pure(
     rows: pd.MultiIndex, adversaries: list[str], payoff: Floats, adversary_payoff: Floats, value: float
 ) -> pd.DataFrame:
-    """Return what comes of each row alone, once the adversary knows it."""
+    """Return the outcome of each row if the adversary knows it and replies."""
     reply = adversary_payoff.argmax(axis=1)
     then = payoff[np.arange(len(payoff)), reply]
     return pd.DataFrame(
@@ -143,7 +143,7 @@ ROWS = ["defender", "plans_against"]
 
 
 def worst_cases_table(runs: pd.DataFrame, design: Design) -> pd.DataFrame:
-    """Return what each defender gets at worst and regrets at most, over adversaries and swept values.
+    """Return least payoff and largest regret of each defender, over adversaries and swept values.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def worst_cases_table(runs: pd.DataFrame, design: Design) -> pd.DataFrame:
     -------
     DataFrame
         One row per defender and adversary planned against: ``defender``, ``plans_against``; ``least_payoff`` (mean over
-        what is drawn), its interval ``least_payoff_low`` and ``least_payoff_high``, and the case that it is of,
+        all draws), its interval ``least_payoff_low`` and ``least_payoff_high``, and its case,
         ``least_payoff_at``; the same of ``largest_regret``; ``worst_regret``, the largest of any single run;
         ``maximin`` and ``minimax_regret``, whether no other defender's least payoff is higher, or largest regret lower.
         The intervals hold all cases at once: each case has one of level 1 - 0.05/number of cases (Bonferroni), and the
@@ -179,7 +179,7 @@ def worst_cases_table(runs: pd.DataFrame, design: Design) -> pd.DataFrame:
 
 
 def _cells(found: Measured) -> list[str]:
-    """Return what a case is called: an adversary, and the swept values."""
+    """Return the names of the cases: an adversary, and the swept values."""
     adversaries = found.groups["adversary"].drop_duplicates()
     points = [
         ", ".join(f"{key} = {_shown(value)}" for key, value in row.items()) for row in found.swept.to_dict("records")
@@ -219,7 +219,7 @@ def _extreme(by_cell: Floats, cells: list[str], name: str, *, sign: float) -> pd
 
 
 def _best(costs: Floats) -> Told:
-    """Tell which of some costs are the lowest; missing ones are not."""
+    """Return which costs are the lowest; missing costs are not."""
     known = costs[np.isfinite(costs)]
     if not len(known):
         return np.zeros(len(costs), dtype=bool)

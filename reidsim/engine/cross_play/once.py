@@ -7,15 +7,14 @@ from typing import Any
 
 import pandas as pd
 
-from reidsim.engine.batch.design import Design, at_point, draw_of
+from reidsim.engine.batch.design import at_point, draw_of
 from reidsim.engine.batch.one_run import Studies, columns_of_table
 from reidsim.engine.batch.tasks import RunTask, Tables
 from reidsim.engine.cross_play.result import CrossPlayOptions
 from reidsim.errors import InputError, locating
-from reidsim.games.cross_play import CrossPlay
-from reidsim.games.cross_play import cross_play as play_all
+from reidsim.games.cross_play import cross_play
 from reidsim.games.defenders.defender import Defender
-from reidsim.games.double_oracle import DoubleOracle, double_oracle
+from reidsim.games.double_oracle import double_oracle
 from reidsim.scenarios.agents import are_equipped, left_out_of_rounds
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import Opponents
@@ -26,7 +25,7 @@ from reidsim.scenarios.study import Progress
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Who sits at the table: the players of one run, before they play.
+    """The players of one run of cross-play.
 
     Parameters
     ----------
@@ -43,48 +42,51 @@ class Table:
     defenders: list[Defender]
     draw: int
 
-    def play(self, report: Progress) -> CrossPlay:
-        """Play every defender against every adversary."""
-        return play_all(
-            self.opponents.opponents,
-            self.defenders,
-            own=self.opponents.own,
-            ideas=self.opponents.ideas,
-            weights=self.study.world(self.draw).weights,
-            progress=lambda done, total: report("playing", done, total),
-        )
+    def play(self, options: CrossPlayOptions, report: Progress) -> tuple[dict[str, pd.DataFrame], tuple[str, ...]]:
+        """Play every defender against every adversary; add best replies, if requested.
 
-    def replies(self, play: CrossPlay, options: CrossPlayOptions, report: Progress) -> DoubleOracle | None:
-        """Add best replies to what was played, if that is asked for.
+        Returns
+        -------
+        tables : dict of str to DataFrame
+            ``runs``, and the tables of `DoubleOracle`.
+        left_out : tuple of str
+            Players that cannot play, and settings that are ignored.
 
         Raises
         ------
         InputError
-            If nobody plans, or nobody can plan against several adversaries.
+            If best replies are requested, and no policy plans, or none can plan against several adversaries.
         """
+        scenario, opponents = self.study.scenario, self.opponents
+        weights = self.study.world(self.draw).weights
+        play = cross_play(
+            opponents.opponents,
+            self.defenders,
+            own=opponents.own,
+            ideas=opponents.ideas,
+            weights=weights,
+            progress=lambda done, total: report("playing", done, total),
+        )
+        # Settings that a single game of the scenario's own adversary ignores.
+        rounds = () if are_equipped(scenario) else left_out_of_rounds(scenario)
+        tables, left_out = {"runs": play.table}, (*rounds, *opponents.left_out, *play.left_out)
         if options.double_oracle is None:
-            return None
+            return tables, left_out
         oracle = next((defender for defender in self.defenders if defender.plans), None)
         if oracle is None:
             raise InputError("nobody plans", where="double_oracle", expected="a policy that replies to the adversary")
-        return double_oracle(
+        replies = double_oracle(
             play,
-            self.opponents.opponents,
+            opponents.opponents,
             oracle,
-            own=self.opponents.own,
+            own=opponents.own,
             game=options.double_oracle,
             tolerance=options.tolerance,
-            weights=self.study.world(self.draw).weights,
+            weights=weights,
             progress=lambda done, total: report("adding best replies", done, total),
         )
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """What cannot play, as far as that shows before playing."""
-        scenario = self.study.scenario
-        # What a single game of the scenario's own adversary leaves out.
-        rounds = () if are_equipped(scenario) else left_out_of_rounds(scenario)
-        return (*rounds, *self.opponents.left_out)
+        tables |= {"double_oracle": replies.iterations, "double_oracle_mixtures": replies.mixtures}
+        return tables, (*left_out, *replies.left_out)
 
 
 def table_of(study: Any, options: CrossPlayOptions, draw: int = 0) -> Table:
@@ -118,32 +120,20 @@ class CrossPlayWork:
     ----------
     loaded : LoadedScenario
         Before the values of any point.
-    design : Design
     options : CrossPlayOptions
     """
 
     loaded: LoadedScenario[ScenarioHead]
-    design: Design
     options: CrossPlayOptions
-    _studies: Studies = field(default_factory=lambda: Studies("cross-play"), init=False, repr=False, compare=False)
+    _studies: Studies = field(default_factory=Studies, init=False, repr=False, compare=False)
 
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
         """Do the run of a task; return its tables and warnings."""
         loaded = at_point(self.loaded, task.values, task.seed)
         with locating(loaded.path):
             table = table_of(self._studies.get(loaded), self.options, draw_of(loaded.scenario, task.replication))
-            play = table.play(_silent)
-            replies = table.replies(play, self.options, _silent)
-        tables, left_out = {"runs": columns_of_table(play.table)}, (*table.left_out, *play.left_out)
-        if replies is not None:
-            tables |= {name: columns_of_table(found) for name, found in tables_of(replies).items()}
-            left_out += replies.left_out
-        return tables, left_out
-
-    @property
-    def needed_memory(self) -> int:
-        """Bytes that the largest run so far takes, besides the program."""
-        return self._studies.needed_memory
+            tables, left_out = table.play(self.options, lambda task, done, total: None)
+        return {name: columns_of_table(found) for name, found in tables.items()}, left_out
 
     def fingerprint(self, task: RunTask) -> str | None:
         """Check that the run of a task can be played; return a hash of the data behind it.
@@ -158,12 +148,3 @@ class CrossPlayWork:
             study = self._studies.get(loaded)
             table_of(study, self.options, draw_of(loaded.scenario, task.replication))
         return study.fingerprint
-
-
-def tables_of(replies: DoubleOracle) -> dict[str, pd.DataFrame]:
-    """Return the tables of a double oracle, by the names that results folders give them."""
-    return {"double_oracle": replies.iterations, "double_oracle_mixtures": replies.mixtures}
-
-
-def _silent(task: str, done: int, total: int) -> None:
-    """Report nothing: progress of a batch is in runs."""

@@ -1,4 +1,4 @@
-"""What cross-play is asked, and what it found."""
+"""Options and result of cross-play."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import pandas as pd
 
+from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.statistics import measured, statistics_table
 from reidsim.engine.batch.tasks import COMPLETE
@@ -20,23 +21,22 @@ from reidsim.games.cross_play import matrix_of
 from reidsim.games.double_oracle import Sum
 from reidsim.games.measures import REGRET
 from reidsim.linkage.number_checks import check_share
-from reidsim.measures import Measure, measures_among
 from reidsim.scenarios.opponents import OpponentOptions
 from reidsim.wording import counted
 
 
 @dataclass(frozen=True, eq=False)
 class CrossPlayResult(Result):
-    """What came of every defender against every adversary of a scenario.
+    """Outcomes of every defender against every adversary of a scenario.
 
     Parameters
     ----------
     name : str
         Scenario.
     table : DataFrame
-        One row per defender, adversary planned against and adversary met; of several runs one of each run.
+        One row per defender, adversary planned against, adversary met, and run if there are several.
     manifest : dict
-        What made the result.
+        Scenario, versions and options behind the result.
     warnings : tuple of str
         Adversaries and defenders that cannot play, with the reason.
     design : Design, optional
@@ -44,7 +44,7 @@ class CrossPlayResult(Result):
     replies : dict of str to DataFrame
         Tables ``double_oracle`` and ``double_oracle_mixtures``, if best replies were added; see `DoubleOracle`.
     equilibria : dict of str to DataFrame
-        Tables ``equilibria``, ``mixtures`` and ``exploitability``, if asked for; see `equilibrium_tables`.
+        Tables ``equilibria``, ``mixtures`` and ``exploitability``, if requested; see `equilibrium_tables`.
     """
 
     name: str
@@ -74,7 +74,7 @@ class CrossPlayResult(Result):
 
     @cached_property
     def worst_cases(self) -> pd.DataFrame:
-        """What each defender gets at worst and regrets at most; see `worst_cases_table`."""
+        """Least payoff and largest regret of each defender; see `worst_cases_table`."""
         return pd.DataFrame() if self.runs.empty else worst_cases_table(*self.arranged)
 
     def matrix(self, measure: str) -> pd.DataFrame:
@@ -91,7 +91,7 @@ class CrossPlayResult(Result):
         )
 
     def stored_tables(self) -> Mapping[str, pd.DataFrame]:
-        """Return the table, and what is to be said of it."""
+        """Return the table, and the tables of statistics and equilibria."""
         tables = {"cross_play": self.table, "statistics": self.statistics, "worst_cases": self.worst_cases}
         tables |= {**self.equilibria, **self.replies}
         return {name: table for name, table in tables.items() if len(table)}
@@ -105,17 +105,12 @@ class CrossPlayResult(Result):
 
 
 def with_equilibria(result: CrossPlayResult, options: CrossPlayOptions) -> CrossPlayResult:
-    """Return a result with its equilibria, if they are asked for, and warnings of what these leave out."""
+    """Return a result with its equilibria, if requested, and warnings of omitted defenders and concepts."""
     if not options.equilibrium or result.runs.empty:
         return result
     runs, design = result.arranged
     tables, left_out = equilibrium_tables(runs[runs["state"] == COMPLETE], design)
     return replace(result, equilibria=tables, warnings=(*result.warnings, *left_out))
-
-
-def replies_among(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Return the tables of a double oracle among those of a batch."""
-    return {name: table for name, table in tables.items() if name.startswith("double_oracle")}
 
 
 @dataclass(frozen=True)

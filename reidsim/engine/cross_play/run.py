@@ -1,21 +1,18 @@
-"""Running cross-play: from a scenario to what came of every defender against every adversary."""
+"""Run cross-play: every defender against every adversary of a scenario."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
-
-import pandas as pd
+from typing import Unpack
 
 from reidsim.engine.batch import Executor
 from reidsim.engine.batch.batch_run import Ended, Job, Keeping, run_job
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.executors.choice import executor_named
-from reidsim.engine.cross_play.once import CrossPlayWork, table_of, tables_of
-from reidsim.engine.cross_play.result import CrossPlayOptions, CrossPlayResult, replies_among, with_equilibria
-from reidsim.engine.memory import build_within_memory
+from reidsim.engine.cross_play.once import CrossPlayWork, table_of
+from reidsim.engine.cross_play.result import CrossPlayOptions, CrossPlayResult, with_equilibria
 from reidsim.engine.results import begun, make_manifest
 from reidsim.errors import InputError, locating
 from reidsim.games.double_oracle import Sum
@@ -54,7 +51,7 @@ def cross_play(
     Parameters
     ----------
     scenario : str or Path
-        Name of a bundled scenario in which somebody decides what is shared, or a TOML file.
+        Name of a bundled scenario with policies, or a TOML file.
     overrides : mapping of str to object, optional
         Values by key path that replace the scenario's.
     seed : int, optional
@@ -78,7 +75,7 @@ def cross_play(
     executor, workers, scheduler, timeout, folder, resume, rerun_failed
         As of `reidsim.run_batch`, of scenarios with replications, a sweep or uncertain parameters.
     progress : callable, optional
-        Called with what is being done, how much is done and how much there is.
+        Called with the task, the completed steps and all steps.
 
     Returns
     -------
@@ -111,10 +108,8 @@ def cross_play(
     if not has_several_plays(loaded.scenario):
         given = {"workers": workers, "scheduler": scheduler, "timeout": timeout, "folder": folder}
         if several := [name for name, value in given.items() if value is not None]:
-            raise InputError(
-                "the scenario is a single run", source=loaded.path, found=several[0],
-                expected="replications, sweep or uncertainty in the scenario",
-            )  # fmt: skip
+            expected = "replications, sweep or uncertainty in the scenario"
+            raise InputError("the scenario is a single run", source=loaded.path, found=several[0], expected=expected)
     return cross_play_loaded(
         loaded,
         options,
@@ -127,7 +122,7 @@ def cross_play(
 
 
 def has_several_plays(scenario: ScenarioHead) -> bool:
-    """Tell whether cross-play of a scenario is a batch: it has replications, a sweep or uncertain parameters."""
+    """Return whether cross-play of a scenario is a batch: replications, a sweep or uncertain parameters."""
     drawn = scenario.uncertainty is not None and set(scenario.uncertainty.parameters) > set(
         (WHO_COMES,) if who_may_come(scenario.uncertainty) else ()
     )
@@ -150,22 +145,19 @@ def cross_play_loaded(
 def _once(
     loaded: LoadedScenario[ScenarioHead], options: CrossPlayOptions, progress: Progress | None
 ) -> CrossPlayResult:
-    """Play at the scenario's own values; what cannot be played is an error of the call, not of a run."""
+    """Play at the scenario's own values; an error of a game is an error of the call."""
     kind, clock, report = begun(loaded, progress)
     with locating(loaded.path):
-        # Before people are read, so that games in which nobody decides are told at once.
+        # Before data are read, so that scenarios without policies are refused at once.
         kind.policies_of(loaded.scenario)
-        table = table_of(build_within_memory(loaded, "cross-play"), options)
+        table = table_of(kind.build(loaded), options)
         clock.lap("build")
-        play = table.play(report)
-        replies = table.replies(play, options, report)
+        tables, warnings = table.play(options, report)
     clock.lap("play")
     facts = {"cross_play": options.facts, "own_adversary": table.opponents.own, **kind.facts(table.study)}
     manifest = make_manifest(loaded, clock.laps, facts)
-    warnings, found = (*table.left_out, *play.left_out), {}
-    if replies is not None:
-        warnings, found = (*warnings, *replies.left_out), tables_of(replies)
-    return with_equilibria(CrossPlayResult(loaded.name, play.table, manifest, warnings, replies=found), options)
+    result = CrossPlayResult(loaded.name, tables.pop("runs"), manifest, warnings, replies=tables)
+    return with_equilibria(result, options)
 
 
 class CrossPlayJob(Job[CrossPlayResult]):
@@ -180,27 +172,18 @@ class CrossPlayJob(Job[CrossPlayResult]):
 
     def __init__(self, options: CrossPlayOptions) -> None:
         self._options = options
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What is asked for besides the scenario."""
-        return {"cross_play": self._options.facts}
+        self.options = {"cross_play": options.facts}
 
     def work(self, loaded: LoadedScenario[ScenarioHead], design: Design) -> CrossPlayWork:
-        """Return what does the runs."""
-        return CrossPlayWork(loaded, design, self._options)
+        """Return the callable that does one run."""
+        return CrossPlayWork(loaded, self._options)
 
     def result(self, ended: Ended) -> CrossPlayResult:
-        """Return all runs."""
-        return with_equilibria(_of_runs(ended, ended.tables["runs"]), self._options)
-
-    def stored(self, ended: Ended) -> CrossPlayResult:
-        """Return them as the folder has them."""
-        found = _of_runs(ended, ended.tables[self.table])
-        # Warnings of equilibria are among those of the folder.
-        return replace(with_equilibria(found, self._options), warnings=ended.warnings)
-
-
-def _of_runs(ended: Ended, runs: pd.DataFrame) -> CrossPlayResult:
-    replies = replies_among(ended.tables)
-    return CrossPlayResult(ended.loaded.name, runs, ended.manifest, ended.warnings, ended.design, replies)
+        """Return the result of all runs."""
+        tables = ended.tables
+        runs = tables[self.table if ended.stored else "runs"]
+        replies = {name: table for name, table in tables.items() if name.startswith("double_oracle")}
+        found = CrossPlayResult(ended.loaded.name, runs, ended.manifest, ended.warnings, ended.design, replies)
+        result = with_equilibria(found, self._options)
+        # The stored warnings include those of equilibria.
+        return replace(result, warnings=ended.warnings) if ended.stored else result

@@ -1,1 +1,1 @@
-"""Stress tests: what uncertain parameters do to the outcomes, and which choice survives them."""
+"""Stress tests: effects of uncertain parameters on outcomes, and robust choices."""

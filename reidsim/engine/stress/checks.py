@@ -1,4 +1,4 @@
-"""What a stress test asks for, checked before anything is computed: parts, outputs, policies, keys and points."""
+"""Checks of a stress test before it is computed: parts, outputs, policies, keys and points."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from reidsim.core.measures import columns_of
 from reidsim.engine.batch import Design
 from reidsim.engine.batch.design import check_points, sweep_points
 from reidsim.engine.distributions import LEVELS
 from reidsim.engine.stress.outcomes import (
-    Planning,
     can_be_played_at_once,
     chosen_outputs,
     chosen_policies,
@@ -18,21 +18,21 @@ from reidsim.engine.stress.outcomes import (
     quantile_column,
 )
 from reidsim.engine.stress.parts import curve_points
-from reidsim.engine.stress.planning import believed_values
+from reidsim.engine.stress.planning import Planning, believed_values
 from reidsim.engine.stress.sensitivity import design_points, robustness_points, sensitivity_design
+from reidsim.engine.stress.whoever_comes import says_who_comes
 from reidsim.errors import InputError, listed, locating, require_among
 from reidsim.games.measures import RISK_QUANTILE
-from reidsim.measures import columns_of
 from reidsim.scenarios.design_schema import UncertaintySection
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.several_adversaries import WHO_COMES, names_adversaries
+from reidsim.scenarios.several_adversaries import WHO_COMES
 from reidsim.scenarios.stress_schema import RobustnessSection, SensitivitySection, StressSection
 
 
 def wanted_parts(scenario: ScenarioHead) -> StressSection:
-    """Return what a scenario asks for: sensitivity and robustness, if it does not say."""
+    """Return the section `stress` of a scenario; sensitivity and robustness, if it lists no part."""
     section = scenario.stress or StressSection()
     if section.has_parts:
         return section
@@ -58,7 +58,7 @@ def check_stress(loaded: LoadedScenario[ScenarioHead]) -> None:
     Raises
     ------
     InputError
-        Names the file and the key of what its game does not have, or the point that the scenario cannot be at.
+        Names the file and the unsupported key, or the invalid point.
     """
     section = wanted_parts(loaded.scenario)
     with locating(loaded.path):
@@ -69,13 +69,8 @@ def check_stress(loaded: LoadedScenario[ScenarioHead]) -> None:
             check_points(loaded, Design(points.drop(columns=WHO_COMES) if says_who_comes(points) else points))
 
 
-def says_who_comes(points: pd.DataFrame) -> bool:
-    """Tell whether points name the adversary that comes, as cross-play does."""
-    return WHO_COMES in points and names_adversaries(points[WHO_COMES])
-
-
 def check_section(loaded: LoadedScenario[ScenarioHead], section: StressSection) -> None:
-    """Refuse what the game does not have: policies, outputs, quantiles, parts.
+    """Refuse policies, outputs, quantiles and parts that the game does not have.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Scenario discovery: which box of parameter values makes an outcome bad.
 
-A classification tree (CART, of scikit-learn) splits the points of the uncertainty set into boxes; those in which bad
-points prevail are told with the three measures of Bryant & Lempert 2010, Thinking inside the box, Technological
+A classification tree (CART, of scikit-learn) splits the points of the uncertainty set into boxes. Boxes in which bad
+points prevail are returned with the three measures of Bryant & Lempert 2010, Thinking inside the box, Technological
 Forecasting and Social Change 77: coverage (share of all bad points inside), density (share of the points inside that
 are bad) and the number of parameters that bound the box.
 """
@@ -19,12 +19,7 @@ _PREVAIL = 0.5
 
 
 def find_boxes(
-    parameters: list[str],
-    points: Floats,
-    bad: NDArray[np.bool_],
-    *,
-    restrictions: int = 3,
-    smallest: float = 0.05,
+    parameters: list[str], points: Floats, bad: NDArray[np.bool_], *, restrictions: int = 3, smallest: float = 0.05
 ) -> pd.DataFrame:
     """Find the boxes in which bad points prevail.
 
@@ -80,7 +75,7 @@ def find_boxes(
 
 
 def inside(box: dict[int, tuple[float, float]], points: Floats) -> NDArray[np.bool_]:
-    """Tell which points are in a box of bounds by column; compared in single precision, as scikit-learn does."""
+    """Return which points are in a box of bounds by column, compared in single precision like in scikit-learn."""
     held = np.ones(len(points), dtype=np.bool_)
     for column, (low, high) in box.items():
         value = points[:, column].astype(np.float32)

@@ -1,6 +1,6 @@
 """How wrong a publisher may be about the adversary before records it takes for safe are attacked.
 
-Strategies are planned under what the publisher believes. Of the records that are then not attacked, the one most worth
+Strategies are planned under the publisher's belief. Of the records that are then not attacked, the one most worth
 an attack decides: a true cost below its breaking cost, or a true gain above its breaking gain, makes it pay.
 """
 
@@ -82,10 +82,7 @@ def guarantee_table(points: AmountPoints, policies: tuple[str, ...], believed: E
             share, cost, gain = _by_bisection(plan, weights, believed)
         else:
             share, cost, gain = _of_one_shot(plan.one_shot_success, weights, believed)
-        for parameter, value, breaking in (
-            ("cost", believed.cost, cost),
-            ("gain", believed.adversary_gain, gain),
-        ):
+        for parameter, value, breaking in (("cost", believed.cost, cost), ("gain", believed.adversary_gain, gain)):
             error = breaking - value
             relative = error / value if value > 0 else np.nan
             rows.append((policy, parameter, value, breaking, error, relative, share))

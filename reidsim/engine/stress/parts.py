@@ -1,9 +1,8 @@
-"""The parts of a stress test, each a table made of a scenario, its points and what evaluates them."""
+"""The tables of a stress test, made from points and their outcomes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,9 @@ import pandas as pd
 from reidsim.engine.batch.design import Design as BatchDesign
 from reidsim.engine.batch.design import scenario_columns, sweep_points
 from reidsim.engine.stress.discovery import find_boxes
-from reidsim.engine.stress.outcomes import Evaluator, Outcomes, Planning
-from reidsim.engine.stress.planning import belief_key, belief_points
-from reidsim.engine.stress.robustness import Floats, best_policies, regret, robustness_table
+from reidsim.engine.stress.outcomes import Outcomes
+from reidsim.engine.stress.planning import belief_points
+from reidsim.engine.stress.robustness import Floats, best_policies, regret
 from reidsim.engine.stress.sensitivity import Design, analyse, are_numbers, numeric_columns
 from reidsim.errors import locating
 from reidsim.games.measures import PUBLISHER_PAYOFF
@@ -23,16 +22,11 @@ from reidsim.games.robust import Criterion, RobustChoice
 from reidsim.scenarios.design_schema import SweepSection, SweepValues, UncertaintySection
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.stress_schema import (
-    BeliefCurveSection,
-    DiscoverySection,
-    PolicyMapSection,
-    SensitivitySection,
-)
+from reidsim.scenarios.stress_schema import BeliefCurveSection, DiscoverySection, PolicyMapSection, SensitivitySection
 from reidsim.scenarios.study import Study
 
 PAYOFF = PUBLISHER_PAYOFF.column
-# Sobol indices, from 0 to 1, whose intervals reach farther than this to either side tell little.
+# Sobol indices, from 0 to 1, with wider intervals than this to either side are too uncertain.
 _WIDE = 0.2
 
 
@@ -56,31 +50,25 @@ def sensitivity_table(
     return pd.concat(parts, ignore_index=True)
 
 
-def left_out_blocks(table: pd.DataFrame, design: Design) -> list[str]:
-    """Return a warning for every output of whose design blocks had to be left out."""
-    what = "Sobol samples" if design.method == "sobol" else "Morris trajectories"
-    warnings = []
+def sensitivity_warnings(table: pd.DataFrame, design: Design) -> list[str]:
+    """Return warnings of outputs with omitted blocks, and of Sobol indices too uncertain to rank parameters."""
+    blocks, warnings = "Sobol samples" if design.method == "sobol" else "Morris trajectories", []
     for row in table.drop_duplicates(["policy", "output"]).to_dict("records"):
         if row["blocks_left_out"]:
             few = "; too few are left" if np.isnan(row["value"]) else ""
             warnings.append(
                 f"sensitivity of {row['output']} under {row['policy']} leaves out {row['blocks_left_out']:,} of "
-                f"{design.blocks:,} {what}, in which a run failed or has no such output{few}"
+                f"{design.blocks:,} {blocks}, in which a run failed or has no such output{few}"
             )
-    return warnings
-
-
-def wide_intervals(table: pd.DataFrame, design: Design) -> list[str]:
-    """Return a warning if Sobol indices are too uncertain to rank parameters by."""
     half_width = (table["high"] - table["low"]) / 2
-    if design.method != "sobol" or not half_width.max() > _WIDE:
-        return []
-    widest = table.iloc[int(half_width.argmax())]
-    outputs = table[half_width > _WIDE].drop_duplicates(["policy", "output"])
-    return [
-        f"sensitivity: {len(outputs):,} outputs have indices that are uncertain by more than {_WIDE:g}, most of all "
-        f"{widest['output']} under {widest['policy']} ({half_width.max():.2f}); more samples make them surer"
-    ]
+    if design.method == "sobol" and half_width.max() > _WIDE:
+        widest = table.iloc[int(half_width.argmax())]
+        outputs = table[half_width > _WIDE].drop_duplicates(["policy", "output"])
+        warnings.append(
+            f"sensitivity: {len(outputs):,} outputs have indices that are uncertain by more than {_WIDE:g}, most of "
+            f"all {widest['output']} under {widest['policy']} ({half_width.max():.2f}); more samples make them surer"
+        )
+    return warnings
 
 
 def sample_table(points: pd.DataFrame, outcomes: Outcomes, columns: Sequence[str]) -> pd.DataFrame:
@@ -90,68 +78,25 @@ def sample_table(points: pd.DataFrame, outcomes: Outcomes, columns: Sequence[str
     return pd.concat([table[["point"]], values, table[["policy", *columns]]], axis=1)
 
 
-@dataclass(frozen=True, eq=False)
-class Robustness:
-    """How policies fare over the uncertainty.
-
-    Parameters
-    ----------
-    table : DataFrame
-        One row per policy.
-    regrets : DataFrame
-        One row per point and policy.
-    policies : tuple of str
-    payoffs : ndarray of float64, shape (n_policies, n_points)
-    """
-
-    table: pd.DataFrame
-    regrets: pd.DataFrame
-    policies: tuple[str, ...]
-    payoffs: Floats
-
-
-def robustness(
-    points: pd.DataFrame, outcomes: Outcomes, policies: tuple[str, ...], quantile: float, informed: Outcomes | None
-) -> Robustness:
-    """Compare policies over the points.
+def regret_table(points: pd.DataFrame, policies: tuple[str, ...], payoffs: Floats) -> pd.DataFrame:
+    """Return one row per point and policy: the point's values, ``publisher_payoff``, ``regret``, and ``best``.
 
     Parameters
     ----------
     points : DataFrame
-    outcomes : Outcomes
-        Of strategies planned without knowing the point.
     policies : tuple of str
-    quantile : float
-    informed : Outcomes, optional
-        Of the same policies planned at each point with the truth, where computed.
-
-    Returns
-    -------
-    Robustness
-        The table of `robustness_table` and ``informed_payoff``, the mean payoff under the policy of a publisher who
-        knows each point (missing if not computed): what it would gain by knowing is at most the difference.
+    payoffs : ndarray of float64, shape (n_policies, n_points)
     """
-    payoffs = outcomes.matrix(PAYOFF, policies, len(points))
-    table = robustness_table(list(policies), payoffs, quantile)
-    known = (
-        pd.Series(dtype=np.float64)
-        if informed is None
-        else informed.table.groupby("policy", observed=True)[PAYOFF].mean()
-    )
-    table["informed_payoff"] = [float(known.get(policy, np.nan)) for policy in policies]
     best, _ = best_policies(payoffs)
-    regrets = pd.DataFrame(
-        {
-            "point": np.repeat(np.arange(len(points)), len(policies)),
-            "policy": list(policies) * len(points),
-            PAYOFF: payoffs.T.ravel(),
-            "regret": regret(payoffs).T.ravel(),
-            "best": (best[:, None] == np.arange(len(policies))).ravel(),
-        }
-    )
-    values = scenario_columns(BatchDesign(points)).iloc[regrets["point"].to_numpy()].reset_index(drop=True)
-    regrets = pd.concat([regrets[["point"]], values, regrets.drop(columns="point")], axis=1)
-    return Robustness(table, regrets, policies, payoffs)
+    at = np.repeat(np.arange(len(points)), len(policies))
+    values = scenario_columns(BatchDesign(points)).iloc[at].reset_index(drop=True)
+    found = {
+        "policy": list(policies) * len(points),
+        PAYOFF: payoffs.T.ravel(),
+        "regret": regret(payoffs).T.ravel(),
+        "best": (best[:, None] == np.arange(len(policies))).ravel(),
+    }
+    return pd.concat([pd.DataFrame({"point": at}), values, pd.DataFrame(found)], axis=1)
 
 
 def strategy_table(kind: Kind, study: Study[Any], choices: Mapping[Criterion, RobustChoice]) -> pd.DataFrame:
@@ -161,7 +106,7 @@ def strategy_table(kind: Kind, study: Study[Any], choices: Mapping[Criterion, Ro
     -------
     DataFrame
         One row per criterion and record: ``record``, ``criterion``, ``strategy`` (``withheld`` if there is none) and
-        ``value``, what the criterion promises (payoff, or regret for ``minimax-regret``).
+        ``value``, guaranteed by the criterion (payoff, or regret for ``minimax-regret``).
     """
     parts, space, rows = [], study.world(0).truth.space, kind.row_of_record(study, 0)
     for criterion, robust in choices.items():
@@ -216,50 +161,22 @@ def box_table(
 
 
 def curve_table(
-    scenario: ScenarioHead,
-    curves: Sequence[BeliefCurveSection],
-    evaluator: Evaluator,
-    columns_of: Callable[[pd.DataFrame], list[str]],
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Work out what mistaken publishers get.
+    key: str, believed_key: str | None, points: pd.DataFrame, outcomes: Outcomes, columns: Sequence[str]
+) -> pd.DataFrame:
+    """Return the payoffs of mistaken publishers.
 
     Returns
     -------
-    table : DataFrame
-        One row per curve, true value, believed value and policy: ``key``, ``true``, ``believed``, ``error`` (believed
-        minus true, missing where these are no numbers), ``policy`` and the columns that `columns_of` picks.
-    failures : DataFrame
-        See `Outcomes`.
-
-    Raises
-    ------
-    InputError
-        If a publisher cannot be mistaken about a key; names the curve.
+    DataFrame
+        One row per true value, believed value and policy: ``key``, ``true``, ``believed``, ``error`` (believed minus
+        true, missing if these are no numbers), ``policy`` and `columns`.
     """
-    parts, failures = [], []
-    for key, points in curve_points(scenario, curves):
-        outcomes = evaluator.at(points, "informed")
-        table = outcomes.table
-        at = table["point"].to_numpy()
-        believed_key = belief_key(scenario, key)
-        true, believed = points[key].to_numpy()[at], points[believed_key].to_numpy()[at]
-        parts.append(
-            pd.DataFrame(
-                {
-                    "key": key,
-                    "true": true,
-                    "believed": believed,
-                    "error": [_difference(b, t) for t, b in zip(true, believed, strict=True)],
-                    "policy": table["policy"],
-                    **{column: table[column] for column in columns_of(table)},
-                }
-            )
-        )
-        failures.append(outcomes.failures)
-    curves_table = pd.concat(parts, ignore_index=True)
-    for column in ("true", "believed"):
-        curves_table[column] = _numbers_or_text(curves_table[column].tolist())
-    return curves_table, pd.concat(failures, ignore_index=True)
+    table = outcomes.table
+    at = table["point"].to_numpy()
+    true, believed = points[key].to_numpy()[at], points[believed_key].to_numpy()[at]
+    error = [float(b - t) if are_numbers((b, t)) else np.nan for t, b in zip(true, believed, strict=True)]
+    about = {"key": key, "true": true, "believed": believed, "error": error, "policy": table["policy"]}
+    return pd.DataFrame({**about, **{column: table[column] for column in columns}})
 
 
 def curve_points(scenario: ScenarioHead, curves: Sequence[BeliefCurveSection]) -> list[tuple[str, pd.DataFrame]]:
@@ -281,43 +198,34 @@ def curve_points(scenario: ScenarioHead, curves: Sequence[BeliefCurveSection]) -
 
 
 def map_table(
-    section: PolicyMapSection, evaluator: Evaluator, policies: tuple[str, ...], planning: Planning
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Find the best policy over two parameters.
+    section: PolicyMapSection, points: pd.DataFrame, policies: tuple[str, ...], payoffs: Floats
+) -> pd.DataFrame:
+    """Return the best policy over two parameters.
 
     Returns
     -------
-    table : DataFrame
+    DataFrame
         One row per point: ``x`` and ``y`` (the values), ``best`` (policy; empty where a run failed), its
         ``publisher_payoff`` and ``margin``, by how much it pays more than the second best.
-    failures : DataFrame
-        See `Outcomes`.
     """
-    points = sweep_points(section.as_sweep())
-    outcomes = evaluator.at(points, planning)
-    payoffs = outcomes.matrix(PAYOFF, policies, len(points))
     best, margin = best_policies(payoffs)
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
-            "x": _numbers_or_text(points[section.x.key].tolist()),
-            "y": _numbers_or_text(points[section.y.key].tolist()),
+            "x": numbers_or_text(points[section.x.key].tolist()),
+            "y": numbers_or_text(points[section.y.key].tolist()),
             "best": [policies[number] if number >= 0 else "" for number in best.tolist()],
             PAYOFF: np.where(best >= 0, payoffs[best, np.arange(len(points))], np.nan),
             "margin": margin,
         }
     )
-    return table, outcomes.failures
 
 
 def _values(key: str, values: SweepValues | None) -> list[Any] | None:
     return None if values is None else sweep_points(SweepSection(values={key: values}))[key].tolist()
 
 
-def _difference(believed: Any, true: Any) -> float:
-    return float(believed - true) if are_numbers((believed, true)) else np.nan
-
-
-def _numbers_or_text(values: Sequence[Any]) -> list[float] | list[str]:
+def numbers_or_text(values: Sequence[Any]) -> list[float] | list[str]:
+    """Return values as numbers if all are numbers, else as text."""
     if are_numbers(values):
         return [float(value) for value in values]
     return [str(value) for value in values]

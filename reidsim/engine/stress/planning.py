@@ -1,23 +1,25 @@
-"""What a publisher believes at a parameter point: keys of beliefs beside the keys of the truth.
+"""Beliefs of a publisher at a parameter point: keys of beliefs for keys of the truth.
 
 A publisher who plans as believed holds on to the scenario's own values, whatever is true at a point. In a scenario that
 is said by its section ``beliefs``: the counterpart of ``economics.cost`` is ``beliefs.cost``, that of
-``resources.genealogy.size`` is ``beliefs.sizes.genealogy``. What has no counterpart, the publisher knows.
+``resources.genealogy.size`` is ``beliefs.sizes.genealogy``. The publisher knows the true value of other keys.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
 from reidsim.errors import InputError, listed
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 
+Planning = Literal["informed", "as-believed"]
+
 
 def belief_key(scenario: ScenarioHead, key: str) -> str | None:
-    """Return the key path of what the publisher believes about `key`, or None if it knows the truth."""
+    """Return the key path of the publisher's belief about `key`, or None if it knows the truth."""
     beliefs = getattr(scenario, "beliefs", None)
     if beliefs is None:
         return None
@@ -48,7 +50,7 @@ def own_value(scenario: ScenarioHead, key: str) -> Any:
     if key == "economics.gain" and isinstance(economics := getattr(scenario, "economics", None), EconomicsSection):
         return economics.adversary_gain
     if key.startswith("adversary.") and getattr(scenario, "adversaries", None):
-        # It says so of each of several, which need not agree.
+        # Several adversaries may have different values.
         return None
     current: Any = scenario
     for part in key.split("."):
@@ -62,9 +64,9 @@ def own_value(scenario: ScenarioHead, key: str) -> Any:
 
 
 def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, Any]:
-    """Return what pins the beliefs about `keys` at the scenario's own values, by key path of ``beliefs``.
+    """Return the values that fix the beliefs about `keys` at the scenario's own, by key path of ``beliefs``.
 
-    A belief that the scenario states stays as it is. A gain that is not stated goes with the loss, in belief as in
+    A belief that the scenario states is kept. A gain that is not stated equals the loss, in belief as in
     truth.
     """
     pinned = {}

@@ -1,7 +1,7 @@
 """Which policy survives a set of parameter points: regret, worst case, and which is best where.
 
-Payoffs stand in arrays of shape (n_policies, n_points), one column per point of the uncertainty set; the points weigh
-alike. A column with a missing payoff (a failed run) has no regret and counts for no policy: policies are compared on
+Payoffs are arrays of shape (n_policies, n_points), one column per point of the uncertainty set, with equal weights.
+A column with a missing payoff (a failed run) has no regret and counts for no policy: policies are compared on
 the same points.
 """
 
@@ -17,7 +17,7 @@ _SAME = 1e-12
 
 
 def complete_points(payoffs: Floats) -> NDArray[np.bool_]:
-    """Tell at which points every policy has a payoff, shape (n_points,)."""
+    """Return at which points every policy has a payoff, shape (n_points,)."""
     return np.asarray(np.isfinite(payoffs).all(axis=0))
 
 
@@ -37,7 +37,7 @@ def best_policies(payoffs: Floats) -> tuple[NDArray[np.int64], Floats]:
     Returns
     -------
     best : ndarray of int64, shape (n_points,)
-        Position of the policy, the first of those that pay alike; -1 at points that are not complete.
+        Position of the policy, the first among equals; -1 at points that are not complete.
     margin : ndarray of float64, shape (n_points,)
         0 where several are best; missing where there is one policy, or a payoff is missing.
     """
@@ -54,7 +54,7 @@ def best_policies(payoffs: Floats) -> tuple[NDArray[np.int64], Floats]:
 
 
 def robustness_table(policies: list[str], payoffs: Floats, quantile: float) -> pd.DataFrame:
-    """Rank policies by what they promise over all points.
+    """Rank policies by their payoffs and regrets over all points.
 
     Parameters
     ----------

@@ -1,63 +1,57 @@
-"""Running a stress test: from a scenario to tables of what its uncertain parameters mean for the decision."""
+"""Run a stress test: the effect of uncertain parameters on the outcomes and on the choice of a policy."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from reidsim.engine.batch import Executor
 from reidsim.engine.batch.data_files import DataFiles
 from reidsim.engine.batch.design import Design, sweep_points
 from reidsim.engine.batch.folder import COMPLETE, INCOMPLETE
-from reidsim.engine.memory import build_within_memory
 from reidsim.engine.results import Clock, Result, make_manifest
-from reidsim.engine.stress.checks import check_stress, says_who_comes, uncertainty_of, wanted_parts
+from reidsim.engine.stress.checks import check_stress, uncertainty_of, wanted_parts
 from reidsim.engine.stress.guarantee import guarantee_table
 from reidsim.engine.stress.outcomes import (
-    AmountEvaluator,
-    BatchEvaluator,
     Evaluator,
     Outcomes,
     asks_for_people,
     can_be_played_at_once,
-    checked_economics,
     chosen_outputs,
     chosen_policies,
-    drawn_at,
     economics_at,
-    measures_of,
 )
 from reidsim.engine.stress.parts import (
     PAYOFF,
     box_table,
+    curve_points,
     curve_table,
-    left_out_blocks,
     map_table,
-    robustness,
+    numbers_or_text,
+    regret_table,
     sample_table,
     sensitivity_table,
+    sensitivity_warnings,
     strategy_table,
-    wide_intervals,
 )
 from reidsim.engine.stress.planning import belief_key, known_keys
+from reidsim.engine.stress.robustness import robustness_table
 from reidsim.engine.stress.sensitivity import design_points, robustness_points, sensitivity_design, stress_seeds
-from reidsim.engine.stress.whoever_comes import OpponentEvaluator
+from reidsim.engine.stress.whoever_comes import says_who_comes
 from reidsim.errors import InputError, locating
 from reidsim.games.robust import robust_choices
 from reidsim.progress import watched
-from reidsim.scenarios.design_schema import UncertaintySection
-from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario, load_scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.several_adversaries import WHO_COMES
 from reidsim.scenarios.stress_schema import PolicyMapSection, RobustnessSection, SensitivitySection
-from reidsim.scenarios.study import AmountPoints, Progress
+from reidsim.scenarios.study import Progress
 
 
 @watched
@@ -73,7 +67,7 @@ def stress(
     progress: Progress | None = None,
     runs: str | Path | None = None,
 ) -> StressResult:
-    """Work out what the uncertain parameters of a scenario mean for the decision.
+    """Compute the effects of a scenario's uncertain parameters on the decision.
 
     Parameters
     ----------
@@ -92,7 +86,7 @@ def stress(
     executor : Executor, optional
         Where runs of the batch engine are done.
     progress : callable, optional
-        Called with what is being done, how much is done and how much there is.
+        Called with the task, the completed steps and all steps.
     runs : str or Path, optional
         Folder in which runs of the batch engine that ended are kept, and found when the call is repeated.
 
@@ -103,7 +97,7 @@ def stress(
     Raises
     ------
     InputError
-        If the scenario or a file it names cannot be used, or asks for what its game does not have.
+        If the scenario or a file it names cannot be used, or its game has no such output or part.
     """
     loaded = load_scenario(scenario, overrides, seed=seed, allow_code=allow_code)
     return stress_loaded(
@@ -134,7 +128,7 @@ def with_method(
     try:
         return replace(loaded.with_content(content), origins=loaded.origins)
     except InputError as error:
-        # The file itself is valid, so it is what was given that is not.
+        # The file itself is valid, so the option is not.
         raise error.but(source="--method" if samples is None else "--samples", where=None) from None
 
 
@@ -145,7 +139,7 @@ def stress_loaded(
     progress: Progress | None = None,
     runs: Path | None = None,
 ) -> StressResult:
-    """Stress a scenario that has been read; see `stress`."""
+    """Stress a loaded scenario; see `stress`."""
     check_stress(loaded)
     loaded.makers()
     with locating(loaded.path):
@@ -153,33 +147,31 @@ def stress_loaded(
 
 
 class _Stress:
-    """A stress test in the making."""
+    """The parts of a stress test, each of which adds tables, warnings and facts."""
 
     def __init__(
-        self,
-        loaded: LoadedScenario[ScenarioHead],
-        executor: Executor | None,
-        report: Progress,
-        folder: Path | None,
+        self, loaded: LoadedScenario[ScenarioHead], executor: Executor | None, report: Progress, folder: Path | None
     ) -> None:
-        self._loaded, self._scenario = loaded, loaded.scenario
-        self._executor, self._report, self._folder = executor, report, folder
-        self._section = wanted_parts(self._scenario)
-        self._policies = chosen_policies(self._scenario, self._section.policies)
+        self._loaded, self._scenario, self._report = loaded, loaded.scenario, report
+        self._kind = kind_of(loaded.scenario)
+        self._section = section = wanted_parts(loaded.scenario)
+        self._policies = chosen_policies(loaded.scenario, section.policies)
+        people = asks_for_people(loaded.scenario, section)
+        self._evaluator = Evaluator(loaded, self._policies, section.risk_level, people, executor, folder, report)
         self._tables: dict[str, pd.DataFrame] = {}
         self._warnings: list[str] = []
         self._facts: dict[str, Any] = {"points": {}, "failed_points": {}}
 
     def run(self) -> StressResult:
-        """Work out every part."""
+        """Compute every part."""
         section, clock = self._section, Clock()
         self._report(f"reading {self._loaded.name}", 0, 1)
         files = DataFiles(self._loaded, Design(pd.DataFrame(index=range(1))))
         if section.sensitivity is not None:
-            self._sensitivity(self._uncertainty, section.sensitivity)
+            self._sensitivity(section.sensitivity)
             clock.lap("sensitivity")
         if section.robustness is not None or section.discovery is not None:
-            self._robustness(self._uncertainty, section.robustness or RobustnessSection())
+            self._robustness(section.robustness or RobustnessSection())
             clock.lap("robustness")
         if section.beliefs:
             self._belief_curves()
@@ -188,7 +180,8 @@ class _Stress:
             self._map(section.map)
             clock.lap("policy_map")
         if section.guarantee:
-            self._tables["guarantee"] = self._guarantee()
+            _, believed = economics_at(self._loaded, {})
+            self._tables["guarantee"] = guarantee_table(self._evaluator.plans, self._policies, believed)
             clock.lap("guarantee")
         # Each part reads the data itself, and all must have read the same.
         files.require_unchanged(self._loaded.path)
@@ -197,46 +190,13 @@ class _Stress:
         tables = {name: self._tables[name] for name in TABLES if name in self._tables}
         return StressResult(self._loaded.name, tables, manifest, tuple(self._warnings))
 
-    # What the scenario holds.
-
-    @property
-    def _uncertainty(self) -> UncertaintySection:
-        return uncertainty_of(self._scenario)
-
-    @property
-    def _kind(self) -> Kind:
-        return kind_of(self._scenario)
-
-    @cached_property
-    def _points(self) -> AmountPoints:
-        points = self._kind.amount_points(build_within_memory(self._loaded, "stress"))
-        assert points is not None  # noqa: S101 - asked for where the kind has some
-        return points
-
-    @property
-    def _people(self) -> bool:
-        return asks_for_people(self._scenario, self._section)
-
-    def _evaluator(self, points: pd.DataFrame, task: str) -> Evaluator:
-        keys = tuple(map(str, points.columns))
-        if can_be_played_at_once(self._scenario, keys):
-            level = self._section.risk_level
-            return AmountEvaluator(
-                self._loaded, self._points, self._policies, level,
-                lambda done, total: self._report(task, done, total), self._people,
-            )  # fmt: skip
-        report: Progress = lambda _, done, total: self._report(task, done, total)  # noqa: E731
-        level = self._section.risk_level
-        runner = OpponentEvaluator if says_who_comes(points) else BatchEvaluator
-        return runner(self._loaded, self._policies, level, self._executor, report, self._folder)
-
     def _columns(self, outcomes: pd.DataFrame) -> list[str]:
-        """Return the outputs asked for, the payoff first, as far as a table has them."""
+        """Return the columns of the chosen outputs, the payoff first."""
         wanted = dict.fromkeys((PAYOFF, *chosen_outputs(self._scenario, self._section)))
         return [name for name in wanted if name in outcomes]
 
     def _note(self, part: str, n_points: int, failures: pd.DataFrame) -> None:
-        """Keep how many points a part has, and tell of those that failed."""
+        """Record the points of a part, and warn of failed points."""
         self._facts["points"][part] = n_points
         self._facts["failed_points"][part] = len(failures)
         if len(failures):
@@ -246,44 +206,45 @@ class _Stress:
                 f"point {first['point']}: {first['error']}"
             )
 
-    # The parts.
-
-    def _sensitivity(self, uncertainty: UncertaintySection, section: SensitivitySection) -> None:
-        design = sensitivity_design(uncertainty, section, self._scenario.seed)
+    def _sensitivity(self, section: SensitivitySection) -> None:
+        uncertainty, seed = uncertainty_of(self._scenario), self._scenario.seed
+        design = sensitivity_design(uncertainty, section, seed)
         points = design_points(uncertainty, design)
-        evaluator = self._evaluator(points, "sensitivity")
-        outcomes = evaluator.at(points, self._section.planning)
-        _, seed = stress_seeds(self._scenario.seed)
+        outcomes = self._evaluator.at(points, self._section.planning, "sensitivity")
         outputs = chosen_outputs(self._scenario, self._section)
-        table = sensitivity_table(design, outcomes, self._policies, outputs, section, seed)
+        table = sensitivity_table(design, outcomes, self._policies, outputs, section, stress_seeds(seed)[1])
         self._tables["sensitivity"] = table
         self._tables["samples"] = sample_table(points, outcomes, self._columns(outcomes.table))
         self._note("sensitivity", len(points), outcomes.failures)
-        self._warnings += left_out_blocks(table, design) + wide_intervals(table, design)
+        self._warnings += sensitivity_warnings(table, design)
 
-    def _robustness(self, uncertainty: UncertaintySection, section: RobustnessSection) -> None:
+    def _robustness(self, section: RobustnessSection) -> None:
+        uncertainty, policies = uncertainty_of(self._scenario), self._policies
         points = robustness_points(uncertainty, section.samples, self._scenario.seed)
         keys = tuple(map(str, points.columns))
-        evaluator = self._evaluator(points, "robustness")
-        outcomes = evaluator.at(points, "as-believed")
-        informed = evaluator.at(points, "informed") if isinstance(evaluator, AmountEvaluator) else None
-        policies = self._policies
-        if (
-            self._kind.plans_under_amounts(self._scenario)
-            and set(keys) <= set(self._kind.amount_keys)
-            and section.criteria
-        ):
-            outcomes, robust = self._robust_strategies(points, outcomes, section)
-            policies += robust
-        elif self._kind.plans_under_amounts(self._scenario) and section.criteria:
-            reason = "these need payoff parameters as the only uncertain parameters"
-            self._warnings.append(f"robustness: no strategies per record; {reason}")
-        if informed is None:
+        outcomes, informed = self._evaluator.at(points, "as-believed", "robustness"), None
+        known: list[str] = []
+        if can_be_played_at_once(self._scenario, keys):
+            informed = self._evaluator.at(points, "informed", "robustness")
+        else:
             plain = [key for key in keys if key != WHO_COMES or not says_who_comes(points)]
-            for key in known_keys(self._scenario, plain):
-                self._warnings.append(f"robustness: {key} has no counterpart in beliefs; it is known at every point")
-        found = robustness(points, outcomes, policies, section.quantile, informed)
-        self._tables["robustness"], self._tables["regrets"] = found.table, found.regrets
+            known = known_keys(self._scenario, plain)
+        if section.criteria and self._kind.plans_under_amounts(self._scenario):
+            if set(keys) <= set(self._kind.amount_keys):
+                outcomes, robust = self._robust_strategies(points, outcomes, section)
+                policies += robust
+            else:
+                reason = "these need payoff parameters as the only uncertain parameters"
+                self._warnings.append(f"robustness: no strategies per record; {reason}")
+        for key in known:
+            self._warnings.append(f"robustness: {key} has no counterpart in beliefs; it is known at every point")
+        payoffs = outcomes.matrix(PAYOFF, policies, len(points))
+        self._tables["robustness"] = robustness_table(list(policies), payoffs, section.quantile)
+        gain = pd.Series(dtype=np.float64)
+        if informed is not None:
+            gain = informed.table.groupby("policy", observed=True)[PAYOFF].mean()
+        self._tables["robustness"]["informed_payoff"] = [float(gain.get(policy, np.nan)) for policy in policies]
+        self._tables["regrets"] = regret_table(points, policies, payoffs)
         self._note("robustness", len(points), outcomes.failures)
         if (discovery := self._section.discovery) is not None:
             chosen = policies if discovery.policy is None else (discovery.policy,)
@@ -293,42 +254,43 @@ class _Stress:
         self, points: pd.DataFrame, outcomes: Outcomes, section: RobustnessSection
     ) -> tuple[Outcomes, tuple[str, ...]]:
         """Add the outcomes of robust strategies, as policies ``robust-maximin`` and so on."""
-        truths = [truth for truth, _ in checked_economics(self._loaded, points)]
-        study, level = self._points.study, self._section.risk_level
+        truths = [truth for truth, _ in self._evaluator.economics(points)]
+        plans = self._evaluator.plans
         choices = robust_choices(
-            [study.game(truth) for truth in truths],
+            [plans.study.game(truth) for truth in truths],
             section.criteria,
             quantile=section.quantile,
             progress=lambda done, total: self._report("robust strategies", done, total),
         )
         rows = []
         for criterion, robust in choices.items():
-            plan = self._points.play(robust.choice.strategies)
+            plan = plans.play(robust.choice.strategies)
             for point, truth in enumerate(truths):
-                draws = drawn_at(self._loaded, point) if self._people else None
-                measures = measures_of(plan.equilibrium(truth), study.world(0).weights, level, draws)
+                measures = self._evaluator.measures(plan, truth, point)
                 rows.append({"point": point, "policy": f"robust-{criterion}", **measures})
-        self._tables["robust_strategies"] = strategy_table(self._kind, study, choices)
+        self._tables["robust_strategies"] = strategy_table(self._kind, plans.study, choices)
         added = tuple(f"robust-{criterion}" for criterion in choices)
         return Outcomes(pd.concat([outcomes.table, pd.DataFrame(rows)]), outcomes.failures), added
 
     def _belief_curves(self) -> None:
-        section, scenario = self._section, self._scenario
-        keys = [key for curve in section.beliefs for key in (curve.key, belief_key(scenario, curve.key)) if key]
-        evaluator = self._evaluator(pd.DataFrame(columns=keys), "belief curves")
-        table, failures = curve_table(scenario, section.beliefs, evaluator, self._columns)
+        parts, failures = [], []
+        for key, points in curve_points(self._scenario, self._section.beliefs):
+            outcomes = self._evaluator.at(points, "informed", "belief curves")
+            columns = self._columns(outcomes.table)
+            parts.append(curve_table(key, belief_key(self._scenario, key), points, outcomes, columns))
+            failures.append(outcomes.failures)
+        table = pd.concat(parts, ignore_index=True)
+        for column in ("true", "believed"):
+            table[column] = numbers_or_text(table[column].tolist())
         self._tables["belief_curves"] = table
-        self._note("belief_curves", len(table) // len(self._policies), failures)
+        self._note("belief_curves", len(table) // len(self._policies), pd.concat(failures, ignore_index=True))
 
     def _map(self, section: PolicyMapSection) -> None:
-        evaluator = self._evaluator(sweep_points(section.as_sweep()), "map")
-        table, failures = map_table(section, evaluator, self._policies, self._section.planning)
-        self._tables["policy_map"] = table
-        self._note("policy_map", len(table), failures)
-
-    def _guarantee(self) -> pd.DataFrame:
-        _, believed = economics_at(self._loaded, {})
-        return guarantee_table(self._points, self._policies, believed)
+        points = sweep_points(section.as_sweep())
+        outcomes = self._evaluator.at(points, self._section.planning, "map")
+        payoffs = outcomes.matrix(PAYOFF, self._policies, len(points))
+        self._tables["policy_map"] = map_table(section, points, self._policies, payoffs)
+        self._note("policy_map", len(points), outcomes.failures)
 
 
 # Tables of a stress test, in the order of the analysis.
@@ -347,18 +309,18 @@ TABLES = (
 
 @dataclass(frozen=True, eq=False)
 class StressResult(Result):
-    """What a stress test found.
+    """The result of a stress test.
 
     Parameters
     ----------
     name : str
         Scenario.
     tables : dict of str to DataFrame
-        Those of `TABLES` that were asked for.
+        The requested tables of `TABLES`.
     manifest : dict
-        What made the result.
+        Scenario, versions and options behind the result.
     warnings : tuple of str
-        What a reader of the result should know.
+        Notes for readers of the result.
     """
 
     name: str

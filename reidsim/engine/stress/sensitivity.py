@@ -3,12 +3,13 @@
 Both methods run the model at a design of points made of blocks. A Sobol block (Saltelli 2010) holds two independent
 points and, for each parameter, the first of them with that parameter taken from the second; a Morris block is a
 trajectory that moves one parameter at a time. An output of a block can only be used whole, so a block in which any run
-failed, or has no such output, is left out whole. At least half of the blocks must remain; otherwise indices are
+failed, or has no such output, is omitted. At least half of the blocks must remain; otherwise indices are
 missing.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -26,7 +27,7 @@ from reidsim.scenarios.stress_schema import SensitivitySection
 Floats = NDArray[np.float64]
 Method = Literal["sobol", "morris"]
 COLUMNS = ("index", "parameter", "other", "value", "low", "high", "blocks", "blocks_left_out")
-# Share of blocks that must be left for indices to be told.
+# Share of blocks that must remain for indices to be computed.
 _ENOUGH = 0.5
 # An output that varies by less than this share of its size is constant up to rounding.
 _CONSTANT = 1e-12
@@ -109,7 +110,7 @@ def morris_design(parameters: tuple[str, ...], samples: int, seed: int, *, level
 def analyse(
     design: Design, output: Floats, *, seed: int, confidence: float = 0.95, resamples: int = 200
 ) -> pd.DataFrame:
-    """Work out the indices of one output over a design.
+    """Compute the indices of one output over a design.
 
     Parameters
     ----------
@@ -136,80 +137,51 @@ def analyse(
     runs = output.reshape(design.blocks, design.block_size)
     whole = np.isfinite(runs).all(axis=1)
     kept = runs[whole].ravel()
-    indices = _indices(design)
-    table = pd.DataFrame(indices, columns=["index", "parameter", "other"])
-    enough = whole.sum() >= max(2, _ENOUGH * design.blocks)
-    if not enough:
-        table = table.assign(value=np.nan, low=np.nan, high=np.nan)
-    elif np.ptp(kept) <= _CONSTANT * max(1.0, np.abs(kept).max()):
-        table = table.assign(value=0.0, low=0.0, high=0.0)
-    elif design.method == "sobol":
-        table = _with(table, _sobol(design, kept, seed, confidence, resamples))
-    else:
-        inside = np.repeat(whole, design.block_size)
-        table = _with(table, _morris(design, design.probabilities[inside], kept, seed, confidence, resamples))
-    return table.assign(blocks=int(whole.sum()), blocks_left_out=int((~whole).sum()))[list(COLUMNS)]
+    problem, names = _problem(design.parameters), design.parameters
+    found: dict[str, Any] = {}
+    constant = np.nan
+    if whole.sum() >= max(2, _ENOUGH * design.blocks):
+        bootstrap = {"num_resamples": resamples, "conf_level": confidence, "seed": seed}
+        if np.ptp(kept) <= _CONSTANT * max(1.0, np.abs(kept).max()):
+            constant = 0.0
+        elif design.method == "sobol":
+            from SALib.analyze.sobol import analyze as sobol
+
+            found = sobol(problem, kept, calc_second_order=design.second_order, **bootstrap)
+        else:
+            from SALib.analyze.morris import analyze as morris
+
+            points = design.probabilities[np.repeat(whole, design.block_size)]
+            found = morris(problem, points, kept, num_levels=design.levels, **bootstrap)
+    same, missing = np.full(len(names), constant), np.full(len(names), np.nan)
+    rows = []
+    for index, key in _INDICES[design.method].items():
+        values = np.asarray(found.get(key, same), dtype=np.float64)
+        # SALib has no interval of `mu` and `sigma`; of a constant there is nothing to estimate.
+        half_widths = np.asarray(found.get(f"{key}_conf", missing if found else same), dtype=np.float64)
+        rows += [(index, name, "", v, v - h, v + h) for name, v, h in zip(names, values, half_widths, strict=True)]
+    if design.second_order:
+        square = np.full((len(names), len(names)), constant)
+        values, half_widths = (np.asarray(found.get(key, square), dtype=np.float64) for key in ("S2", "S2_conf"))
+        for i, j in itertools.combinations(range(len(names)), 2):
+            v, h = values[i, j], half_widths[i, j]
+            rows.append(("second-order", names[i], names[j], v, v - h, v + h))
+    table = pd.DataFrame(rows, columns=list(COLUMNS[:6]))
+    return table.assign(blocks=int(whole.sum()), blocks_left_out=int((~whole).sum()))
+
+
+# Names of the indices, and SALib's.
+_INDICES = {
+    "sobol": {"first-order": "S1", "total": "ST"},
+    "morris": {"mu_star": "mu_star", "mu": "mu", "sigma": "sigma"},
+}
 
 
 def _problem(parameters: tuple[str, ...]) -> dict[str, Any]:
     return {"num_vars": len(parameters), "names": list(parameters), "bounds": [[0.0, 1.0]] * len(parameters)}
 
 
-def _indices(design: Design) -> list[tuple[str, str, str]]:
-    """Return index, parameter and other parameter of every row of a table of indices."""
-    names = design.parameters
-    kinds = ("first-order", "total") if design.method == "sobol" else ("mu_star", "mu", "sigma")
-    single: list[tuple[str, str, str]] = [(kind, name, "") for kind in kinds for name in names]
-    if not design.second_order:
-        return single
-    return single + [("second-order", a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
-
-
-def _with(table: pd.DataFrame, found: tuple[list[float], list[float]]) -> pd.DataFrame:
-    value, half_width = (np.asarray(numbers, dtype=np.float64) for numbers in found)
-    return table.assign(value=value, low=value - half_width, high=value + half_width)
-
-
-def _sobol(
-    design: Design, output: Floats, seed: int, confidence: float, resamples: int
-) -> tuple[list[float], list[float]]:
-    from SALib.analyze.sobol import analyze
-
-    found = analyze(
-        _problem(design.parameters),
-        output,
-        calc_second_order=design.second_order,
-        num_resamples=resamples,
-        conf_level=confidence,
-        seed=seed,
-    )
-    values, half_widths = [*found["S1"], *found["ST"]], [*found["S1_conf"], *found["ST_conf"]]
-    if design.second_order:
-        upper = np.triu_indices(len(design.parameters), 1)
-        values += [*found["S2"][upper]]
-        half_widths += [*found["S2_conf"][upper]]
-    return values, half_widths
-
-
-def _morris(
-    design: Design, probabilities: Floats, output: Floats, seed: int, confidence: float, resamples: int
-) -> tuple[list[float], list[float]]:
-    from SALib.analyze.morris import analyze
-
-    found = analyze(
-        _problem(design.parameters),
-        probabilities,
-        output,
-        num_resamples=resamples,
-        conf_level=confidence,
-        num_levels=design.levels,
-        seed=seed,
-    )
-    none = [np.nan] * len(design.parameters)
-    return [*found["mu_star"], *found["mu"], *found["sigma"]], [*found["mu_star_conf"], *none, *none]
-
-
-# A grid of Morris begins and ends at the first and last value; those of a distribution without bounds are here.
+# A Morris grid includes the first and last value; for a distribution without bounds, these quantiles.
 _TAIL = 0.005
 # Probabilities of 0 and 1 have no value in some distributions.
 _EDGE = 2.0**-53
@@ -266,7 +238,7 @@ def robustness_points(uncertainty: UncertaintySection, samples: int | None, seed
 
 
 def are_numbers(values: Iterable[object]) -> bool:
-    """Tell whether all values are numbers; truth values are none."""
+    """Return whether all values are numbers; truth values are no numbers."""
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from reidsim.engine.memory import build_within_memory
 from reidsim.engine.switch.amounts import LOSS, Amounts
 from reidsim.engine.switch.envelope import SAME
 from reidsim.errors import InputError, locating
@@ -85,7 +84,7 @@ def break_even(loaded: LoadedScenario[ScenarioHead], *, progress: Progress | Non
     """
     kind = kind_of(loaded.scenario)
     with locating(loaded.path):
-        amounts = Amounts(build_within_memory(loaded), LOSS, link_gain=gain_goes_with_loss(loaded.content, (LOSS,)))
+        amounts = Amounts(kind.build(loaded), LOSS, link_gain=gain_goes_with_loss(loaded.content, (LOSS,)))
         if amounts.own <= 0:
             raise InputError("no loss to vary", where=LOSS, found=amounts.own, expected="more than 0")
         compared = [name for name in amounts.policies if not kind.policy(name).in_another_game]

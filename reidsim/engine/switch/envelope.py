@@ -1,8 +1,8 @@
-"""Which of several functions is largest where, found exactly from values at few places.
+"""The largest of several functions on an interval, exactly, from values at few places.
 
 The payoff of a plan that stays the same is a straight line in the publisher's benefit or loss, and that of a policy
 that takes the best of plans the upper envelope of lines: convex, between the lines of the plans that are best at two
-places and the chord through them. Where that does not tell which policy pays most, the place where the two lines meet
+places and the chord through them. If this does not decide which policy pays most, the place where the two lines meet
 is tried next (Eisner and Severance 1976, Mathematical techniques for efficient record segmentation in large shared
 databases, Journal of the ACM 23), until the lines themselves are known.
 
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -55,28 +54,32 @@ class NotConvexError(Exception):
         self.policy = policy
 
 
-@dataclass(frozen=True)
-class Thresholds:
-    """Values of an amount at which attacks on records of one number of people begin to pay.
+class Cells:
+    """The ranges between the values of an amount at which attacks on groups of some size begin or cease to pay.
 
     Parameters
     ----------
-    first, last : int
-        Number of people of the first threshold in a range and of the last, ascending by value of the amount.
+    low, high : float
+    sizes : range
+        Group sizes, ascending by the value of the amount.
     at : callable
-        Returns the value at which attacks on records among so many people begin, or end.
+        Returns the value at which attacks on groups of this size begin or end.
     """
 
-    first: int
-    last: int
-    at: Callable[[int], float]
+    def __init__(self, low: float, high: float, sizes: range = range(0), at: Callable[[int], float] = float) -> None:
+        self._low, self._high, self._sizes, self._at = low, high, sizes, at
+        self.last = len(sizes)
 
-    def __len__(self) -> int:
-        return abs(self.last - self.first) + 1
+    def of(self, cell: int) -> tuple[float, float]:
+        """Return the ends of a cell, numbered from 0."""
+        low = self._low if cell == 0 else self._at(self._sizes[cell - 1])
+        return low, self._high if cell == self.last else self._at(self._sizes[cell])
 
-    def value(self, number: int) -> float:
-        """Return a threshold by its place."""
-        return self.at(self.first + number if self.last >= self.first else self.first - number)
+    def inside(self, cell: int) -> tuple[float, float]:
+        """Return values inside a cell, next to its ends."""
+        low, high = self.of(cell)
+        margin = min(max(_INSIDE * (high - low), _BESIDE * high), (high - low) / 4)
+        return low + margin, high - margin
 
 
 class Envelope:
@@ -89,7 +92,7 @@ class Envelope:
     narrowest : float
         Stretches narrower than this are not settled.
     most : int
-        Values tried at most; what is open then is not settled.
+        Most values tried; stretches that are open then are not settled.
     on_value : callable, optional
         Called with every value that was tried and the payoffs there.
     """
@@ -108,23 +111,21 @@ class Envelope:
         self._narrowest, self._most, self._on_value = narrowest, most, on_value
         self._scale = max(amounts.scale(low), amounts.scale(high))
 
-    def exactly(self, thresholds: Thresholds | None = None) -> Iterator[Stretch]:
+    def exactly(self, cells: Cells) -> Iterator[Stretch]:
         """Yield stretches where every policy takes the best of plans that do not depend on the amount.
 
         Parameters
         ----------
-        thresholds : Thresholds, optional
-            Between which attacks stay the same; they do everywhere, if not given.
+        cells : Cells
+            Ranges within which attacks stay the same.
 
         Raises
         ------
         NotConvexError
             If a policy does not take the best.
         """
-        last = 0 if thresholds is None else len(thresholds)
-        ends = _Ends(self._low, self._high, thresholds)
-        left, right = self._try(ends.inside(0)[0]), self._try(ends.inside(last)[1])
-        yield from self._cells(ends, 0, last, left, right, self._amounts.policies)
+        left, right = self._try(cells.inside(0)[0]), self._try(cells.inside(cells.last)[1])
+        yield from self._cells(cells, 0, cells.last, left, right, self._amounts.policies)
 
     def by_bisection(self, tried: int) -> Iterator[Stretch]:
         """Yield stretches found by trying values at equal distances and halving where neighbours differ."""
@@ -157,10 +158,10 @@ class Envelope:
         return planned
 
     def _cells(
-        self, ends: _Ends, first: int, last: int, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
+        self, cells: Cells, first: int, last: int, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
     ) -> Iterator[Stretch]:
         """Settle the cells between thresholds from `first` to `last`, over which payoffs only fall, or only rise."""
-        low, high = ends.of(first)[0], ends.of(last)[1]
+        low, high = cells.of(first)[0], cells.of(last)[1]
         bounds = {name: sorted((left.payoffs[name], right.payoffs[name])) for name in policies}
         floor = max(least for least, _ in bounds.values())
         open_ = [name for name in policies if bounds[name][1] >= floor - SAME * self._scale]
@@ -173,10 +174,10 @@ class Envelope:
             yield Stretch(low, high, ())
         else:
             middle = (first + last) // 2
-            below = self._try(ends.inside(middle)[1], open_)
-            above = self._try(ends.inside(middle + 1)[0], open_)
-            yield from self._cells(ends, first, middle, left, below, open_)
-            yield from self._cells(ends, middle + 1, last, above, right, open_)
+            below = self._try(cells.inside(middle)[1], open_)
+            above = self._try(cells.inside(middle + 1)[0], open_)
+            yield from self._cells(cells, first, middle, left, below, open_)
+            yield from self._cells(cells, middle + 1, last, above, right, open_)
 
     def _within(
         self, low: float, high: float, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
@@ -226,7 +227,7 @@ class Envelope:
 
 
 class _Curve(NamedTuple):
-    """A convex function between two places, 0 and 1, of which values and lines there are known."""
+    """A convex function between two places, 0 and 1, with known values and tangents there."""
 
     left: float
     right: float
@@ -236,7 +237,7 @@ class _Curve(NamedTuple):
 
     @classmethod
     def of(cls, name: str, left: float, on_right: float, on_left: float, right: float, scale: float) -> _Curve:
-        """Return what is known if the line of the left end reaches `on_right`, and that of the right end `on_left`."""
+        """Make a curve whose left tangent reaches `on_right`, and whose right tangent reaches `on_left`."""
         drop_left, drop_right = left - on_left, right - on_right
         if min(drop_left, drop_right) < -SAME * scale:
             raise NotConvexError(name)
@@ -247,27 +248,6 @@ class _Curve(NamedTuple):
         return cls(left, right, kink, lowest, left + kink * (right - left) - lowest)
 
     def is_above(self, other: _Curve, by: float) -> bool:
-        """Tell whether this is larger than the other everywhere, whatever they are in between."""
+        """Return whether this curve is above the other everywhere, for any curves with these tangents."""
         chord = other.left + self.kink * (other.right - other.left)
         return self.left > other.left + by and self.right > other.right + by and self.lowest > chord + by
-
-
-class _Ends:
-    """The ranges between thresholds, numbered from 0 on."""
-
-    def __init__(self, low: float, high: float, thresholds: Thresholds | None) -> None:
-        self._low, self._high, self._thresholds = low, high, thresholds
-        self._last = 0 if thresholds is None else len(thresholds)
-
-    def of(self, cell: int) -> tuple[float, float]:
-        """Return the ends of a cell."""
-        thresholds = self._thresholds
-        low = self._low if cell == 0 or thresholds is None else thresholds.value(cell - 1)
-        high = self._high if cell == self._last or thresholds is None else thresholds.value(cell)
-        return low, high
-
-    def inside(self, cell: int) -> tuple[float, float]:
-        """Return values in a cell that are as good as at its ends."""
-        low, high = self.of(cell)
-        margin = min(max(_INSIDE * (high - low), _BESIDE * high), (high - low) / 4)
-        return low + margin, high - margin

@@ -1,4 +1,4 @@
-"""The switch points of a scenario: at what fine or price another policy pays the publisher most."""
+"""The switch points of a scenario: amounts of money at which another policy becomes the best for the publisher."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import Any
 import pandas as pd
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.engine.memory import build_within_memory
 from reidsim.engine.results import Result, begun, make_manifest
 from reidsim.engine.switch.amounts import GAIN, LOSS, Amounts, PlannedAt
-from reidsim.engine.switch.envelope import Envelope, NotConvexError, Stretch, Thresholds
+from reidsim.engine.switch.envelope import Cells, Envelope, NotConvexError, Stretch
 from reidsim.errors import InputError, locating
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.kind import Kind
@@ -21,7 +20,7 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
-# The range if none is given: from 0 to so many times what the scenario says.
+# Default range: from 0 to this multiple of the scenario's value.
 TIMES_OWN = 4.0
 MOST_VALUES = 2_000
 # Values at equal distances, where switches cannot be found exactly.
@@ -51,11 +50,11 @@ def switch_loaded(
     key : str
         ``economics.loss``, ``economics.gain``, ``economics.benefit`` or ``economics.cost``.
     low, high : float, optional
-        The range; from 0 to four times what the scenario says, if not given.
+        The range; from 0 to four times the scenario's value, if not given.
     link_gain : bool
-        Whether the adversary's gain is the loss at each point; else it stays as it is, stated by the scenario or not.
+        Whether the adversary's gain equals the loss at each point; else the gain of the scenario is kept.
     progress : callable, optional
-        Called with what is being done, how much is done and how much there is.
+        Called with the task, the completed steps and all steps.
 
     Returns
     -------
@@ -74,7 +73,7 @@ def switch_loaded(
     kind, clock, report = begun(loaded, progress)
     with locating(loaded.path):
         kind.policies_of(loaded.scenario)
-        study = build_within_memory(loaded)
+        study = kind.build(loaded)
         amounts = Amounts(study, key, link_gain=link_gain)
         begin, end = _range(amounts, low, high)
         clock.lap("build")
@@ -104,10 +103,21 @@ def switch_loaded(
         [(value, policy, paid) for (value, policy), paid in sorted(seen.items())],
         columns=["value", "policy", "publisher_payoff"],
     )
-    warnings = (*_left_out(loaded.scenario), *_inexact(reason, begin, end), *_open(table))
+    warnings = [*left_out_of_rounds(loaded.scenario)]
+    if loaded.scenario.sweep is not None or loaded.scenario.uncertainty is not None:
+        warnings.append("sweep and uncertainty are left out: the scenario's own values")
+    if reason is not None:
+        warnings.append(
+            f"switches are found to {_HALVED * (end - begin):.3g}, not exactly, and pairs of them closer than "
+            f"{(end - begin) / (TRIED - 1):.3g} may be missed: {reason}"
+        )
+    for at, until, _ in table.loc[table["policy"] == "", ["low", "high", "policy"]].itertuples(index=False):
+        warnings.append(
+            f"what pays most between {at:g} and {until:g} was not settled with {MOST_VALUES:,} values tried"
+        )
     return SwitchResult(
         loaded.name, key, amounts.own, link_gain, table, switches, lines, make_manifest(loaded, clock.laps, facts),
-        warnings,
+        tuple(warnings),
     )  # fmt: skip
 
 
@@ -130,10 +140,10 @@ def _stretches(
     width = high - low
     reason = _why_not_exact(amounts, study, kind)
     if reason is None:
-        thresholds = _thresholds(amounts, kind.largest_group(study) or 0, low, high)
+        cells = _cells(amounts, kind.largest_group(study) or 0, low, high)
         exact = Envelope(amounts, low, high, narrowest=_EXACT * width, most=MOST_VALUES, on_value=on_value)
         try:
-            return list(exact.exactly(thresholds)), _EXACT * width, None
+            return list(exact.exactly(cells)), _EXACT * width, None
         except NotConvexError as error:
             reason = f"policy {error.policy} does not take the best of its plans"
     halving = Envelope(amounts, low, high, narrowest=_HALVED * width, most=MOST_VALUES, on_value=on_value)
@@ -141,7 +151,7 @@ def _stretches(
 
 
 def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
-    """Return what keeps payoffs from being envelopes of straight lines; None if nothing does."""
+    """Return why payoffs are no envelopes of straight lines; None if they are."""
     scenario = study.scenario
     beliefs = getattr(scenario, "beliefs", None)
     stated = set() if beliefs is None else set(beliefs.model_dump(exclude_defaults=True))
@@ -156,25 +166,25 @@ def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
     return None
 
 
-def _thresholds(amounts: Amounts, largest: int, low: float, high: float) -> Thresholds | None:
-    """Return the values at which one-shot attacks on records among 1, 2, ... people begin to pay."""
+def _cells(amounts: Amounts, largest: int, low: float, high: float) -> Cells:
+    """Return the cells between the values at which one-shot attacks on groups of 1, 2, ... people begin to pay."""
     gain, cost = amounts.gain_and_cost(high)
     beyond = 1 + INDIFFERENCE
     if amounts.link_gain or amounts.key == GAIN:
         if cost <= 0:
-            return None
+            return Cells(low, high)
         first, last = math.floor(low / (cost * beyond)) + 1, min(largest, math.ceil(high / (cost * beyond)) - 1)
-        return Thresholds(first, last, lambda people: people * cost * beyond) if first <= last else None
+        return Cells(low, high, range(first, last + 1), lambda people: people * cost * beyond)
     if amounts.key in (LOSS, "economics.benefit"):
-        return None
+        return Cells(low, high)
     # The cost rises from where attacks on the largest groups end.
     most = largest if low <= 0 else min(largest, math.ceil(gain / (low * beyond)) - 1)
     least = math.floor(gain / (high * beyond)) + 1
-    return Thresholds(most, least, lambda people: gain / (people * beyond)) if most >= least else None
+    return Cells(low, high, range(most, least - 1, -1), lambda people: gain / (people * beyond))
 
 
 def _merged(stretches: Iterable[Stretch], narrowest: float) -> tuple[list[Stretch], list[float]]:
-    """Join neighbours with the same best policies; what is too narrow to be settled goes to both sides.
+    """Join neighbours with the same best policies; divide unsettled narrow stretches between both sides.
 
     Returns
     -------
@@ -224,26 +234,6 @@ def _switches(own: float, table: pd.DataFrame, precisions: Sequence[float]) -> I
             yield value, precision, *policies, value / own if own > 0 else math.nan
 
 
-def _left_out(scenario: ScenarioHead) -> Iterator[str]:
-    yield from left_out_of_rounds(scenario)
-    if scenario.sweep is not None or scenario.uncertainty is not None:
-        yield "sweep and uncertainty are left out: the scenario's own values"
-
-
-def _inexact(reason: str | None, low: float, high: float) -> Iterator[str]:
-    if reason is not None:
-        yield (
-            f"switches are found to {_HALVED * (high - low):.3g}, not exactly, and pairs of them closer than "
-            f"{(high - low) / (TRIED - 1):.3g} may be missed: {reason}"
-        )
-
-
-def _open(table: pd.DataFrame) -> Iterator[str]:
-    for low, high, policy in zip(table["low"], table["high"], table["policy"], strict=True):
-        if not policy:
-            yield f"what pays most between {low:g} and {high:g} was not settled with {MOST_VALUES:,} values tried"
-
-
 INTERVAL_COLUMNS = (
     "low", "high", "policy", "best", "gain_low", "gain_high", "publisher_payoff_low", "publisher_payoff_high",
     "utility", "share_attacked", "risk",
@@ -264,18 +254,18 @@ class SwitchResult(Result):
     key : str
         The amount.
     own : float
-        What the scenario says it is.
+        The scenario's value.
     link_gain : bool
         Whether the adversary's gain is the loss at each point.
     intervals : DataFrame
         One row per interval of the amount; columns `INTERVAL_COLUMNS`. ``best`` are the policies that pay most, several
         if they pay the same; ``policy`` the one of them with the least risk. Payoffs are its own at both ends, utility,
-        share attacked and risk those at the middle. ``policy`` is empty where nothing was settled.
+        share attacked and risk are values at the middle. ``policy`` is empty where nothing was settled.
     switches : DataFrame
         One row per value at which the best policies change; columns `SWITCH_COLUMNS`. ``precision`` is 0 where the
-        value is exact; ``times_own`` is its ratio to what the scenario says.
+        value is exact; ``times_own`` is its ratio to the scenario's value.
     lines : DataFrame
-        What policies pay at the values that were tried: ``value``, ``policy``, ``publisher_payoff``.
+        Payoffs of policies at the values that were tried: ``value``, ``policy``, ``publisher_payoff``.
     manifest : dict
     warnings : tuple of str
     """

@@ -11,10 +11,8 @@ from reidsim.games.defenders.defender import Game, withholding
 from reidsim.games.directions.best_replies import best_release
 from reidsim.games.directions.linker import by_record, directed_linker
 from reidsim.games.lattice_search import lattice_search
-from reidsim.games.masking.anytime import anytime
-from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.greedy import greedy
+from reidsim.games.masking.searches import anytime, best_first, greedy
 from reidsim.games.record_game import Choice, Constraint
 from reidsim.releases.strategy_space import Strategies
 

@@ -268,23 +268,16 @@ class _Search:
 
         After each exchange, single records change by `step` where they now can.
         """
-        n, size = allowed.shape
-        comparisons = len(release.cells) * len(release.levels)
-        left = _FEW_COMPARISONS + int(_COMPARISONS_PER_PAIR * n * comparisons)
+        n = len(allowed)
+        left = _FEW_COMPARISONS + int(_COMPARISONS_PER_PAIR * n * len(release.cells) * len(release.levels))
         tie, record, clean = self._game.tie(), 0, 0
-        lower, more, lower_need = (np.empty((2, size + 1)) for _ in range(3))
         while clean < n and left > 0:
-            found, spent = _exchange_of(
-                release, harm, margins, need, allowed, tie, finer, may_withhold, work, record, lower, more, lower_need,
-                left,
-            )  # fmt: skip
-            left -= spent
-            self._looked_at += spent // comparisons
+            found, record, clean, left, looked_at = _next_exchange(
+                release, harm, margins, need, allowed, tie, finer, may_withhold, work, record, clean, left
+            )
+            self._looked_at += looked_at
             if found:
                 self._until_none_moves(step)
-                clean = 0
-            else:
-                record, clean = (record + 1) % n, clean + 1
 
     def _until_none_moves(self, step: Callable[[Records], Records]) -> None:
         """Look at records in turn, those that moved last first, until none of all of them moves."""
@@ -517,6 +510,53 @@ def _benefit_to_fit(release: Release, record: int, cell: int) -> float:
         if form >= 0:
             best = max(best, benefit_in(release, record, form))
     return best
+
+
+@numba.njit(cache=True)
+def _next_exchange(
+    release: Release,
+    harm: Harm,
+    margins: Margins,
+    need: Need,
+    allowed: NDArray[np.bool_],
+    tie: NDArray[np.float64],
+    finer: bool,
+    may_withhold: bool,
+    work: Work,
+    record: int,
+    clean: int,
+    left: int,
+) -> tuple[bool, int, int, int, int]:
+    """Try records in turn until an exchange improves the release; see `_exchange_of`.
+
+    Parameters
+    ----------
+    record : int
+        The first record to try.
+    clean : int
+        Records tried without success since the last exchange.
+    left : int
+        Comparisons of two values that are allowed.
+
+    Returns
+    -------
+    tuple
+        Whether two records changed, the next record, records tried without success, comparisons left, and strategies
+        evaluated.
+    """
+    n, size = allowed.shape
+    comparisons, looked_at = len(release.cells) * len(release.levels), 0
+    lower, more, lower_need = np.empty((2, size + 1)), np.empty((2, size + 1)), np.empty((2, size + 1))
+    while clean < n and left > 0:
+        found, spent = _exchange_of(
+            release, harm, margins, need, allowed, tie, finer, may_withhold, work, record, lower, more, lower_need, left
+        )
+        left -= spent
+        looked_at += spent // comparisons
+        if found:
+            return True, record, 0, left, looked_at
+        record, clean = (record + 1) % n, clean + 1
+    return False, record, clean, left, looked_at
 
 
 @numba.njit(cache=True)

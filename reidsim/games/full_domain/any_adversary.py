@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage
-from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame
 from reidsim.games.attributes import AdmissibleGroups
 from reidsim.games.full_domain.class_table import ClassTable, RollUp
@@ -96,19 +95,6 @@ class AnyAdversaryGame(FullDomainGame):
     record_game: RecordGame
     by_size: bool = False
     admissible: AdmissibleGroups | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.record_game.n_records != self.lattice.n_records:
-            raise InputError(
-                "a record game of other records",
-                found=self.record_game.n_records,
-                expected=f"{self.lattice.n_records}",
-            )
-        if self.by_size and not (np.ptp(self.record_game.benefit) == np.ptp(self.record_game.loss) == 0):
-            raise InputError("records of different amounts", expected="the same benefit and loss for all")
-        if self.prices.n_points > 1:
-            raise InputError("several parameter points", found=self.prices.n_points, expected="one")
 
     @classmethod
     def of(

@@ -1,17 +1,16 @@
-"""The best way of splitting the domain into regions, from what the classes of every node pay."""
+"""The best split of the domain into regions, from the payouts of the classes of every node."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.errors import InputError
-from reidsim.games.full_domain.class_table import ClassTable, RollUp
+from reidsim.games.full_domain.class_table import ClassTable, Ints
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.node_payoffs import record_payoffs
 from reidsim.games.full_domain.walk import Followed, walk
@@ -30,7 +29,7 @@ class Splits(NamedTuple):
     regions : ndarray of int64, shape (n_cells,)
         The node of the cell's region.
     value : float
-        What it pays over all records, less the charge for those suppressed.
+        Its payout over all records, less the charge for suppressed records.
     evaluated : int
         Nodes computed.
     """
@@ -43,9 +42,9 @@ class Splits(NamedTuple):
 def best_splits(game: FullDomainGame, *, charge: float = 0.0) -> Splits:
     """Find the recoding by splits that pays most when every suppressed record is charged for.
 
-    What the records of a class pay at most is what they pay in one region, or the most that its parts pay after the
-    best split, whichever is more. Nodes are computed from the lowest on, so that parts come before the whole. Among
-    equal payouts the class is split, along the first attribute; a class of which nothing is released stays whole.
+    The best payout of a class is its payout as one region, or the sum of its parts' best payouts after the best split,
+    whichever is more. Nodes are computed from the lowest on, so that parts come before the whole. Among equal payouts
+    the class is split, along the first attribute; a class whose records are all suppressed stays whole.
 
     Parameters
     ----------
@@ -57,7 +56,7 @@ def best_splits(game: FullDomainGame, *, charge: float = 0.0) -> Splits:
     Raises
     ------
     InputError
-        If what each class does best does not fit in 2 GiB of memory.
+        If the best payouts of all classes do not fit in 2 GiB of memory.
     """
     visitor = _BestSplits(game, charge)
     roll_up, finest, _ = game.finest
@@ -66,47 +65,46 @@ def best_splits(game: FullDomainGame, *, charge: float = 0.0) -> Splits:
 
 
 class _BestSplits:
-    """A visitor that computes for each class of each node whether to split it, and along which attribute."""
+    """A visitor that decides for each class of each node whether to split it, and along which attribute."""
 
     def __init__(self, game: FullDomainGame, charge: float) -> None:
         self._game = game
         self._charge = charge
-        self._roll_up: RollUp = game.finest[0]
-        self._prices = game.cell_prices()
+        self._roll_up = game.finest[0]
         self._tie = INDIFFERENCE * max(float(game.best_case[0]), 1.0)
         self._top = tuple(levels - 1 for levels in game.lattice.shape)
-        # What the classes of a node pay at most, while a node above it is still to come.
-        self._values: dict[Levels, tuple[NDArray[np.int64], Floats]] = {}
-        # How each class of a node is split, by key; nodes where none is are left out.
+        # Keys of the classes of a node and their best payouts, while a node above it is still to come.
+        self._values: dict[Levels, tuple[Ints, Floats]] = {}
+        # The attribute along which each class of a node is split, by key; without nodes that have no splits.
         self._splits: dict[Levels, NDArray[np.int8]] = {}
         self._bytes = 0
-        self._slots = np.full(16, -1, dtype=np.int64)
-        self._stamp = 0
         self.value = 0.0
 
     def enter(self, node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
         return followed
 
     def visit(self, node: int, levels: Sequence[int], table: ClassTable, followed: Followed) -> None:
-        here = tuple(levels)
-        occupied = np.flatnonzero(table.released)
-        keys = table.keys[occupied]
-        number = np.zeros(len(table.keys), dtype=np.int32)
-        number[occupied] = np.arange(len(occupied), dtype=np.int32)
-        released, loss, people = self._game.released, followed.loss, table.people[followed.group_of]
-        class_of = number[followed.group_of]
-        if self._game.by_class:
-            class_of, released = number[occupied], table.released[occupied]
-            loss, people = table.loss[occupied], table.people[occupied]
-        payoff, kept = record_payoffs(loss, people, self._prices, self._game.rule)
+        game, here, occupied = self._game, tuple(levels), np.flatnonzero(table.released)
+        keys, class_of = table.keys[occupied], np.arange(len(occupied))
+        released, loss, people = table.released[occupied], table.loss[occupied], table.people[occupied]
+        kind = np.zeros(len(occupied), dtype=np.int64)
+        nothing = -self._charge * released.astype(np.float64)
+        if not game.by_class:
+            released, loss, people, kind = game.released, followed.loss, table.people[followed.group_of], game.cell_kind
+            class_of = np.searchsorted(occupied, followed.group_of)
+        payoff, kept = record_payoffs(loss, people, game.terms, kind, 0)
         paid = released * np.where(kept, payoff, -self._charge)
         value = np.asarray(np.bincount(class_of, paid, len(keys)), dtype=np.float64)
-        nothing = -self._charge * table.released[occupied].astype(np.float64)
         split = np.full(len(keys), _WHOLE, dtype=np.int8)
-        self._index(keys)
         for position in range(len(here)):
-            if here[position] > self._game.lowest[position]:
-                self._offer(here, position, keys, value, split, nothing)
+            if here[position] > game.lowest[position]:
+                parts, part_values = self._values[_at(here, position, here[position] - 1)]
+                raised = self._roll_up.raised(parts, position, here[position] - 1)
+                sums = np.bincount(np.searchsorted(keys, raised), part_values, len(keys))
+                # An unsplit class gives way to parts that pay the same, other parts only to parts that pay more.
+                margin = np.where(split == _WHOLE, -self._tie, self._tie)
+                better = (sums > value + margin) & (sums > nothing + self._tie)
+                value[better], split[better] = sums[better], position
         self._values[here] = keys, value
         if (split != _WHOLE).any():
             self._splits[here] = split
@@ -114,38 +112,8 @@ class _BestSplits:
         if here == self._top:
             self.value = float(value.sum())
 
-    def _offer(
-        self,
-        here: Levels,
-        position: int,
-        keys: NDArray[np.int64],
-        value: Floats,
-        split: NDArray[np.int8],
-        nothing: Floats,
-    ) -> None:
-        """Split the classes along an attribute where that pays more than what is held, and than to release nothing."""
-        level = here[position] - 1
-        parts, paid = self._values[_at(here, position, level)]
-        shift, field = self._roll_up.field(position)
-        sums = _added_up(
-            keys, parts, paid, shift, field, self._roll_up.parents[position][level], self._slots, self._stamp
-        )
-        # An unsplit class gives way to parts that pay the same, other parts only to those that pay more.
-        margin = np.where(split == _WHOLE, -self._tie, self._tie)
-        better = (sums > value + margin) & (sums > nothing + self._tie)
-        value[better] = sums[better]
-        split[better] = position
-
-    def _index(self, keys: NDArray[np.int64]) -> None:
-        """Give each key a slot; those of nodes before count as free."""
-        self._stamp += len(self._slots)
-        if 2 * len(keys) > len(self._slots):
-            self._slots = np.full(1 << (2 * len(keys)).bit_length(), -1, dtype=np.int64)
-            self._stamp = 0
-        _fill(keys, self._slots, self._stamp)
-
     def _account(self, here: Levels, keys: NDArray[np.int64]) -> None:
-        """Drop what no node to come is made of, and refuse to hold too much."""
+        """Drop values that no node to come needs, and refuse to hold too many."""
         self._bytes += 17 * len(keys)
         for position in range(len(here)):
             below = _at(here, position, here[position] - 1)
@@ -195,50 +163,3 @@ class _BestSplits:
 
 def _at(levels: Levels, position: int, level: int) -> Levels:
     return (*levels[:position], level, *levels[position + 1 :])
-
-
-@numba.njit(cache=True)
-def _slot(key: int, bits: int) -> int:
-    # Knuth's multiplicative hash, as in the class table.
-    return ((key * -7046029254386353131) >> (64 - bits)) & ((1 << bits) - 1)
-
-
-@numba.njit(cache=True)
-def _bits(slots: NDArray[np.int64]) -> int:
-    bits = 0
-    while 1 << bits < len(slots):
-        bits += 1
-    return bits
-
-
-@numba.njit(cache=True)
-def _fill(keys: NDArray[np.int64], slots: NDArray[np.int64], stamp: int) -> None:
-    bits, mask = _bits(slots), len(slots) - 1
-    for i in range(len(keys)):
-        slot = _slot(keys[i], bits)
-        while slots[slot] >= stamp:
-            slot = (slot + 1) & mask
-        slots[slot] = stamp + i
-
-
-@numba.njit(cache=True)
-def _added_up(
-    keys: NDArray[np.int64],
-    parts: NDArray[np.int64],
-    paid: Floats,
-    shift: int,
-    field: int,
-    parents: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    stamp: int,
-) -> Floats:
-    """Add up what the parts of each class pay."""
-    sums = np.zeros(len(keys))
-    bits, mask, rest = _bits(slots), len(slots) - 1, ~(field << shift)
-    for i in range(len(parts)):
-        key = (parts[i] & rest) | (parents[(parts[i] >> shift) & field] << shift)
-        slot = _slot(key, bits)
-        while keys[slots[slot] - stamp] != key:
-            slot = (slot + 1) & mask
-        sums[slots[slot] - stamp] += paid[i]
-    return sums

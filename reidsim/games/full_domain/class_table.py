@@ -1,4 +1,4 @@
-"""The equivalence classes of a dataset at a node of the lattice, and how they merge one level up."""
+"""Equivalence classes of a dataset at the nodes of a generalization lattice, and how they merge."""
 
 from __future__ import annotations
 
@@ -14,44 +14,74 @@ from reidsim.populations.domain import Codes, added_up
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats
 
+Ints = NDArray[np.int64]
+
 # Bits of a key; the sign stays free.
 _KEY_BITS = 62
+# Bits per pass of the radix sort: the counts of that many digits fit into the first cache.
+_DIGIT = 11
 
 
 class ClassTable(NamedTuple):
-    """The equivalence classes at one node, in the order of their keys; arrays of shape (n_classes,).
+    """The equivalence classes at one node, in ascending order of keys; arrays of shape (n_classes,).
 
     Attributes
     ----------
     keys : ndarray of int64
-        Number of each class: the numbers of its groups side by side, in fields of bits, in `RollUp.order`.
+        The group number of each attribute in a field of bits, in `RollUp.order`.
     released : ndarray of int64
-        Released records in each class; 0 for classes of the population alone.
+        Released records of the class; 0 for classes of the population alone.
     people : ndarray of float64
-        Among how many people a record of the class hides, as counted by the risk model.
+        Group size of a record of the class under the risk model.
     loss : ndarray of float64
         Information loss of the class's records, in [0, 1].
     """
 
-    keys: NDArray[np.int64]
-    released: NDArray[np.int64]
+    keys: Ints
+    released: Ints
     people: Floats
     loss: Floats
 
 
-class RollUp:
-    """What happens to classes when one attribute goes one level up.
+class Field(NamedTuple):
+    """One attribute's field of bits in the keys, and its generalization from a starting level.
 
-    Groups are numbered over the values that occur, so that keys stay small in large domains, and those of one parent
-    side by side: what falls together in the last attribute stands together in the table, and in any other attribute
-    classes that are in order already are merged.
+    Attributes
+    ----------
+    shift, mask : int
+        Position of the field's lowest bit, and the largest number it holds.
+    parents : ndarray of int64, shape (n_steps + 1, n_groups)
+        The group into which each group of the starting level falls after some levels.
+    added_loss : ndarray of float64, shape (n_steps + 1, n_groups)
+        Information loss that this adds.
+    """
+
+    shift: int
+    mask: int
+    parents: Ints
+    added_loss: Floats
+
+
+class RollUp:
+    """Merge equivalence classes along the hierarchies of a lattice.
+
+    Groups are numbered over the values that occur, so that keys stay small in large domains. Siblings have
+    consecutive numbers: classes that merge along the last attribute are neighbours, and along any other attribute the
+    table consists of few ascending runs.
 
     Parameters
     ----------
     lattice : GeneralizationLattice
-        Its hierarchies and information loss; its records do not matter here.
+        Its hierarchies and information loss; its records are not used.
     codes : ndarray of int32, shape (n_rows, n_attributes)
-        Everything that is ever put into classes.
+        All rows that are ever put into classes.
+
+    Attributes
+    ----------
+    order : list of int
+        Attributes, in descending order of values: the first merge most, and leave small tables for the others.
+    loss_is_of_class : bool
+        Whether all values of a group have the same information loss at every level.
 
     Raises
     ------
@@ -61,35 +91,29 @@ class RollUp:
 
     def __init__(self, lattice: GeneralizationLattice, codes: Codes) -> None:
         self.lattice = lattice
-        self.parents: list[list[NDArray[np.int64]]] = []
-        self.added_loss: list[list[Floats]] = []
-        self.n_seen: list[int] = []
-        self._group_of_value: list[NDArray[np.int64]] = []
         self.loss_is_of_class = True
+        self._group_of_value: list[Ints] = []
+        self._parents: list[list[Ints]] = []
+        self._losses: list[list[Floats]] = []
         for position, (hierarchy, losses) in enumerate(zip(lattice.hierarchies, lattice.losses, strict=True)):
             seen = np.unique(codes[:, position])
             numbers = _numbered([groups[seen] for groups in hierarchy.groups])
-            radices = [int(number.max()) + 1 for number in numbers]
-            by_group = []
-            for number, radix, loss in zip(numbers, radices, losses[:, seen], strict=True):
-                of_group = np.empty(radix)
+            parents, of_groups = [np.empty(number.max() + 1, np.int64) for number in numbers], []
+            for parent, number, above in zip(parents, numbers, numbers[1:], strict=False):
+                parent[number] = above
+            for number, loss in zip(numbers, losses[:, seen], strict=True):
+                of_group = np.empty(number.max() + 1)
                 of_group[number] = loss
                 self.loss_is_of_class &= bool((of_group[number] == loss).all())
-                by_group.append(of_group)
-            parents = [np.empty(radix, dtype=np.int64) for radix in radices[:-1]]
-            for level, parent in enumerate(parents):
-                parent[numbers[level]] = numbers[level + 1]
+                of_groups.append(of_group)
             group_of_value = np.zeros(len(hierarchy.groups[0]), dtype=np.int64)
             group_of_value[seen] = numbers[0]
             self._group_of_value.append(group_of_value)
-            self.n_seen.append(len(seen))
-            self.parents.append(parents)
-            self.added_loss.append(
-                [by_group[level + 1][parent] - by_group[level] for level, parent in enumerate(parents)]
-            )
-        # Attributes with most values first: they merge most, and raised first leave small tables for the rest.
-        self.order = sorted(range(len(self.n_seen)), key=lambda at: -self.n_seen[at])
-        self._bits = [(radix - 1).bit_length() for radix in self.n_seen]
+            self._parents.append(parents[:-1])
+            self._losses.append(of_groups)
+        sizes = [len(of_groups[0]) for of_groups in self._losses]
+        self.order = sorted(range(len(sizes)), key=lambda at: -sizes[at])
+        self._bits = [(size - 1).bit_length() for size in sizes]
         if sum(self._bits) > _KEY_BITS:
             raise InputError(
                 "too many combinations of the values that occur",
@@ -97,61 +121,77 @@ class RollUp:
                 found=f"{sum(self._bits)} bits to number them",
                 expected=f"at most {_KEY_BITS}",
             )
-        below = [self.order[depth + 1 :] for depth in range(len(self.order))]
-        shifts = {
-            position: sum(self._bits[at] for at in after) for position, after in zip(self.order, below, strict=True)
-        }
-        self._shifts = [shifts[position] for position in range(len(self.order))]
+        self._shifts = [0] * len(sizes)
+        for before, at in zip(self.order[::-1], self.order[-2::-1], strict=False):
+            self._shifts[at] = self._shifts[before] + self._bits[before]
 
-    def field(self, position: int) -> tuple[int, int]:
-        """Return how far an attribute's field is shifted in a key, and the greatest number it can hold."""
-        return self._shifts[position], (1 << self._bits[position]) - 1
+        self._steps = [
+            [self.field(at, level, 1) for level in range(len(losses) - 1)] for at, losses in enumerate(self._losses)
+        ]
 
-    def keys_at(self, codes: Codes, levels: Sequence[int]) -> NDArray[np.int64]:
-        """Return the key of the class that each row of codes falls in at a node, shape (n_rows,)."""
+    def field(self, position: int, level: int, n_steps: int | None = None) -> Field:
+        """Return the field of an attribute at a level, with some of the levels above it, or all."""
+        losses = self._losses[position]
+        parents, added = [np.arange(len(losses[level]))], [np.zeros(len(losses[level]))]
+        for below in range(level, len(losses) - 1 if n_steps is None else level + n_steps):
+            step = losses[below + 1][self._parents[position][below]] - losses[below]
+            added.append(added[-1] + step[parents[-1]])
+            parents.append(self._parents[position][below][parents[-1]])
+        return Field(self._shifts[position], (1 << self._bits[position]) - 1, np.array(parents), np.array(added))
+
+    def keys_at(self, codes: Codes, levels: Sequence[int]) -> Ints:
+        """Return the key of the class into which each row of codes falls at a node, shape (n_rows,)."""
         keys = np.zeros(len(codes), dtype=np.int64)
         for position, level in enumerate(levels):
             group = self._group_of_value[position][codes[:, position]]
-            for parents in self.parents[position][:level]:
+            for parents in self._parents[position][:level]:
                 group = parents[group]
             keys |= group << self._shifts[position]
         return keys
 
-    def finest(self, codes: Codes, released: NDArray[np.int64], people: Floats) -> tuple[ClassTable, NDArray[np.int32]]:
+    def finest(self, codes: Codes, released: Ints, people: Floats) -> tuple[ClassTable, NDArray[np.int32]]:
         """Return the classes of ungeneralized rows, and the class of each row.
 
         Parameters
         ----------
         codes : ndarray of int32, shape (n_rows, n_attributes)
         released : ndarray of int64, shape (n_rows,)
-            Released records that each row stands for.
+            Released records that each row represents.
         people : ndarray of float64, shape (n_rows,)
-            People that each row stands for.
+            People that each row represents.
         """
-        keys = self.keys_at(codes, [0] * len(self.n_seen))
-        distinct, inverse = np.unique(keys, return_inverse=True)
-        n = len(distinct)
-        table = ClassTable(distinct, added_up(released, inverse, n), added_up(people, inverse, n), np.zeros(n))
+        keys, inverse = np.unique(self.keys_at(codes, [0] * len(self.order)), return_inverse=True)
+        n = len(keys)
+        table = ClassTable(keys, added_up(released, inverse, n), added_up(people, inverse, n), np.zeros(n))
         return table, inverse.astype(np.int32)
 
+    def raised(self, keys: Ints, position: int, level: int) -> Ints:
+        """Return the keys of the classes into which classes fall as an attribute goes up one level."""
+        shift, mask = self._shifts[position], (1 << self._bits[position]) - 1
+        parents = self._parents[position][level]
+        return np.asarray((keys & ~(mask << shift)) | (parents[(keys >> shift) & mask] << shift))
+
     def up(self, table: ClassTable, position: int, level: int, *, follow: bool) -> tuple[ClassTable, NDArray[np.int32]]:
-        """Merge classes as the attribute at `position` goes up from `level`.
+        """Merge classes as an attribute goes up one level.
 
         Returns
         -------
         ClassTable
-            Of the node above.
+            At the node above.
         ndarray of int32, shape (n_classes,)
-            Where each class went; of no length unless `follow` is true.
+            The merged class of each class; empty unless `follow` is true.
         """
-        inverse = np.empty(len(table.keys) if follow else 0, dtype=np.int32)
-        parents, added_loss = self.parents[position][level], self.added_loss[position][level]
-        return _merge(table, *self.field(position), parents, added_loss, inverse), inverse
+        order = np.empty(0, dtype=np.int64)
+        if position != self.order[-1]:
+            # Timsort takes time in proportion to the length for few ascending runs.
+            order = np.argsort(self.raised(table.keys, position, level), kind="stable")
+        merged, inverse = raise_classes(table, order, self._steps[position][level], 1)
+        return merged, inverse if follow else inverse[:0]
 
     def at(
         self, table: ClassTable, levels: Sequence[int], group_of: NDArray[np.int32]
     ) -> tuple[ClassTable, NDArray[np.int32]]:
-        """Merge the finest classes up to a node; `group_of` (n_rows,) tells the class of each row, before and after."""
+        """Merge the finest classes up to a node; `group_of` (n_rows,) is the class of each row, before and after."""
         for position, level in enumerate(levels):
             for below in range(level):
                 table, inverse = self.up(table, position, below, follow=len(group_of) > 0)
@@ -160,8 +200,8 @@ class RollUp:
         return table, group_of
 
 
-def _numbered(levels: Sequence[NDArray[np.integer[Any]]]) -> list[NDArray[np.int64]]:
-    """Give the groups of each level numbers in which those of one parent have no gap, by the group of each value."""
+def _numbered(levels: Sequence[NDArray[np.integer[Any]]]) -> list[Ints]:
+    """Return consecutive numbers for siblings, by level and value."""
     order = np.lexsort(levels)
     numbers = []
     for groups in levels:
@@ -172,134 +212,164 @@ def _numbered(levels: Sequence[NDArray[np.integer[Any]]]) -> list[NDArray[np.int
 
 
 @numba.njit(cache=True)
-def room(n: int) -> ClassTable:
-    """Return a table to be filled in."""
+def part(table: ClassTable, begin: int, end: int) -> ClassTable:
+    """Return the classes of a range of positions."""
+    return ClassTable(table.keys[begin:end], table.released[begin:end], table.people[begin:end], table.loss[begin:end])
+
+
+@numba.njit(cache=True)
+def _room(n: int) -> ClassTable:
     return ClassTable(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty(n))
 
 
 @numba.njit(cache=True)
-def part(table: ClassTable, begin: int, end: int) -> ClassTable:
-    """Return the classes from one place to another."""
-    return ClassTable(table.keys[begin:end], table.released[begin:end], table.people[begin:end], table.loss[begin:end])
+def raise_classes(
+    table: ClassTable, order: NDArray[np.intp], field: Field, step: int
+) -> tuple[ClassTable, NDArray[np.int32]]:
+    """Raise one attribute of some classes by some levels, and merge them.
+
+    Parameters
+    ----------
+    table : ClassTable
+    order : ndarray of int
+        The classes, in an order in which their raised keys ascend; empty if they are in it already.
+    field : Field
+    step : int
+        Levels.
+
+    Returns
+    -------
+    ClassTable
+        The loss of each class is the least of the merged classes.
+    ndarray of int32, shape (n_classes,)
+        The merged class of each class in `order`.
+    """
+    merged, inverse = _room(len(order) or len(table.keys)), np.empty(len(table.keys), np.int32)
+    return part(merged, 0, _merge(table, order, field, step, -1, merged, 0, inverse)), inverse
 
 
 @numba.njit(cache=True)
 def _merge(
     table: ClassTable,
-    shift: int,
-    field: int,
-    parents: NDArray[np.int64],
-    added_loss: Floats,
+    order: NDArray[np.intp],
+    field: Field,
+    step: int,
+    kept_bits: int,
+    merged: ClassTable,
+    begin: int,
     inverse: NDArray[np.int32],
-) -> ClassTable:
-    """Replace one field of each key by its parent, put the keys in order and add up what falls together.
+) -> int:
+    """Write classes of raised keys into `merged` from position `begin` on, and return where they end.
 
-    The loss is the least of what falls together.
+    Without branches, as it is hard to predict whether a class begins at a row.
     """
     keys, released, people, loss = table
-    n = len(keys)
-    follow = len(inverse) > 0
-    rest = ~(field << shift)
-    merged_keys, merged_released, merged_people, merged_loss = room(n)
-    # Mostly the last attribute goes up and the order stays: one pass, without branches, as it is hard to foresee
-    # whether a class begins at a row.
-    last, found, count, size, least, i = -1, -1, 0, 0.0, 0.0, 0
-    while i < n and not follow:
-        group = (keys[i] >> shift) & field
-        key = (keys[i] & rest) | (parents[group] << shift)
-        if key < last:
-            break
+    merged_keys, merged_released, merged_people, merged_loss = merged
+    parents, added_loss, shift, mask = field.parents[step], field.added_loss[step], field.shift, field.mask
+    rest = ~(mask << shift) & kept_bits
+    last, found, count, size, least = -1, begin - 1, 0, 0.0, 0.0
+    for i in range(len(order) or len(keys)):
+        row = order[i] if len(order) else i
+        group = (keys[row] >> shift) & mask
+        key = (keys[row] & rest) | (parents[group] << shift)
         begins = key != last
         found += begins
-        count = released[i] + (0 if begins else count)
-        size = people[i] + (0.0 if begins else size)
-        least = min(loss[i] + added_loss[group], np.inf if begins else least)
+        count = released[row] + (0 if begins else count)
+        size = people[row] + (0.0 if begins else size)
+        least = min(loss[row] + added_loss[group], np.inf if begins else least)
         merged_keys[found], merged_released[found], merged_people[found] = key, count, size
         merged_loss[found] = least
         last = key
-        i += 1
-    if i < n:
-        raised, order = np.empty_like(keys), np.empty(n, dtype=np.int32)
-        for i in range(n):
-            raised[i] = (keys[i] & rest) | (parents[(keys[i] >> shift) & field] << shift)
-            order[i] = i
-        _restore_order(keys, raised, order, shift)
-        found = -1
-        for i in range(n):
-            row = order[i]
-            loss_here = loss[row] + added_loss[(keys[row] >> shift) & field]
-            if i == 0 or raised[i] != raised[i - 1]:
-                found += 1
-                merged_keys[found], merged_released[found], merged_people[found] = raised[i], released[row], people[row]
-                merged_loss[found] = loss_here
-            else:
-                merged_released[found] += released[row]
-                merged_people[found] += people[row]
-                merged_loss[found] = min(merged_loss[found], loss_here)
-            if follow:
-                inverse[row] = found
-    found += 1
-    return part(ClassTable(merged_keys, merged_released, merged_people, merged_loss), 0, found)
+        inverse[row] = found
+    return found + 1
 
 
 @numba.njit(cache=True)
-def _restore_order(keys: NDArray[np.int64], raised: NDArray[np.int64], order: NDArray[np.int32], shift: int) -> None:
-    """Put raised keys in order, and `order` with them, knowing that the keys were and which field has changed."""
-    n = len(keys)
-    spare_keys, spare_order = np.empty_like(keys), np.empty_like(order)
-    # Beginnings of stretches of one former group: each is in order, and so will be those of one parent once merged.
-    begins = np.empty(n + 1, dtype=np.int32)
-    stretches, falls = 1, False
-    begins[0] = 0
-    for i in range(1, n + 1):
-        if i < n and raised[i] >> shift == raised[i - 1] >> shift:
-            if keys[i] >> shift != keys[i - 1] >> shift:
-                begins[stretches] = i
-                stretches += 1
-                falls |= raised[i] < raised[i - 1]
-            continue
-        if falls:
-            begins[stretches] = i
-            _sort_stretches(raised, order, begins[: stretches + 1], spare_keys, spare_order)
-        begins[0] = i
-        stretches, falls = 1, False
+def merge_prefixes(table: ClassTable, field: Field) -> tuple[ClassTable, Ints]:
+    """Merge classes that agree in all attributes up to one, at each level of this attribute.
+
+    Parameters
+    ----------
+    table : ClassTable
+        With this and all later attributes at their lowest levels.
+    field : Field
+
+    Returns
+    -------
+    ClassTable
+        The classes at each level, one level after the other.
+    ndarray of int64, shape (n_levels + 1,)
+        Where each level begins, and the end of the last.
+    """
+    levels, prefix_bits, as_is = len(field.parents), -1 << field.shift, np.empty(0, np.int64)
+    inverse = np.empty(len(table.keys), np.int32)
+    n, last = 0, -1
+    for key in table.keys:
+        n += key >> field.shift != last
+        last = key >> field.shift
+    merged, starts = _room(n * levels), np.zeros(levels + 1, dtype=np.int64)
+    starts[1] = _merge(table, as_is, field, 0, prefix_bits, merged, 0, inverse)
+    # Siblings are neighbours, so that raised prefixes ascend.
+    for step in range(1, levels):
+        starts[step + 1] = _merge(part(merged, 0, n), as_is, field, step, prefix_bits, merged, starts[step], inverse)
+    return part(merged, 0, starts[levels]), starts
 
 
 @numba.njit(cache=True)
-def _sort_stretches(
-    keys: NDArray[np.int64],
-    order: NDArray[np.int32],
-    begins: NDArray[np.int32],
-    spare_keys: NDArray[np.int64],
-    spare_order: NDArray[np.int32],
-) -> None:
-    """Merge neighbouring stretches of keys that are in order, two by two, until one is left; `begins` is used up."""
-    stretches = len(begins) - 1
-    while stretches > 1:
-        kept = 0
-        for number in range(0, stretches - 1, 2):
-            start, middle, end = begins[number], begins[number + 1], begins[number + 2]
-            if keys[middle - 1] > keys[middle]:
-                left, right, at = start, middle, start
-                while left < middle and right < end:
-                    if keys[left] <= keys[right]:
-                        spare_keys[at], spare_order[at] = keys[left], order[left]
-                        left += 1
-                    else:
-                        spare_keys[at], spare_order[at] = keys[right], order[right]
-                        right += 1
-                    at += 1
-                # What is left of the second stretch is in its place already.
-                while left < middle:
-                    spare_keys[at], spare_order[at] = keys[left], order[left]
-                    left += 1
-                    at += 1
-                for place in range(start, at):
-                    keys[place], order[place] = spare_keys[place], spare_order[place]
-            begins[kept] = start
-            kept += 1
-        if stretches % 2:
-            begins[kept] = begins[stretches - 1]
-            kept += 1
-        begins[kept] = begins[stretches]
-        stretches = kept
+def raise_kept(table: ClassTable, field: Field, step: int, kept: NDArray[np.bool_]) -> tuple[ClassTable, int]:
+    """Raise one attribute by some levels, and drop classes whose prefix is not kept.
+
+    Parameters
+    ----------
+    table : ClassTable
+        With this and all later attributes at their lowest levels.
+    field : Field
+    step : int
+    kept : ndarray of bool
+        By class of the attributes up to this one, at the raised level.
+
+    Returns
+    -------
+    ClassTable
+    int
+        Records of the classes dropped.
+    """
+    keys, shift, parents = table.keys, field.shift, field.parents[step]
+    row, of_prefix = np.empty(len(keys), dtype=np.int64), np.empty(len(keys), dtype=np.int64)
+    n, number, dropped, last = 0, -1, 0, -1
+    for i in range(len(keys)):
+        prefix = keys[i] >> shift
+        raised = (prefix & ~field.mask) | parents[prefix & field.mask]
+        number += raised != last
+        last = raised
+        row[n], of_prefix[n] = i, number
+        n += kept[number]
+        dropped += table.released[i] * (1 - kept[number])
+    if n == 0:
+        return part(table, 0, 0), dropped
+    order = row[:n] if step == 0 else _sorted(keys, row[:n], of_prefix[:n], len(kept), shift)
+    return raise_classes(table, order, field, step)[0], dropped
+
+
+@numba.njit(cache=True)
+def _sorted(keys: Ints, row: Ints, of_prefix: Ints, n_prefixes: int, shift: int) -> Ints:
+    """Sort rows by prefix number, then by the lower bits of their keys: a radix sort from the lowest digit on."""
+    place = np.arange(len(row))
+    for done in range(0, shift, _DIGIT):
+        mask = (1 << min(shift - done, _DIGIT)) - 1
+        place = place[_counting_order((keys[row[place]] >> done) & mask, mask + 1)]
+    return row[place[_counting_order(of_prefix[place], n_prefixes)]]
+
+
+@numba.njit(cache=True)
+def _counting_order(digit: Ints, n_digits: int) -> Ints:
+    """Return the stable order of small numbers."""
+    begin = np.zeros(n_digits + 1, dtype=np.int64)
+    for i in range(len(digit)):
+        begin[digit[i] + 1] += 1
+    begin = np.cumsum(begin)
+    order = np.empty(len(digit), dtype=np.int64)
+    for i in range(len(digit)):
+        order[begin[digit[i]]] = i
+        begin[digit[i]] += 1
+    return order

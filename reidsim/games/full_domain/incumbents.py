@@ -1,10 +1,11 @@
-"""The best nodes found so far at each parameter point, and the solution that they make."""
+"""Solutions of the full-domain game: the best node found at each parameter point."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,17 +14,19 @@ from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
 from reidsim.games.full_domain.node_payoffs import ADVERSARY, ATTACKED, PAYOUT, SUPPRESSED
 from reidsim.releases.strategy_space import Floats, Strategies
 
+Bools = NDArray[np.bool_]
+
 
 @dataclass(frozen=True, eq=False)
 class FullDomainSolution:
     """The best node at each parameter point; arrays of shape (n_points,), money in currency units.
 
-    Where no node keeps to the suppression limit there is no solution: nothing is released.
+    If no node keeps to the suppression limit there is no solution: nothing is released.
 
     Parameters
     ----------
     nodes : ndarray of int64
-        -1 where there is no solution.
+        -1 without a solution.
     payout : ndarray of float64
         Publisher's payoff over all records; 0 without a solution.
     suppressed, attacked : ndarray of int64
@@ -57,16 +60,16 @@ class FullDomainSolution:
 
     @property
     def gap(self) -> Floats:
-        """How far the payout may be from the optimum, as a share of the best case; 0 when proved optimal."""
+        """Largest possible distance to the optimal payout, as a share of the best case; 0 when proved optimal."""
         distance = np.maximum(self.bound - self.payout, 0.0)
         return np.divide(distance, self.best_case, out=np.zeros_like(distance), where=self.best_case > 0)
 
 
 class Incumbents:
-    """The best nodes so far, one for each point.
+    """The best nodes found so far, one for each point.
 
-    Among payouts that differ by rounding alone the node with the lower total level is better, then the one that comes
-    first in lattice order.
+    Among payouts that are equal up to rounding the node with the lower total level is better, then the first in
+    lattice order.
     """
 
     def __init__(self, game: FullDomainGame) -> None:
@@ -79,41 +82,24 @@ class Incumbents:
         self.nodes = np.full(points, NO_SOLUTION, dtype=np.int64)
         self._height = np.full(points, np.iinfo(np.int64).max, dtype=np.int64)
         self._tie = INDIFFERENCE * np.maximum(game.best_case, 1.0)
-        self._everywhere = np.ones(points, dtype=np.bool_)
 
-    def offer(self, node: int, height: int, outcomes: Floats, points: NDArray[np.bool_] | None = None) -> None:
-        """Take a node where it is better, of some points or all; `height` is the sum of its levels."""
-        better = self.beaten_at(outcomes, node, height, self._everywhere if points is None else points)
-        if better.any():
-            self.payout[better] = outcomes[better, PAYOUT]
-            self.nodes[better] = node
-            self._height[better] = height
-            self.outcomes[better] = outcomes[better]
+    def offer(self, node: int, height: int, outcomes: Floats) -> None:
+        """Replace the incumbents by a node where it is better; `height` sums its levels."""
+        better = self.beaten_at(outcomes[:, PAYOUT], node, height)
+        better &= outcomes[:, SUPPRESSED] <= self._game.most_suppressed
+        self.payout[better] = outcomes[better, PAYOUT]
+        self.outcomes[better] = outcomes[better]
+        self.nodes[better] = node
+        self._height[better] = height
 
-    def beaten_by(self, bound: Floats, node: int, height: int) -> bool:
-        """Tell whether a node that pays at most `bound`, or one that generalizes it, can be better at any point."""
-        outcomes = np.zeros((len(bound), 4))
-        outcomes[:, PAYOUT] = bound
-        return bool(self.beaten_at(outcomes, node, height, self._everywhere).any())
-
-    def beaten_at(self, outcomes: Floats, node: int, height: int, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Tell at which of some points a node can be better that leads to these outcomes at best."""
-        return np.asarray(
-            _better(
-                outcomes, node, height, points, self.payout, self.nodes, self._height, self._tie,
-                self._game.most_suppressed,
-            )
-        )  # fmt: skip
-
-    def promises(self, outcomes: Floats, points: NDArray[np.bool_]) -> Floats:
-        """Return the most that nodes pay that lead to each of these outcomes at best, over some points.
-
-        `outcomes` have shape (n, n_points, 4).
-        """
-        return np.asarray(_most(outcomes, points, self._game.most_suppressed))
+    def beaten_at(self, bound: Floats, node: int, height: int) -> Bools:
+        """Return where a node, or one that generalizes it, can be better if it pays at most `bound`, (n_points,)."""
+        ahead = bound - self.payout
+        first = (height < self._height) | ((height == self._height) & (node < self.nodes))
+        return np.asarray((ahead > self._tie) | (first & (ahead >= -self._tie)))
 
     def solution(self, bound: Floats, evaluated: int, *, exact: bool) -> FullDomainSolution:
-        """Return the nodes held."""
+        """Return the incumbents as the solution."""
         return FullDomainSolution(
             nodes=self.nodes,
             payout=self.outcomes[:, PAYOUT],
@@ -127,33 +113,8 @@ class Incumbents:
         )
 
 
-@numba.njit(cache=True)
-def _better(
-    outcomes: Floats,
-    node: int,
-    height: int,
-    points: NDArray[np.bool_],
-    payout: Floats,
-    nodes: Strategies,
-    heights: NDArray[np.int64],
-    tie: Floats,
-    most_suppressed: int,
-) -> NDArray[np.bool_]:
-    """Tell where a node is better than those held, shape (n_points,)."""
-    better = np.zeros(len(points), dtype=np.bool_)
-    for point in range(len(points)):
-        if points[point] and outcomes[point, SUPPRESSED] <= most_suppressed:
-            ahead = outcomes[point, PAYOUT] - payout[point]
-            first = height < heights[point] or (height == heights[point] and node < nodes[point])
-            better[point] = ahead > tie[point] or (first and ahead >= -tie[point])
-    return better
-
-
-@numba.njit(cache=True)
-def _most(outcomes: Floats, points: NDArray[np.bool_], most_suppressed: int) -> Floats:
-    most = np.full(len(outcomes), -np.inf)
-    for number in range(len(outcomes)):
-        for point in range(len(points)):
-            if points[point] and outcomes[number, point, SUPPRESSED] <= most_suppressed:
-                most[number] = max(most[number], outcomes[number, point, PAYOUT])
-    return most
+def joined(parts: Sequence[FullDomainSolution]) -> FullDomainSolution:
+    """Return the solutions of several points as one."""
+    names = [item.name for item in fields(FullDomainSolution) if item.name != "evaluated"]
+    arrays: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    return FullDomainSolution(**arrays, evaluated=sum(part.evaluated for part in parts))

@@ -1,10 +1,12 @@
-"""What a node pays at many parameter points, from the sizes of its classes (Prasser et al. 2017, Eqs. 3 to 9).
+"""Outcomes of a node at several parameter points, from group sizes (Prasser et al. 2017, Eqs. 3 to 9).
 
-A class of ``k`` people whose records keep utility ``u`` is attacked where ``G > C k``, and kept where it pays: ``B u``
-where it is not attacked, ``B u - L / k > 0`` where it is. So all that a point asks of a class is whether ``k`` is at
-least ``G / C`` and whether ``u k`` exceeds ``L / B``. Both ratios of all points are sorted; each class is put once
-into a table by how many of them leave it unattacked and how many keep it under attack, and each point reads its sums
-off the table. That makes many points cost little more than one.
+A record in a class of ``k`` people that keeps utility ``u`` is attacked if ``k < G / C``. It is kept if it is not
+attacked and ``B u > 0``, or if it is attacked and ``B u - L / k > 0``, that is if ``u k > L / B``. In the No-Attack
+game records that are not attacked are kept. `Terms` holds both ratios; `record_payoff` applies them to one record.
+
+Where all records of a class have the same payoff parameters, `class_outcomes` sorts the ratios of all points and adds
+each class to a table, by how many ratios leave it unattacked and how many keep it under attack. Each point reads its
+sums off that table, so that many points cost little more than one.
 """
 
 from __future__ import annotations
@@ -16,359 +18,221 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.games.full_domain.class_table import ClassTable, part
-from reidsim.games.full_domain.prices import FourArrays, Prices
+from reidsim.games.full_domain.class_table import ClassTable, Ints, part
+from reidsim.games.full_domain.prices import Prices
 from reidsim.releases.strategy_space import Floats
 
-# What is suppressed: what does not pay, or what is not safe; safe are classes that are not attacked, or in the strict
-# No-Attack game only those of more than G / C people.
-BASIC, NO_ATTACK, NO_ATTACK_STRICT = range(3)
 # Columns of the outcomes of a node.
 PAYOUT, SUPPRESSED, ATTACKED, ADVERSARY = range(4)
-# Stretches of equal length between 0 and the highest threshold; where each begins among the thresholds is looked up.
-_STRETCHES = 256
-# Ranges narrower than this are not divided: the number of stretches to a unit would overflow.
-_LEAST_RANGE = 1e-200
 # Losses closer than this to 1 are suppression: rounding must not leave a benefit of 1e-16.
 _SUPPRESSED_ABOVE = 1.0 - 1e-12
+# Intervals of an index of ratios: fifty points take 1.6 times as long with a binary search.
+_INTERVALS = 128
+# Narrower ranges are not divided: the number of intervals per unit would overflow.
+_LEAST_RANGE = 1e-200
 
 
-class Ratios(NamedTuple):
-    """One ratio of prices at all points.
-
-    Attributes
-    ----------
-    values : ndarray of float64, shape (n_values + 2,)
-        Distinct, in rising order, then without limit, so that a look-up ends.
-    of_point : ndarray of int64, shape (n_points,)
-        Position of each point's value among them.
-    per_unit : float
-        Stretches to a unit.
-    begin : ndarray of int64
-        How many values are below each stretch, or fewer.
-    """
-
-    values: Floats
-    of_point: NDArray[np.int64]
-    per_unit: float
-    begin: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, ratios: Floats) -> Ratios:
-        """Sort the ratios of points (n_points,)."""
-        values, of_point = np.unique(ratios, return_inverse=True)
-        highest = float(values[np.isfinite(values)].max(initial=0.0))
-        # Without a range to divide, all is one stretch.
-        per_unit = _STRETCHES / highest if highest > _LEAST_RANGE else 0.0
-        # A little lower, as a product with `per_unit` may be rounded up.
-        lowest = np.arange(_STRETCHES) * (highest / _STRETCHES) * (1 - 1e-9)
-        begin = np.searchsorted(values, lowest) if per_unit else np.zeros(1, np.int64)
-        return cls(np.append(values, [np.inf, np.inf]), of_point, per_unit, begin)
-
-
-class Thresholds(NamedTuple):
-    """What decides on classes at each point, for prices that are the same for all records.
+class Terms(NamedTuple):
+    """Payoff parameters and the ratios that decide on a record; arrays of shape (n_points, n_kinds).
 
     Attributes
     ----------
-    attacked_below : Ratios
-        Classes of fewer people are attacked (``G / C``).
-    ruinous_at : Ratios
-        Attacked classes whose people times utility are no more are suppressed (``L / B``).
+    benefit, loss, gain, cost : ndarray of float64
+        In currency units per record; see `Prices`.
+    safe_from : ndarray of float64
+        Smallest group size that is not attacked (``G / C``).
+    ruinous_at : ndarray of float64
+        Attacked records whose group size times utility is not larger are suppressed (``L / B``).
+    keeps_worthless : bool
+        Whether records that are not attacked are kept without any utility: in the No-Attack game.
     """
 
-    attacked_below: Ratios
-    ruinous_at: Ratios
+    benefit: Floats
+    loss: Floats
+    gain: Floats
+    cost: Floats
+    safe_from: Floats
+    ruinous_at: Floats
+    keeps_worthless: bool
 
     @classmethod
-    def of(cls, prices: Prices, rule: int) -> Thresholds:
-        """Compute the thresholds of prices for one kind of record."""
-        benefit, loss, gain, cost = (array[:, 0] for array in prices.arrays)
-        # Equality must not turn into an attack by rounding; nor, in the strict No-Attack game, into safety.
-        rounding = 1 + INDIFFERENCE if rule == NO_ATTACK_STRICT else 1 / (1 + INDIFFERENCE)
-        attacked_below = _ratio(gain, cost) * rounding
-        if rule == NO_ATTACK:
-            # There, classes above the threshold are safe: here that of exactly this size is, too.
-            attacked_below = np.nextafter(attacked_below, -np.inf)
+    def of(cls, prices: Prices, no_attack: bool, strict: bool) -> Terms:
+        """Compute the ratios; in a strict No-Attack game a group size of exactly ``G / C`` is not safe."""
+        benefit, loss, gain, cost = prices.arrays
+        # Equality must not turn into an attack by rounding; nor, in the strict game, into safety.
+        safe_from = _ratio(gain, cost) / (1 + INDIFFERENCE)
+        if no_attack and strict:
+            safe_from = np.nextafter(_ratio(gain, cost) * (1 + INDIFFERENCE), np.inf)
         ruinous_at = np.where(benefit > 0, _ratio(loss, benefit), np.inf) * (1 + INDIFFERENCE)
-        return cls(Ratios.of(attacked_below), Ratios.of(ruinous_at))
+        if no_attack:
+            ruinous_at = np.full_like(ruinous_at, np.inf)
+        return cls(benefit, loss, gain, cost, safe_from, ruinous_at, no_attack)
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    """Divide amounts; nothing by nothing is nothing, anything else by nothing is without limit."""
+    """Divide amounts; 0 / 0 is 0, any other amount divided by 0 is infinite."""
     return np.divide(above, below, out=np.where(above > 0, np.inf, 0.0), where=below > 0)
 
 
 @numba.njit(cache=True)
 def utility_of(loss: float) -> float:
-    """Return what is left of the benefit of a record with this information loss."""
+    """Return the utility of a record with this information loss."""
     return 0.0 if loss > _SUPPRESSED_ABOVE else 1.0 - loss
 
 
 @numba.njit(cache=True)
-def _basic_at_one_point(
-    table: ClassTable,
-    attacked_below: float,
-    ruinous_at: float,
-    benefit: float,
-    harm: float,
-    gain: float,
-    cost: float,
-    outcomes: Floats,
-) -> None:
-    """Fill in the only row of the outcomes of a node in the basic game."""
-    released, people, loss = table.released, table.people, table.loss
-    worth = odds = attacked = unattacked = total = 0.0
-    # Without branches, as it is hard to foresee what becomes of a class.
-    for i in range(len(released)):
-        count = float(released[i])
-        utility, size = utility_of(loss[i]), max(people[i], 1.0)
-        safe = size >= attacked_below
-        left_alone = count * (safe & (utility > 0.0))
-        borne = count * (~safe & (utility * size > ruinous_at))
-        worth += (left_alone + borne) * utility
-        odds += borne / size
-        attacked += borne
-        unattacked += left_alone
-        total += count
-    if benefit == 0.0:
-        unattacked = 0.0
-    outcomes[0, PAYOUT] = benefit * worth - harm * odds
-    outcomes[0, SUPPRESSED] = total - attacked - unattacked
-    outcomes[0, ATTACKED] = attacked
-    outcomes[0, ADVERSARY] = gain * odds - cost * attacked
+def record_payoff(loss: float, people: float, terms: Terms, point: int, kind: int) -> tuple[float, bool, bool]:
+    """Return the publisher's payoff from one record, whether it is attacked and whether it is kept.
 
-
-@numba.njit(cache=True)
-def basic_payoffs(
-    tables: ClassTable,
-    starts: NDArray[np.int64],
-    thresholds: Thresholds,
-    prices: FourArrays,
-    asked: NDArray[np.bool_],
-    outcomes: Floats,
-) -> None:
-    """Fill in the outcomes of nodes in the basic game, shape (n_nodes, n_points, 4), at the points asked for.
-
-    Prices have shape (n_points,); the classes of each node begin at `starts`.
+    Without branches, as it is hard to predict which records are attacked.
     """
-    for number in range(len(outcomes)):
-        table = part(tables, starts[number], starts[number + 1])
-        _basic_payoffs(table, thresholds, prices, asked, outcomes[number])
+    utility, size = utility_of(loss), max(people, 1.0)
+    worth = terms.benefit[point, kind] * utility
+    safe = size >= terms.safe_from[point, kind]
+    attacked = ~safe & (utility * size > terms.ruinous_at[point, kind])
+    kept = attacked | (safe & ((worth > 0.0) | terms.keeps_worthless))
+    return kept * (worth - attacked * (terms.loss[point, kind] / size)), attacked, kept
 
 
 @numba.njit(cache=True)
-def _basic_payoffs(
-    table: ClassTable, thresholds: Thresholds, prices: FourArrays, asked: NDArray[np.bool_], outcomes: Floats
-) -> None:
-    benefit, harm, gain, cost = prices
-    attacked_below, attack_of, attack_per_unit, attack_begin = thresholds.attacked_below
-    ruinous_at, ruin_of, ruin_per_unit, ruin_begin = thresholds.ruinous_at
-    released, people, loss = table.released, table.people, table.loss
-    points = len(benefit)
-    if points == 1:
-        _basic_at_one_point(table, attacked_below[0], ruinous_at[0], benefit[0], harm[0], gain[0], cost[0], outcomes)
-        return
-    # Worth, odds and records by how many ratios leave a class unattacked, and how many would not make it a loss; of
-    # the ratios between the lowest and the highest of the points asked for.
-    least_attack, most_attack = _range(attack_of, asked)
-    least_ruin, most_ruin = _range(ruin_of, asked)
-    attacks, ruins = most_attack + 1 - least_attack, most_ruin + 1 - least_ruin
-    sums = np.zeros((attacks + 1, ruins + 1, 3))
-    total = 0.0
-    # Hardly a branch, as it is hard to foresee what becomes of a class.
-    for i in range(len(released)):
-        count = float(released[i])
-        total += count
-        utility, size = utility_of(loss[i]), max(people[i], 1.0)
-        amount = utility * size
-        count *= utility > 0.0
-        # Few stretches hold more than one ratio.
-        safe = _first(size, attack_per_unit, attack_begin)
-        safe += attacked_below[safe] <= size
-        while attacked_below[safe] <= size:
-            safe += 1
-        borne = _first(amount, ruin_per_unit, ruin_begin)
-        borne += ruinous_at[borne] < amount
-        while ruinous_at[borne] < amount:
-            borne += 1
-        sums_here = sums[_clipped(safe, least_attack, attacks), _clipped(borne, least_ruin, ruins)]
-        sums_here[0] += count * utility
-        sums_here[1] += count / size
-        sums_here[2] += count
-    for safe in range(attacks + 1):
-        worth, odds, attacked = 0.0, 0.0, 0.0
-        for borne in range(ruins, -1, -1):
-            worth += sums[safe, borne, 0]
-            odds += sums[safe, borne, 1]
-            attacked += sums[safe, borne, 2]
-            sums[safe, borne] = worth, odds, attacked
-    rows = sums.reshape(attacks + 1, -1)
-    for safe in range(1, attacks + 1):
-        for column in range(rows.shape[1]):
-            rows[safe, column] += rows[safe - 1, column]
-    for point in range(points):
-        if not asked[point]:
-            continue
-        attack, ruin = attack_of[point] - least_attack, ruin_of[point] + 1 - least_ruin
-        worth, odds, attacked = sums[attack, ruin]
-        unattacked = sums[attacks, 0, 2] - sums[attack, 0, 2] if benefit[point] > 0 else 0.0
-        kept_worth = sums[attacks, 0, 0] - sums[attack, 0, 0] + worth
-        outcomes[point, PAYOUT] = benefit[point] * kept_worth - harm[point] * odds
-        outcomes[point, SUPPRESSED] = total - attacked - unattacked
-        outcomes[point, ATTACKED] = attacked
-        outcomes[point, ADVERSARY] = gain[point] * odds - cost[point] * attacked
-
-
-@numba.njit(cache=True)
-def _range(ratio_of: NDArray[np.int64], asked: NDArray[np.bool_]) -> tuple[int, int]:
-    """Return the positions of the lowest and the highest ratio of the points asked for."""
-    lowest, highest = len(ratio_of), 0
-    for point in range(len(ratio_of)):
-        if asked[point]:
-            lowest, highest = min(lowest, ratio_of[point]), max(highest, ratio_of[point])
-    return lowest, highest
-
-
-@numba.njit(cache=True)
-def _clipped(number: int, least: int, most: int) -> int:
-    """Return by how much a number exceeds the least: 0 if it does not, and no more than the most."""
-    return min(max(number - least, 0), most)
-
-
-@numba.njit(cache=True)
-def _first(amount: float, per_unit: float, begin: NDArray[np.int64]) -> int:
-    """Return how many ratios are below the stretch that an amount is in."""
-    return int(begin[int(min(amount * per_unit, len(begin) - 1.0))])
-
-
-@numba.njit(cache=True)
-def no_attack_payoffs(
-    tables: ClassTable,
-    starts: NDArray[np.int64],
-    attack: Ratios,
-    benefit: Floats,
-    asked: NDArray[np.bool_],
-    outcomes: Floats,
-) -> None:
-    """Fill in the outcomes of nodes in the No-Attack game, at the points asked for; larger classes alone are kept."""
-    for number in range(len(outcomes)):
-        table = part(tables, starts[number], starts[number + 1])
-        _no_attack_payoffs(table, attack, benefit, asked, outcomes[number])
-
-
-@numba.njit(cache=True)
-def _no_attack_payoffs(
-    table: ClassTable, attack: Ratios, benefit: Floats, asked: NDArray[np.bool_], outcomes: Floats
-) -> None:
-    attacked_below, attack_of, attack_per_unit, attack_begin = attack
-    released, people, loss = table.released, table.people, table.loss
-    least, most = _range(attack_of, asked)
-    attacks = most + 1 - least
-    worth = np.zeros(attacks + 1)
-    records = np.zeros(attacks + 1)
-    total = 0.0
-    for i in range(len(released)):
-        count, size = released[i], max(people[i], 1.0)
-        total += count
-        safe = _first(size, attack_per_unit, attack_begin)
-        safe += attacked_below[safe] < size
-        while attacked_below[safe] < size:
-            safe += 1
-        safe = _clipped(safe, least, attacks)
-        worth[safe] += count * utility_of(loss[i])
-        records[safe] += count
-    for safe in range(attacks - 1, -1, -1):
-        worth[safe] += worth[safe + 1]
-        records[safe] += records[safe + 1]
-    for point in range(len(benefit)):
-        if not asked[point]:
-            continue
-        first = attack_of[point] + 1 - least
-        outcomes[point, PAYOUT] = benefit[point] * worth[first]
-        outcomes[point, SUPPRESSED] = total - records[first]
-        outcomes[point, ATTACKED] = 0.0
-        outcomes[point, ADVERSARY] = 0.0
-
-
-@numba.njit(cache=True)
-def may_be_kept(
-    table: ClassTable, thresholds: Thresholds, asked: NDArray[np.bool_], no_attack: bool
-) -> NDArray[np.bool_]:
-    """Tell which classes keep records at some of the points asked for, shape (n_classes,)."""
-    attacked_below = thresholds.attacked_below.values[_range(thresholds.attacked_below.of_point, asked)[0]]
-    ruinous_at = thresholds.ruinous_at.values[_range(thresholds.ruinous_at.of_point, asked)[0]]
-    kept = np.empty(len(table.keys), dtype=np.bool_)
-    for i in range(len(kept)):
-        size = max(table.people[i], 1.0)
-        utility = utility_of(table.loss[i])
-        if no_attack:
-            kept[i] = size > attacked_below
-        else:
-            kept[i] = utility > 0.0 and (size >= attacked_below or utility * size > ruinous_at)
-        kept[i] &= table.released[i] > 0
-    return kept
-
-
-@numba.njit(cache=True)
-def record_payoff(
-    loss: float, people: float, benefit: float, harm: float, gain: float, cost: float, rule: int
-) -> tuple[float, bool, bool]:
-    """Return what one record pays the publisher, whether it is attacked and whether it is kept."""
-    utility = utility_of(loss)
-    size = max(people, 1.0)
-    if rule != BASIC:
-        if rule == NO_ATTACK_STRICT:
-            safe = gain == 0.0 or cost * size > gain * (1 + INDIFFERENCE)
-        else:
-            safe = not gain > cost * size * (1 + INDIFFERENCE)
-        return (benefit * utility if safe else 0.0), False, safe
-    if not gain > cost * size * (1 + INDIFFERENCE):
-        return benefit * utility, False, benefit * utility > 0
-    # Rounding must not make a profit of equal amounts.
-    kept = benefit * utility * size > harm * (1 + INDIFFERENCE)
-    return (benefit * utility - harm / size if kept else 0.0), kept, kept
-
-
-@numba.njit(cache=True)
-def payoffs_by_record(
-    released: NDArray[np.int64],
-    group_of: NDArray[np.int32],
-    loss: Floats,
-    kind: NDArray[np.int64],
-    people: Floats,
-    prices: FourArrays,
-    rule: int,
-    outcomes: Floats,
-) -> None:
-    """Fill in the outcomes of a node where prices or losses differ within classes.
-
-    `released`, `group_of`, `loss` and `kind` have shape (n_rows,), `people` that of the classes, prices
-    (n_points, n_kinds).
-    """
-    benefit, harm, gain, cost = prices
-    outcomes[:] = 0.0
-    for i in range(len(released)):
-        count, of = released[i], kind[i]
-        size = people[group_of[i]]
-        for point in range(len(benefit)):
-            payoff, attacked, kept = record_payoff(
-                loss[i], size, benefit[point, of], harm[point, of], gain[point, of], cost[point, of], rule
-            )
-            if not kept:
-                outcomes[point, SUPPRESSED] += count
-                continue
-            outcomes[point, PAYOUT] += count * payoff
-            if attacked:
-                outcomes[point, ATTACKED] += count
-                outcomes[point, ADVERSARY] += count * (gain[point, of] / max(size, 1.0) - cost[point, of])
-
-
-@numba.njit(cache=True)
-def record_payoffs(loss: Floats, people: Floats, prices: FourArrays, rule: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return what records pay the publisher, and which are kept; prices have as many rows as the losses, or more."""
-    benefit, harm, gain, cost = prices
+def record_payoffs(
+    loss: Floats, people: Floats, terms: Terms, kind: Ints, point: int
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the publisher's payoff from each record, and which records are kept."""
     payoff, kept = np.empty(len(loss)), np.empty(len(loss), dtype=np.bool_)
     for i in range(len(loss)):
-        payoff[i], _, kept[i] = record_payoff(loss[i], people[i], benefit[i], harm[i], gain[i], cost[i], rule)
+        payoff[i], _, kept[i] = record_payoff(loss[i], people[i], terms, point, kind[i])
     return payoff, kept
+
+
+@numba.njit(cache=True)
+def record_outcomes(
+    released: Ints, loss: Floats, people: Floats, terms: Terms, kind: Ints, points: NDArray[np.bool_]
+) -> Floats:
+    """Return the outcomes of a node from its records one by one, shape (n_points, 4).
+
+    `released`, `loss`, `people` and `kind` have shape (n_rows,).
+    """
+    outcomes = np.zeros((len(points), 4))
+    for point in range(len(points)):
+        if not points[point]:
+            continue
+        payout = suppressed = attacks = adversary = 0.0
+        for i in range(len(released)):
+            count, of = float(released[i]), kind[i]
+            payoff, attacked, kept = record_payoff(loss[i], people[i], terms, point, of)
+            payout += count * payoff
+            suppressed += count * (1 - kept)
+            attacks += count * attacked
+            adversary += count * attacked * (terms.gain[point, of] / max(people[i], 1.0) - terms.cost[point, of])
+        outcomes[point] = payout, suppressed, attacks, adversary
+    return outcomes
+
+
+@numba.njit(cache=True)
+def class_outcomes(tables: ClassTable, starts: Ints, terms: Terms, points: NDArray[np.bool_]) -> Floats:
+    """Return the outcomes of nodes from tables of classes, shape (n_tables, n_points, 4).
+
+    Parameters
+    ----------
+    tables : ClassTable
+        One table after the other.
+    starts : ndarray of int64, shape (n_tables + 1,)
+        Where each begins, and the end of the last.
+    terms : Terms
+        Of one kind of record.
+    points : ndarray of bool, shape (n_points,)
+        Points of interest; outcomes of others are 0.
+    """
+    outcomes = np.zeros((len(starts) - 1, len(points), 4))
+    asked = np.flatnonzero(points)
+    safe_from, ruinous_at = _index(terms.safe_from[asked, 0]), _index(terms.ruinous_at[asked, 0])
+    attack_of = np.searchsorted(safe_from.values, terms.safe_from[asked, 0])
+    ruin_of = np.searchsorted(ruinous_at.values, terms.ruinous_at[asked, 0])
+    for number in range(len(outcomes)):
+        table = part(tables, starts[number], starts[number + 1])
+        if len(asked) == 1:
+            kind = np.zeros(len(table.keys), dtype=np.int64)
+            outcomes[number] = record_outcomes(table.released, table.loss, table.people, terms, kind, points)
+            continue
+        sums, total = _sums(table, safe_from, ruinous_at, terms.keeps_worthless)
+        every = len(sums) - 1
+        for i in range(len(asked)):
+            point, attack, ruin = asked[i], attack_of[i], ruin_of[i]
+            worth, odds, attacked = sums[attack, ruin + 1]
+            # Sums over classes that more ratios leave unattacked: a difference of sums up to here and in all.
+            unattacked = sums[every, 0, 2] - sums[attack, 0, 2]
+            if terms.benefit[point, 0] == 0.0 and not terms.keeps_worthless:
+                unattacked = 0.0
+            worth += sums[every, 0, 0] - sums[attack, 0, 0]
+            outcomes[number, point, PAYOUT] = terms.benefit[point, 0] * worth - terms.loss[point, 0] * odds
+            outcomes[number, point, SUPPRESSED] = total - attacked - unattacked
+            outcomes[number, point, ATTACKED] = attacked
+            outcomes[number, point, ADVERSARY] = terms.gain[point, 0] * odds - terms.cost[point, 0] * attacked
+    return outcomes
+
+
+class _Index(NamedTuple):
+    """Sorted ratios, then infinity, and the first ratio of each of equal intervals between 0 and the largest."""
+
+    values: Floats
+    intervals_per_unit: float
+    first: Ints
+
+
+@numba.njit(cache=True)
+def _index(ratios: Floats) -> _Index:
+    values = np.append(np.unique(ratios), np.inf)
+    highest = values[np.isfinite(values)].max() if np.isfinite(values).any() else 0.0
+    if len(values) == 2 or highest < _LEAST_RANGE:
+        return _Index(values, 0.0, np.zeros(1, np.int64))
+    # A little lower, as the product with `intervals_per_unit` may be rounded up.
+    lowest = np.arange(_INTERVALS) * (highest / _INTERVALS) * (1 - 1e-9)
+    return _Index(values, _INTERVALS / highest, np.searchsorted(values, lowest))
+
+
+@numba.njit(cache=True)
+def _first_in_interval(index: _Index, amount: float) -> int:
+    return int(index.first[int(min(amount * index.intervals_per_unit, len(index.first) - 1.0))])
+
+
+@numba.njit(cache=True)
+def _sums(table: ClassTable, safe_from: _Index, ruinous_at: _Index, keeps_worthless: bool) -> tuple[Floats, float]:
+    """Add up utility, chances of success and records of classes, and all records.
+
+    Entry (i, j) of the sums, of shape (n_safe_from + 1, n_ruinous_at + 1, 3), is over the classes that at most i ratios
+    leave unattacked and at least j keep under attack.
+    """
+    attacks, ruins = len(safe_from.values), len(ruinous_at.values)
+    sums, total = np.zeros((attacks, ruins, 3)), 0.0
+    for i in range(len(table.released)):
+        count = float(table.released[i])
+        total += count
+        utility, size = utility_of(table.loss[i]), max(table.people[i], 1.0)
+        count *= keeps_worthless or utility > 0.0
+        amount = utility * size
+        safe, borne = _first_in_interval(safe_from, size), _first_in_interval(ruinous_at, amount)
+        while safe_from.values[safe] <= size:
+            safe += 1
+        while ruinous_at.values[borne] < amount:
+            borne += 1
+        sums[safe, borne, 0] += count * utility
+        sums[safe, borne, 1] += count / size
+        sums[safe, borne, 2] += count
+    for j in range(ruins - 2, -1, -1):
+        sums[:, j] += sums[:, j + 1]
+    for i in range(1, attacks):
+        sums[i] += sums[i - 1]
+    return sums, total
+
+
+@numba.njit(cache=True)
+def may_be_kept(table: ClassTable, terms: Terms, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which classes keep records at some of the points, shape (n_classes,)."""
+    safe_from, ruinous_at = terms.safe_from[:, 0][points].min(), terms.ruinous_at[:, 0][points].min()
+    kept = np.empty(len(table.keys), dtype=np.bool_)
+    for i in range(len(kept)):
+        utility, size = utility_of(table.loss[i]), max(table.people[i], 1.0)
+        kept[i] = (utility > 0.0 or terms.keeps_worthless) and (size >= safe_from or utility * size > ruinous_at)
+        kept[i] &= table.released[i] > 0
+    return kept

@@ -62,9 +62,12 @@ class NodeOutcomes:
         return NodeOutcomes(**{item.name: getattr(self, item.name)[rows] for item in fields(self)})
 
     def best(self, count: int) -> NodeOutcomes:
-        """Return the feasible nodes that pay most, in falling order; the first in lattice order among equals."""
+        """Return the feasible nodes with the highest payouts, descending; among equals in lattice order."""
         rows = np.flatnonzero(self.feasible)
-        return self.take(rows[np.argsort(-self.payout[rows], kind="stable")][:count])
+        payout = self.payout[rows]
+        # Payouts that differ by rounding alone are equal.
+        relative = np.round(payout / max(float(np.abs(payout).max(initial=0.0)), 1.0), 12)
+        return self.take(rows[np.argsort(-relative, kind="stable")][:count])
 
     def pareto_front(self) -> NodeOutcomes:
         """Return the feasible nodes that no other beats in both payout and share attacked, in order of that share."""

@@ -1,4 +1,4 @@
-"""What sharing and attacking are worth: one amount for all records or one per kind of record, at several points."""
+"""Payoff parameters: one amount for all records or one per kind of record, at several parameter points."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class Prices:
     Parameters
     ----------
     benefit, loss : ndarray of float64, shape (n_points, n_kinds)
-        What the publisher gets for a record shared as it is, and loses when the record is re-identified; currency
-        units per record. Scalars, (n_points,) and (n_points, n_kinds) are accepted and spread over the others' shape.
+        Publisher's benefit from a record shared as it is, and loss if the record is re-identified; currency units per
+        record. Scalars, (n_points,) and (n_points, n_kinds) are accepted and broadcast.
     gain, cost : ndarray of float64, shape (n_points, n_kinds)
-        What the adversary gets for a re-identified record, and pays for an attempt.
+        Adversary's gain from a re-identified record, and cost of an attempt.
 
     Raises
     ------
     InputError
-        If an amount is negative or not finite, or the shapes do not fit together.
+        If an amount is negative or not finite.
     """
 
     benefit: Floats
@@ -38,39 +38,21 @@ class Prices:
     cost: Floats
 
     def __post_init__(self) -> None:
-        given = {item.name: np.asarray(getattr(self, item.name), dtype=np.float64) for item in fields(self)}
-        try:
-            spread = np.broadcast_arrays(
-                *(array if array.ndim > 1 else array.reshape(-1, 1) for array in given.values())
-            )
-        except ValueError:
-            raise InputError(
-                "payoff parameters of different shapes",
-                found=", ".join(f"{name} {array.shape}" for name, array in given.items()),
-                expected="one amount, one per point, or one per point and kind of record",
-            ) from None
-        # Views of broadcast arrays are no arguments for compiled functions: numpy before 2 warns of each.
-        for name, array in zip(given, map(np.array, spread), strict=True):
-            if array.ndim != 2 or not array.size:
-                raise InputError("no payoff parameters", where=name, found=array.shape, expected="(n_points, n_kinds)")
+        given = [np.asarray(getattr(self, item.name), dtype=np.float64) for item in fields(self)]
+        spread = np.broadcast_arrays(*(array if array.ndim > 1 else array.reshape(-1, 1) for array in given))
+        for item, array in zip(fields(self), spread, strict=True):
             if not (array >= 0).all() or not np.isfinite(array).all():
                 wrong = array[~((array >= 0) & np.isfinite(array))][0].item()
                 raise InputError(
-                    "payoff parameter that is not an amount", where=name, found=wrong, expected="0 or more"
+                    "payoff parameter that is not an amount", where=item.name, found=wrong, expected="0 or more"
                 )
-            object.__setattr__(self, name, np.ascontiguousarray(array))
-
-    @classmethod
-    def of_points(cls, benefit: ArrayLike, loss: ArrayLike, gain: ArrayLike, cost: ArrayLike) -> Prices:
-        """Return prices that are the same for all records, each one amount or an array of shape (n_points,)."""
-        return cls(*(np.asarray(price, dtype=np.float64) for price in (benefit, loss, gain, cost)))
+            # Compiled functions warn of views of broadcast arrays.
+            object.__setattr__(self, item.name, np.array(array, order="C"))
 
     @classmethod
     def of_kinds(cls, benefit: ArrayLike, loss: ArrayLike, gain: ArrayLike, cost: ArrayLike) -> Prices:
         """Return the prices of kinds of records, arrays of shape (n_kinds,), at one point."""
-        return cls(
-            *(np.atleast_1d(np.asarray(price, dtype=np.float64))[None, :] for price in (benefit, loss, gain, cost))
-        )
+        return cls(*(np.atleast_2d(np.asarray(price, dtype=np.float64)) for price in (benefit, loss, gain, cost)))
 
     @property
     def n_points(self) -> int:

@@ -1,58 +1,48 @@
-"""Exact search over the whole lattice: the best node at each parameter point."""
+"""Exact search of the lattice: the best node at each parameter point.
+
+Two searches find the same nodes. Any game can be solved by walking the lattice from the lowest node up and closing
+branches whose benefit without any attack does not exceed the best payout so far. If classes represent their records,
+`_BranchSearch` fixes the levels of one attribute at a time, in `RollUp.order`, with a tighter bound.
+
+A branch holds all nodes with given levels of the first attributes. A record pays more with more utility and a larger
+group. In no node of the branch does it keep more utility than in the lowest one, or have a larger group than that of
+the records that agree with it in the first attributes: with this group size and utility, a node would pay at least as
+much as each node of the branch, and suppress no more. The bound therefore takes time in proportion to the combinations
+of values of the first attributes, and most branches are closed before all attributes are looked at. Once all have
+their levels, the bound is the payout of the node.
+
+Records that agree in the first attributes stay together in the branch: if that group size and utility would not keep
+them, no node of the branch does, and the branch drops their classes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from reidsim.adversaries.response import arrays_of
-from reidsim.games.full_domain.branches import search_branches
-from reidsim.games.full_domain.class_table import ClassTable
+from reidsim.games.full_domain.class_table import ClassTable, merge_prefixes, part, raise_kept
 from reidsim.games.full_domain.game import FullDomainGame
-from reidsim.games.full_domain.incumbents import FullDomainSolution, Incumbents
-from reidsim.games.full_domain.node_payoffs import PAYOUT
+from reidsim.games.full_domain.incumbents import Bools, FullDomainSolution, Incumbents, joined
+from reidsim.games.full_domain.node_payoffs import PAYOUT, SUPPRESSED
 from reidsim.games.full_domain.walk import Followed, walk
+from reidsim.releases.strategy_space import Floats
 
-# Points solved in one walk: the table that points share has as many rows and columns.
-_POINTS_PER_WALK = 100
-
-
-class _BestNodes:
-    """A visitor that keeps the best nodes and leaves out branches that cannot hold a better one."""
-
-    def __init__(self, game: FullDomainGame, prune: bool, progress: Callable[[int], None]) -> None:
-        self._game = game
-        self._prune = prune
-        self._progress = progress
-        self.incumbents = Incumbents(game)
-        self.seen = 0
-
-    def enter(self, node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
-        if not self._prune or self.incumbents.beaten_by(self._game.bound(levels), node, sum(levels)):
-            return followed
-        return None
-
-    def visit(self, node: int, levels: Sequence[int], table: ClassTable, followed: Followed) -> None:
-        self.seen += 1
-        self._progress(self.seen)
-        self.incumbents.offer(node, sum(levels), self._game.outcomes(node, table, followed))
+# Points solved at once: the table of sums that points share has as many rows and columns.
+_MOST_POINTS = 100
 
 
-def search(
-    game: FullDomainGame, *, prune: bool = True, progress: Callable[[int, int], None] | None = None
-) -> FullDomainSolution:
+def search(game: FullDomainGame, *, prune: bool = True) -> FullDomainSolution:
     """Find the best node at every parameter point.
 
     Parameters
     ----------
     game : FullDomainGame
     prune : bool
-        Leave out a node and those that generalize it when its benefit without any attack is no more than the best
-        payout so far. That changes the time taken, never the solution.
-    progress : callable, optional
-        Called with nodes done and in all; with pruning the end comes early.
+        Close branches that cannot hold the best node. That changes the time taken, never the solution.
 
     Returns
     -------
@@ -60,29 +50,131 @@ def search(
         Exact.
     """
     points = game.prices.n_points
-    parts = []
-    for begin in range(0, points, _POINTS_PER_WALK):
-        numbers = np.arange(begin, min(begin + _POINTS_PER_WALK, points))
-        part = game if len(numbers) == points else game.at_points(numbers)
-        parts.append(_search(part, prune, progress))
-    return parts[0] if len(parts) == 1 else joined(parts)
-
-
-def _search(game: FullDomainGame, prune: bool, progress: Callable[[int, int], None] | None) -> FullDomainSolution:
-    size = game.lattice.size
-    report = (lambda done: None) if progress is None else (lambda done: progress(done, size))
-    if prune and game.outcomes_of_classes:
-        incumbents, seen = search_branches(game, report)
-        return incumbents.solution(incumbents.outcomes[:, PAYOUT], seen, exact=True)
-    visitor = _BestNodes(game, prune, report)
+    if points > _MOST_POINTS:
+        parts = np.split(np.arange(points), range(_MOST_POINTS, points, _MOST_POINTS))
+        return joined([search(game.at_points(numbers), prune=prune) for numbers in parts])
+    incumbents = Incumbents(game)
     roll_up, finest, _ = game.finest
-    shown = walk(roll_up, finest, visitor, followed=game.followed, start=game.lowest)
-    return visitor.incumbents.solution(visitor.incumbents.outcomes[:, PAYOUT], shown, exact=True)
+    if prune and game.outcomes_of_classes:
+        evaluated = _BranchSearch(game, incumbents).run()
+    else:
+        visitor = _BestNodes(game, prune, incumbents)
+        evaluated = walk(roll_up, finest, visitor, followed=game.followed, start=game.lowest)
+    return incumbents.solution(incumbents.outcomes[:, PAYOUT], evaluated, exact=True)
 
 
-def joined(parts: Sequence[FullDomainSolution]) -> FullDomainSolution:
-    """Return the solutions of several points as one."""
-    arrays: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays_of(parts[0])
-    }
-    return FullDomainSolution(**arrays, evaluated=sum(part.evaluated for part in parts))
+class _BestNodes:
+    """A visitor that keeps the best nodes and closes branches that cannot hold a better one."""
+
+    def __init__(self, game: FullDomainGame, prune: bool, incumbents: Incumbents) -> None:
+        self._game = game
+        self._prune = prune
+        self._incumbents = incumbents
+
+    def enter(self, node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
+        if self._prune and not self._incumbents.beaten_at(self._game.bound(levels), node, sum(levels)).any():
+            return None
+        return followed
+
+    def visit(self, node: int, levels: Sequence[int], table: ClassTable, followed: Followed) -> None:
+        self._incumbents.offer(node, sum(levels), self._game.outcomes(node, table, followed))
+
+
+class _Branch(NamedTuple):
+    """A branch of the lattice and its undecided part.
+
+    Attributes
+    ----------
+    node, height : int
+        Its lowest node, and the sum of its levels.
+    table : ClassTable
+        The classes of that node, without classes that keep no record at any point in any node of the branch.
+    dropped : int
+        Records in the dropped classes.
+    points : ndarray of bool, shape (n_points,)
+        Where one of its nodes may be the best.
+    """
+
+    node: int
+    height: int
+    table: ClassTable
+    dropped: int
+    points: Bools
+
+
+class _BranchSearch:
+    """Depth-first search over the levels of one attribute at a time."""
+
+    def __init__(self, game: FullDomainGame, incumbents: Incumbents) -> None:
+        self._game = game
+        self._incumbents = incumbents
+        self._order = game.finest[0].order
+        self._fields = [game.finest[0].field(position, game.lowest[position]) for position in self._order]
+        self._strides = [game.lattice.strides[position] for position in self._order]
+        self._seen: set[int] = set()
+        self._dives: list[partial[None]] = []
+
+    def run(self) -> int:
+        """Search all branches, and return the number of nodes whose payout was computed."""
+        roll_up, finest, _ = self._game.finest
+        table, _ = roll_up.at(finest, self._game.lowest, np.empty(0, dtype=np.int32))
+        points = np.ones(self._game.prices.n_points, dtype=np.bool_)
+        self._explore(
+            0,
+            _Branch(self._game.lattice.index(self._game.lowest), sum(self._game.lowest), table, 0, points),
+            dive=False,
+        )
+        return len(self._seen)
+
+    def _explore(self, depth: int, branch: _Branch, *, dive: bool) -> None:
+        """Look for better nodes in a branch whose first `depth` attributes are fixed.
+
+        A dive looks at the most promising level alone, at each depth.
+        """
+        game = self._game
+        tables, starts = merge_prefixes(branch.table, self._fields[depth])
+        bounds = game.outcomes_of_tables(tables, starts, branch.points)
+        bounds[:, :, SUPPRESSED] += branch.dropped
+        bounds[:, :, PAYOUT][~branch.points | (bounds[:, :, SUPPRESSED] > game.most_suppressed)] = -np.inf
+        if depth + 1 == len(self._order):
+            for step, outcomes in enumerate(bounds):
+                node = branch.node + step * self._strides[depth]
+                self._seen.add(node)
+                self._incumbents.offer(node, branch.height + step, outcomes)
+            # Started from here, as a dive within another branch would hold the tables of both.
+            dives, self._dives = self._dives, []
+            for look in dives:
+                look()
+            return
+        # The most promising level first: good nodes close the others.
+        steps = np.argsort(-bounds[:, :, PAYOUT].max(axis=1), kind="stable").tolist()
+        look_at = partial(self._enter, depth, branch, tables, starts, bounds)
+        if not depth:
+            # A bound by the first attribute alone is loose, so each of its levels has a dive once the first dive has
+            # closed branches that are far behind.
+            self._dives = [partial(look_at, step, dive=True) for step in steps[1:]]
+        for step in steps[: 1 if dive else None]:
+            look_at(step, dive=dive)
+
+    def _enter(
+        self,
+        depth: int,
+        branch: _Branch,
+        tables: ClassTable,
+        starts: NDArray[np.int64],
+        bounds: Floats,
+        step: int,
+        *,
+        dive: bool,
+    ) -> None:
+        """Look for better nodes at one level of an attribute."""
+        node, height = branch.node + step * self._strides[depth], branch.height + step
+        points = self._incumbents.beaten_at(bounds[step, :, PAYOUT], node, height)
+        if not points.any():
+            return
+        table, dropped = branch.table, 0
+        kept = self._game.may_keep(part(tables, starts[step], starts[step + 1]), points)
+        # At the level of the branch itself, dropping few classes does not pay for copying the others.
+        if step or 4 * np.count_nonzero(~kept) >= len(table.keys):
+            table, dropped = raise_kept(table, self._fields[depth], step, kept)
+        self._explore(depth + 1, _Branch(node, height, table, branch.dropped + dropped, points), dive=dive)

@@ -8,15 +8,14 @@ from typing import Literal, get_args
 import numpy as np
 
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.errors import InputError, require_among
+from reidsim.errors import InputError
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.defenders.defender import Game, outcome_of, withholding
 from reidsim.games.defenders.fixed import OptIn
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.masking.best_first import best_first
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.several_adversaries import best_against_several
-from reidsim.games.masking.whoever_comes import without_inference
+from reidsim.games.masking.searches import best_first
+from reidsim.games.masking.several_adversaries import best_against_several, without_inference
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.linkage.number_checks import check_share
 from reidsim.releases.masking import MaskingSpace
@@ -46,7 +45,7 @@ def solve_policy(
     opt_in_rate: float = 0.05,
     sharing_rate: float = 0.15,
 ) -> Equilibrium:
-    """Pick strategies by one of the eight policies and work out what they lead to.
+    """Pick strategies by one of the eight policies and compute the outcome.
 
     Parameters
     ----------
@@ -73,7 +72,6 @@ def solve_policy(
     InputError
         If the policy is unknown or a rate is not a share.
     """
-    require_among("policy unknown", (policy,), MASKING_POLICIES)
     played: Game = without_inference(game) if policy in ("demographics-only", "one-stage-masking") else game
     if policy in ("masking", "one-stage-masking", "no-attack-masking"):
         no_attack = policy == "no-attack-masking"
@@ -96,7 +94,7 @@ def fixed_choice(
     """Return the strategies of the policies that need no search.
 
     opt-in is the game with two strategies: share everything if that pays more than 0, else nothing. demographics-only
-    shares the attributes `linked` on, those of the last stage of each attack if not given.
+    shares the attributes `linked` on, by default the ones that the last stage of an attack links on.
     """
     check_share("opt_in_rate", opt_in_rate)
     check_share("sharing_rate", sharing_rate)

@@ -1,4 +1,4 @@
-"""The masking game: a subject picks what to share of a record, an adversary attacks in stages (Wan et al. 2021)."""
+"""The masking game: a subject masks attributes of a record, an adversary attacks in stages (Wan et al. 2021)."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.multistage.two_stage import Memory, Reply, TwoStageArrays, memory_beside, memory_for, reply_to
-from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage, count_bits, is_two_stage
+from reidsim.adversaries.multistage.two_stage import Memory, Reply, TwoStageArrays, memory_beside, reply_to
+from reidsim.adversaries.multistage.two_stage_tables import count_bits, is_two_stage
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.response import INDIFFERENCE, Adversary
 from reidsim.borrowed_arrays import borrowing
 from reidsim.errors import InputError
 from reidsim.games.attempts import Attempts
 from reidsim.games.equilibrium import Equilibrium, evaluate
+from reidsim.games.masking.always_shared import PartialMaskingSpace
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.linkage.surname_inference.inference import NO_SURNAME
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 from reidsim.threads import available_threads, done_in_threads
 
-Progress = Callable[[int, int], None]
-
-# Records solved per compiled call: long runs can be watched and interrupted between two of them.
+# Records per compiled call; a run can be interrupted between two calls.
 _CHUNK = 100
 
 
@@ -45,7 +44,7 @@ class GameArrays(NamedTuple):
     total_weight : float
     benefit, loss, tie : ndarray of float64, shape (n_targets,)
     places : ndarray of int64, shape (n_attributes,)
-        What one level more adds to the number of a strategy.
+        Step in the number of a strategy for one level more of each attribute.
     sizes : ndarray of int64, shape (n_attributes,)
         Levels of each attribute.
     n_bits : int
@@ -122,7 +121,7 @@ class MaskingGame:
     benefit, loss : float or ndarray of shape (n_targets,)
         In currency units per record.
     planner : Adversary, optional
-        Who decides, and what it does, with what the stages of the attack yield; the attack itself, if not given.
+        Planner that decides on the linkage of the attack's stages; the attack itself if not given.
 
     Raises
     ------
@@ -138,10 +137,14 @@ class MaskingGame:
     planner: Adversary | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        # Refuses what cannot be played, and reads the amounts as one per record.
         game = self.record_game
         object.__setattr__(self, "benefit", game.benefit)
         object.__setattr__(self, "loss", game.loss)
+        # Compiled solvers take an attribute that is not linked on for a locus, which can be masked.
+        unused = [name for name in self.space.attributes[: self._n_always] if name not in self.attack.identify.on]
+        if unused and isinstance(game.linker, MultistageLinker):
+            expected = "an attribute that the last stage links on"
+            raise InputError("attribute always shared that identifies nobody", found=unused[0], expected=expected)
 
     @property
     def n_records(self) -> int:
@@ -152,6 +155,10 @@ class MaskingGame:
     def is_compiled(self) -> bool:
         """Whether the attack is one for which there are compiled solvers."""
         return self.planner is None and is_two_stage(self.attack, self.space)
+
+    @property
+    def _n_always(self) -> int:
+        return self.space.n_always if isinstance(self.space, PartialMaskingSpace) else 0
 
     def one_stage(self) -> MaskingGame:
         """Return the game against the same adversary without inference."""
@@ -164,7 +171,7 @@ class MaskingGame:
         adversary = self.planner or self.attack
         return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))
 
-    @cached_property
+    @property
     def attack_arrays(self) -> TwoStageArrays:
         """The attack as compiled solvers read it.
 
@@ -173,17 +180,29 @@ class MaskingGame:
         InputError
             If it is not a two-stage attack.
         """
-        return compile_two_stage(self.attack, self.world, self.space)
+        return self._compiled[0]
+
+    @property
+    def memory(self) -> Memory:
+        """Inferences kept from one call of a compiled solver to the next; results do not depend on it."""
+        return self._compiled[1]
+
+    @property
+    def _compiled(self) -> tuple[TwoStageArrays, Memory]:
+        linker = self.record_game.linker
+        if not isinstance(linker, MultistageLinker):
+            raise InputError("attack that this solver cannot take", expected="an attack in stages")
+        return linker.compiled
 
     @cached_property
     def arrays(self) -> GameArrays:
-        """The subjects' side as compiled solvers read it; see `attack_arrays` for errors."""
+        """The subjects' side as compiled solvers read it, with the forms that can be chosen; see `attack_arrays`."""
         space, n = self.space, self.n_records
         n_bits = count_bits(self.attack, space)
         n_linked = len(space.attributes) - n_bits
-        n_forms = len(self.attack_arrays.form_columns)
+        n_forms = space.size >> n_bits
         levels = space.levels(np.arange(n_forms) << n_bits)[:, :n_linked]
-        form_kept = np.ones((len(levels), n_linked))
+        form_kept = np.ones((n_forms, n_linked))
         for j in range(n_linked):
             form_kept[:, j] = space.kept[j][levels[:, j]]
         sizes = np.array(space.shape, dtype=np.int64)
@@ -195,17 +214,13 @@ class MaskingGame:
             loss=np.broadcast_to(self.loss, (n,)).copy(),
             tie=INDIFFERENCE * (np.asarray(self.benefit) + np.asarray(self.loss)),
             places=np.append(np.cumprod(sizes[:0:-1])[::-1], 1),
-            sizes=sizes,
+            # An attribute that is always shared has no further level.
+            sizes=np.where(np.arange(len(sizes)) < self._n_always, 1, sizes),
             n_bits=n_bits,
         )
 
-    @cached_property
-    def memory(self) -> Memory:
-        """What compiled solvers keep from one call to the next; results do not depend on it."""
-        return memory_for(self.attack_arrays)
-
     def evaluate(self, choice: Choice) -> Equilibrium:
-        """Work out what the chosen strategies lead to in this game, which holds the truth."""
+        """Compute the outcome of chosen strategies in this game, which is the true one."""
         if not self.is_compiled:
             return evaluate(self.record_game, choice)
         n, strategies = self.n_records, np.asarray(choice.strategies, dtype=np.int64)
@@ -216,7 +231,7 @@ class MaskingGame:
         def solve(rows: Rows, memory: Memory) -> None:
             _evaluate(arrays, attack, memory, rows, strategies, columns, attacked)
 
-        self.in_chunks(solve, None)
+        self.in_chunks(solve)
         withheld = strategies == WITHHELD
         intensity = self.space.generalization_intensity(np.maximum(strategies, 0))
         return Equilibrium(
@@ -255,26 +270,22 @@ class MaskingGame:
         others = (memory_beside(self.memory, self.attack_arrays) for _ in range(1, available_threads()))
         return [self.memory, *others]
 
-    def in_chunks(self, solve: Callable[[Rows, Memory], None], progress: Progress | None) -> None:
-        """Call a compiled solver on some records after the others, in as many threads as there are cores."""
+    def in_chunks(self, solve: Callable[[Rows, Memory], None]) -> None:
+        """Call a compiled solver on chunks of the records, in one thread per core."""
         chunks = [np.arange(at, min(at + _CHUNK, self.n_records)) for at in range(0, self.n_records, _CHUNK)]
         memories, free = self._memories if len(chunks) > 1 else [self.memory], SimpleQueue[Memory]()
         for memory in memories:
             free.put(memory)
 
-        def solved(rows: Rows) -> int:
+        def solved(rows: Rows) -> None:
             memory = free.get()
             try:
                 solve(rows, memory)
             finally:
                 free.put(memory)
-            return len(rows)
 
-        done = 0
-        for number in done_in_threads(solved, chunks, len(memories)):
-            done += number
-            if progress is not None:
-                progress(done, self.n_records)
+        for _ in done_in_threads(solved, chunks, len(memories)):
+            pass
 
     def chosen(
         self, solver: str, strategies: Strategies, payoffs: Floats, evaluated: NDArray[np.int64], *, exact: bool
@@ -282,14 +293,6 @@ class MaskingGame:
         """Return a solver's choice, withholding the records whose best payoff is negative."""
         worth_sharing = payoffs >= -INDIFFERENCE * (np.asarray(self.benefit) + np.asarray(self.loss))
         return Choice(np.where(worth_sharing, strategies, WITHHELD), solver, evaluated, exact)
-
-    def require_size(self, most: int, solver: str) -> None:
-        """Raise an error if there are more strategies than a solver that visits all of them can take."""
-        if self.space.size > most:
-            raise InputError(
-                f"too many strategies for {solver}", found=self.space.size, expected=f"at most {most:,}",
-                hint="best-first search takes any number",
-            )  # fmt: skip
 
 
 @numba.njit(cache=True, nogil=True)

@@ -1,4 +1,4 @@
-"""What sharing leaves of a dataset, and how evenly it treats groups (Wan et al. 2021, notes S7 and S8)."""
+"""Usefulness of a shared dataset and its fairness between groups (Wan et al. 2021, notes S7 and S8)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Floats
 
 Integers = NDArray[np.int64]
@@ -24,7 +23,7 @@ def usefulness(values: Integers, shared: Flags, weights: Floats) -> float:
     """Return how much the shared values look like all of them, in [0, 1].
 
     The weighted mean over attributes of 1 - total variation distance between the distribution among all targets and
-    among those who share the attribute; nobody sharing counts as distance 1.
+    among the sharing targets; nobody sharing counts as distance 1.
 
     Parameters
     ----------
@@ -45,10 +44,7 @@ def usefulness(values: Integers, shared: Flags, weights: Floats) -> float:
 
 def gini(values: Floats) -> float:
     """Return the Gini coefficient, 0 for equal values; negative values are moved up so that the lowest is 0."""
-    given = np.asarray(values, dtype=np.float64)
-    if given.ndim != 1 or not len(given):
-        raise InputError("no values to compare", found=given.shape, expected="a list")
-    ordered = np.sort(given - min(given.min(), 0.0)) + _OFFSET
+    ordered = np.sort(values - min(values.min(), 0.0)) + _OFFSET
     n = len(ordered)
     return float(((2 * np.arange(1, n + 1) - n - 1) * ordered).sum() / (n * ordered.sum()))
 
@@ -75,8 +71,8 @@ def fairness_of_usefulness(
 ) -> float:
     """Return how evenly usefulness is spread over groups.
 
-    Subjects who mask the attribute that makes up the groups cannot be told to belong to one, so they do not count
-    among those who share.
+    Subjects who mask the attribute that defines the groups have no visible group, so they do not count
+    as sharing.
 
     Parameters
     ----------

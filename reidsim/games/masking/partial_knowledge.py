@@ -1,6 +1,6 @@
-"""The masking game against an adversary who attacks once, with what it may know about the subjects.
+"""The masking game against an adversary with partial background knowledge, who attacks once.
 
-It is a record game of its own linker, so the solvers of record games play it; which of them did is told in the choice.
+It is a record game with its own linker, solved by the solvers of record games; the choice names the solver.
 """
 
 from __future__ import annotations
@@ -14,19 +14,16 @@ from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.masked_records import MaskedRecordLinker
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
-from reidsim.games.backward_induction import backward_induction
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.record_game import Choice, Constraint, RecordGame
-
-_MOST_STRATEGIES = 2**20
+from reidsim.games.record_game import RecordGame
 
 
 @dataclass(frozen=True, eq=False)
 class PartialKnowledgeGame(MaskingGame):
-    """Every subject against one adversary who links what is shared to a register, by the attributes it knows.
+    """Every subject against one adversary who links shared attributes to a register, by the attributes it knows.
 
-    What is known of a subject is random: the success probability of a strategy is the mean, over what may be known, of
-    1 / people of the register who match what is shared and known (see `KnowledgeLinker`). The adversary decides by
+    The knowledge about a subject is random: the success probability of a strategy is the mean, over knowledge sets, of
+    1 / people of the register who match the shared and known values (see `KnowledgeLinker`). The adversary decides by
     that mean; nothing is inferred. Of equally good strategies the one with the lowest number is picked.
 
     Parameters
@@ -75,30 +72,3 @@ class PartialKnowledgeGame(MaskingGame):
         )  # fmt: skip
         adversary = self.planner or OneShotAdversary(self.attack.gain, self.attack.cost)
         return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))
-
-
-def exhaustive(game: MaskingGame, *, no_attack: bool = False) -> Choice:
-    """Find the best strategy of every subject by working out all strategies.
-
-    Parameters
-    ----------
-    game : MaskingGame
-    no_attack : bool
-        Only strategies that are not attacked.
-
-    Returns
-    -------
-    Choice
-        Exact: the same as that of `best_first`, which leaves this game to branch and bound. A record whose best payoff
-        is negative, or that has no strategy allowed, is withheld.
-
-    Raises
-    ------
-    InputError
-        If there are more than 2**20 strategies.
-    """
-    game.require_size(_MOST_STRATEGIES, "backward induction")
-    constraint = Constraint(no_attack=no_attack)
-    choice = backward_induction(game.record_game, {"": constraint})[""]
-    payoffs = game.evaluate(choice).publisher_payoff
-    return game.chosen(choice.solver, choice.strategies, payoffs, choice.evaluated, exact=True)

@@ -1,4 +1,4 @@
-"""One strategy for all subjects: the masking game when a data holder must treat every record alike."""
+"""One strategy for all subjects: the masking game of a data holder who treats all records the same."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, reply_to
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.games.masking.best_first import ROUNDING
 from reidsim.games.masking.game import GameArrays, MaskingGame
+from reidsim.games.masking.searches import ROUNDING
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
@@ -23,7 +23,7 @@ def same_strategy(game: MaskingGame) -> Choice:
     """Find the strategy with the highest mean payoff when all subjects must use the same one.
 
     Strategies are taken in order of falling mean benefit, which bounds the mean payoff, until the bound is below the
-    best mean. Within a block of strategies subjects are computed one after the other, those who lost most so far
+    best mean. Within a block of strategies subjects are computed one after the other, the largest losses so far
     first; a strategy is dropped as soon as its losses put it below the best. Both rules discard only strategies that
     cannot win, so the result is exact. Of equal means the lowest number wins.
 
@@ -78,7 +78,7 @@ def _by_mean_benefit(game: MaskingGame) -> Iterator[tuple[float, int]]:
     """
     arrays, total = game.arrays, game.arrays.total_weight
     n_linked = arrays.form_kept.shape[1]
-    # No weight counts for more than what utility 1 stands for.
+    # A weight counts at most for the weight of utility 1.
     cut = np.minimum(arrays.weights, total)
     kept = np.minimum(arrays.weights[:, :n_linked] @ arrays.form_kept.T, total)
     worth = (arrays.benefit[:, None] * cut).sum(axis=0) / total

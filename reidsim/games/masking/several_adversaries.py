@@ -1,62 +1,159 @@
-"""Exact solution of the masking game against adversaries who attack in two stages, or look at few attributes.
+"""Masking games against several adversaries, or adversaries that plan in other ways: games and exact solution.
 
-Strategies of a subject are computed in portions, in order of what they are worth without attack, until the worth of
-the next one is below the best payoff found. No strategy beyond can win or tie, so the result is that of working out
-all. Within a portion adversaries are added one by one, those who infer nothing first: what some of them take bounds the
-payoff from above, so whoever has to infer surnames is only asked about strategies that may still win. Adversaries who
-differ in gain, cost and what they make of their confidence infer once for all of them, and only where a surname may
-change what one of them does. Whoever looks at few attributes, however it links and plans, has its replies to each form
-of these in a table.
+`best_against_several` visits the strategies of a record in portions, in order of falling utility, until the benefit of
+the next one is below the best payoff; so the result equals that of exhaustive search. Within a portion adversaries are
+added one by one, adversaries without inference first: the loss that some of them cause bounds the payoff from above, so
+surnames are inferred only for strategies that may still win. Adversaries with the same stages share inferences. An
+adversary that links on few attributes, whatever its planner, has its reply to each form of these in a table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, islice, starmap
-from typing import NamedTuple
-from weakref import WeakKeyDictionary
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, memory_for
-from reidsim.adversaries.multistage.two_stage_tables import compile_two_stage, is_two_stage
-from reidsim.adversaries.multistage.world import MultistageWorld
+from reidsim.adversaries.multistage.two_stage import (
+    Memory,
+    TwoStageArrays,
+    believed_alone,
+    pays,
+    reply_given,
+    surname_of,
+)
+from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.simple_behaviours import NeverAttacks
+from reidsim.borrowed_arrays import borrowing
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.branch_and_bound import branch_and_bound
-from reidsim.games.masking.search_against_several import PORTION, Alike, Stakes, Tables, search
-from reidsim.games.masking.tabled_replies import TabledReplies, tabled
+from reidsim.games.masking.game import MaskingGame
 from reidsim.games.memory import RememberingAdversary, RememberingLinker, known_of, linker_with_past
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, Linker, RecordGame
+from reidsim.linkage.surname_inference.inference import NO_SURNAME
 from reidsim.releases.masking import MaskingSpace
-from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
-# All strategies are put in order of their worth: once, or for every subject where weights differ by subject.
+# Strategies computed at a time.
+PORTION = 8
+# Most strategies that are sorted by utility: once, or for every record if weights differ by record.
 _MOST_ORDERED = 1 << 20
 _MOST_ORDERED_EACH = 1 << 16
-
-# Records searched per compiled call, between two of which a run can be interrupted.
+# Records per compiled call; a run can be interrupted between two calls.
 _CHUNK = 250
-
-# Pasts for which the strategies that may be best are kept.
+# Earlier releases for which the strategies that may be best are kept.
 _MOST_PASTS = 256
+# Most forms in a table of replies, per record and for all records together.
+_MOST_FORMS = 256
+_MOST_REPLIES = 20_000_000
 
 
-class _Inferred(NamedTuple):
-    """What adversaries who infer and link in the same way have computed, and what they are known by."""
+def against_whoever_comes(
+    games: Mapping[str, MaskingGame], weights: Mapping[str, float], together: Together = "one-of"
+) -> TypesGame:
+    """Return the game against several adversaries, given the game against each alone.
+
+    Parameters
+    ----------
+    games : mapping of str to MaskingGame
+        By adversary, on the same targets, strategies, benefits and losses.
+    weights : mapping of str to float
+        Probability that each adversary comes.
+    together : str
+        Whether one of them comes, or each independently of the others.
+    """
+    alone = {name: game.record_game for name, game in games.items()}
+    types = [AdversaryType(name, weights[name], game.linker, game.adversary) for name, game in alone.items()]
+    first = next(iter(alone.values()))
+    return TypesGame(next(iter(games.values())).space, types, first.benefit, first.loss, together)
+
+
+def without_inference(game: RecordGame | MaskingGame) -> RecordGame | MaskingGame:
+    """Return the game against the same adversaries, linking on released attributes alone."""
+    if isinstance(game, MaskingGame):
+        return game.one_stage()
+    if not isinstance(game, TypesGame):
+        return replace(game, **_without_inference(game.linker, game.adversary))
+    return game.with_types([replace(each, **_without_inference(each.linker, each.adversary)) for each in game.types])
+
+
+def _without_inference(linker: Linker, adversary: Adversary) -> dict[str, Any]:
+    """Return linker and adversary without inference, as fields of a game."""
+    if isinstance(linker, MultistageLinker):
+        linker = MultistageLinker(linker.attack.one_stage(), linker.world, linker.space)
+    if isinstance(adversary, MultistageAttack):
+        adversary = adversary.one_stage()
+    elif isinstance(adversary, ErringAdversary) and isinstance(adversary.adversary, MultistageAttack):
+        adversary = adversary.of(adversary.adversary.one_stage())
+    return {"linker": linker, "adversary": adversary}
+
+
+class Alike(NamedTuple):
+    """Two-stage adversaries with the same stages.
+
+    Attributes
+    ----------
+    arrays : TwoStageArrays
+        Its amounts, threshold and overconfidence are not used.
+    memory : Memory
+    weight, threshold : ndarray of float64, shape (n_adversaries,)
+    gain, cost : ndarray of float64, shape (n_adversaries, n_targets)
+    overconfident : ndarray of bool, shape (n_adversaries,)
+    """
 
     arrays: TwoStageArrays
     memory: Memory
-    attack: MultistageAttack
-    space: MaskingSpace
+    weight: Floats
+    threshold: Floats
+    gain: Floats
+    cost: Floats
+    overconfident: NDArray[np.bool_]
 
 
-# By the people attacked and the way of inferring and linking: the same adversaries come back under every policy, round
-# after round.
-_inferred: WeakKeyDictionary[MultistageWorld, dict[tuple[object, ...], _Inferred]] = WeakKeyDictionary()
+class Tables(NamedTuple):
+    """Replies of adversaries that link on few attributes, by form of these attributes.
+
+    Attributes
+    ----------
+    weight : ndarray of float64, shape (n_adversaries,)
+    invited : ndarray of bool, shape (n_adversaries, n_targets, n_forms)
+        Whether an attack pays, as the adversary believes.
+    reidentified : ndarray of float64, shape (n_adversaries, n_targets, n_forms)
+        Probability that it attacks and names the right person.
+    form : ndarray of int32, shape (n_adversaries, n_strategies)
+    """
+
+    weight: Floats
+    invited: NDArray[np.bool_]
+    reidentified: Floats
+    form: NDArray[np.int32]
+
+
+class Stakes(NamedTuple):
+    """Payoff parameters of each record; arrays of shape (n_records,).
+
+    Attributes
+    ----------
+    benefit, loss, tie : ndarray of float64
+    rows : ndarray of int
+        Row of each record in the adversaries' arrays.
+    one_of, no_attack : bool
+        Whether exactly one of the adversaries comes; whether only strategies that nobody attacks are allowed.
+    """
+
+    benefit: Floats
+    loss: Floats
+    tie: Floats
+    rows: Rows
+    one_of: bool
+    no_attack: bool
 
 
 def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice:
@@ -65,14 +162,14 @@ def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice
     Parameters
     ----------
     game : RecordGame
-        Branch and bound solves those of another kind, also exactly.
+        Against adversaries of another kind branch and bound is used, which is also exact.
     no_attack : bool
-        Only strategies that nobody attacks.
+        Consider only strategies that nobody attacks.
 
     Returns
     -------
     Choice
-        That of `branch_and_bound`; `evaluated` counts the strategies computed against one adversary or more.
+        Equal to that of `branch_and_bound`; `evaluated` counts strategies computed against one adversary or more.
     """
     opponents = _opponents(game)
     if opponents is None:
@@ -85,20 +182,20 @@ def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice
     done, risk = 0, np.zeros(PORTION)
     for _, alike in groupby(_worthwhile(game), key=lambda ordered: id(ordered[0])):
         while chunk := list(islice(alike, _CHUNK)):
-            search(*opponents, stakes, np.arange(done, done + len(chunk)), *chunk[0], strategies, evaluated, risk)
+            _search(*opponents, stakes, np.arange(done, done + len(chunk)), *chunk[0], strategies, evaluated, risk)
             done += len(chunk)
     return Choice(strategies, "best-first", evaluated, exact=True)
 
 
 def _opponents(game: RecordGame) -> tuple[tuple[Alike, ...] | None, Tables] | None:
-    """Return the adversaries of a game by how their replies are known; None if the search is not for one of them."""
+    """Return the adversaries of a game as the search reads them; None if it cannot take one of them."""
     if not isinstance(game.space, MaskingSpace) or _meeting(game) == "worst":
         return None
     if game.space.size > (_MOST_ORDERED if game.space.weights.ndim == 1 else _MOST_ORDERED_EACH):
         return None
     alone = AdversaryType("", 1.0, game.linker, game.adversary)
-    alike: dict[int, tuple[_Inferred, list[AdversaryType]]] = {}
-    tables: list[tuple[float, TabledReplies]] = []
+    alike: dict[tuple[object, ...], tuple[MultistageLinker, list[AdversaryType]]] = {}
+    tables: list[tuple[float, tuple[NDArray[np.bool_], Floats, NDArray[np.int32]]]] = []
     for each in game.types if isinstance(game, TypesGame) else (alone,):
         planner = each.adversary.adversary if isinstance(each.adversary, RememberingAdversary) else each.adversary
         if isinstance(planner, NeverAttacks) or each.weight == 0:
@@ -106,24 +203,27 @@ def _opponents(game: RecordGame) -> tuple[tuple[Alike, ...] | None, Tables] | No
         now = _without_past(each, linker_with_past(game))
         if now is None:
             return None
-        compiled = _compiled(now)
-        infers = compiled is not None and compiled.arrays.infers
-        replies = None if infers else tabled(now.linker, now.adversary, game.space)
+        linker, compiled = now.linker, None
+        if isinstance(now.adversary, MultistageAttack) and isinstance(linker, MultistageLinker):
+            compiled = linker if linker.is_compiled else None
+        infers = compiled is not None and compiled.compiled[0].infers
+        replies = None if infers else _tabled(linker, now.adversary, game.space)
         if replies is not None:
             tables.append((each.weight, replies))
         elif compiled is not None:
-            alike.setdefault(id(compiled), (compiled, []))[1].append(now)
+            key = (id(compiled.world), id(compiled.space), *compiled.attack.stages)
+            alike.setdefault(key, (compiled, []))[1].append(now)
         else:
             return None
     groups = tuple(sorted(starmap(_alike, alike.values()), key=lambda group: group.arrays.infers))
-    # Compiled functions read genealogies of one type.
+    # Compiled functions read genealogies with a single type of alleles.
     if len({group.arrays.genealogy.alleles.dtype for group in groups}) > 1:
         return None
     return groups or None, _stacked(tables, game.space.size)
 
 
 def _without_past(each: AdversaryType, shared: RememberingLinker | None) -> AdversaryType | None:
-    """Return an adversary as it replies to strategies that tell all that is known; None if not all know the same."""
+    """Return an adversary as it replies to cumulative releases; None if not all remember the same releases."""
     if shared is None:
         return each
     linker, adversary = each.linker, each.adversary
@@ -135,59 +235,73 @@ def _without_past(each: AdversaryType, shared: RememberingLinker | None) -> Adve
     return replace(each, linker=linker.linkers[0], adversary=adversary.adversary)
 
 
-def _alike(inferred: _Inferred, types: Sequence[AdversaryType]) -> Alike:
-    shape = (len(types), inferred.space.n_records)
-    alike = Alike(
-        inferred.arrays, inferred.memory, np.zeros(len(types)), np.zeros(len(types)),
-        np.zeros(shape), np.zeros(shape), np.zeros(len(types), dtype=np.bool_),
-    )  # fmt: skip
-    for number, each in enumerate(types):
-        linker, attack = each.linker, each.adversary
-        assert isinstance(linker, MultistageLinker)  # noqa: S101 # as it was compiled
-        assert isinstance(attack, MultistageAttack)  # noqa: S101 # as it was compiled
-        alike.weight[number], alike.threshold[number] = each.weight, linker.attack.confidence_threshold
-        alike.gain[number], alike.cost[number] = attack.gain, attack.cost
-        alike.overconfident[number] = linker.attack.overconfident
-    return alike
+def _alike(compiled: MultistageLinker, types: Sequence[AdversaryType]) -> Alike:
+    attacks: list[Any] = [each.adversary for each in types]
+    linkers: list[Any] = [each.linker for each in types]
+    n = compiled.space.n_records
+    return Alike(
+        *compiled.compiled,
+        weight=np.array([each.weight for each in types]),
+        threshold=np.array([float(linker.attack.confidence_threshold) for linker in linkers]),
+        gain=np.stack([np.broadcast_to(np.asarray(attack.gain, dtype=np.float64), n) for attack in attacks]),
+        cost=np.stack([np.broadcast_to(np.asarray(attack.cost, dtype=np.float64), n) for attack in attacks]),
+        overconfident=np.array([bool(linker.attack.overconfident) for linker in linkers]),
+    )
 
 
-def _stacked(tables: Sequence[tuple[float, TabledReplies]], n_strategies: int) -> Tables:
-    """Put tables of replies into arrays, wide enough for the adversary who looks at most."""
-    shape = (len(tables), *np.max([replies.invited.shape for _, replies in tables] or [(0, 0)], axis=0).tolist())
-    invited, reidentified = np.zeros(shape, dtype=np.bool_), np.zeros(shape)
-    form = np.zeros((len(tables), n_strategies), dtype=np.int32)
-    for number, (_, replies) in enumerate(tables):
-        invited[number, :, : replies.invited.shape[1]] = replies.invited
-        reidentified[number, :, : replies.invited.shape[1]] = replies.reidentified
-        form[number] = replies.form
-    return Tables(np.array([weight for weight, _ in tables], dtype=np.float64), invited, reidentified, form)
+def _tabled(
+    linker: Linker, adversary: Adversary, space: MaskingSpace
+) -> tuple[NDArray[np.bool_], Floats, NDArray[np.int32]] | None:
+    """Return replies by form, and the form of each strategy; None if linkage depends on too many attributes."""
+    looked_at: tuple[str, ...] | None = getattr(linker, "looked_at", None)
+    if looked_at is None:
+        return None
+    positions = [position for position, name in enumerate(space.attributes) if name in looked_at]
+    shape = [space.shape[position] for position in positions]
+    n_forms = prod(shape)
+    if n_forms > _MOST_FORMS or n_forms * space.n_records > _MOST_REPLIES:
+        return None
+    places = space.number(np.eye(len(space.attributes), dtype=np.int64))[positions]
+    strategies, form = np.arange(space.size), np.zeros(space.size, dtype=np.int32)
+    for place, size in zip(places.tolist(), shape, strict=True):
+        form = form * size + (strategies // place % size).astype(np.int32)
+    # Attributes that must be shared have a single level. Records may be others than the records of the space.
+    met, first = np.unique(form, return_index=True)
+    replies = [adversary.respond(linker.link(strategy)) for strategy in first.tolist()]
+    invited = np.zeros((len(replies[0].attacks), n_forms), dtype=np.bool_)
+    reidentified = np.zeros(invited.shape)
+    for number, response in zip(met.tolist(), replies, strict=True):
+        invited[:, number], reidentified[:, number] = response.invited, response.reidentified
+    return invited, reidentified, form
+
+
+def _stacked(
+    tables: Sequence[tuple[float, tuple[NDArray[np.bool_], Floats, NDArray[np.int32]]]], n_strategies: int
+) -> Tables:
+    """Stack tables of replies, padded to the largest number of forms."""
+    shape = (len(tables), *np.max([invited.shape for _, (invited, _, _) in tables] or [(0, 0)], axis=0).tolist())
+    stacked = Tables(
+        np.array([weight for weight, _ in tables], dtype=np.float64),
+        np.zeros(shape, dtype=np.bool_),
+        np.zeros(shape),
+        np.zeros((len(tables), n_strategies), dtype=np.int32),
+    )
+    for number, (_, (invited, reidentified, form)) in enumerate(tables):
+        stacked.invited[number, :, : invited.shape[1]] = invited
+        stacked.reidentified[number, :, : invited.shape[1]] = reidentified
+        stacked.form[number] = form
+    return stacked
 
 
 def _meeting(game: RecordGame) -> Together:
     return game.together if isinstance(game, TypesGame) else "one-of"
 
 
-def _compiled(each: AdversaryType) -> _Inferred | None:
-    """Return what those who attack as an adversary have in common; None if it is no attack in two stages."""
-    attack, linker = each.adversary, each.linker
-    if not isinstance(attack, MultistageAttack) or type(linker) is not MultistageLinker:
-        return None
-    counted = any(table.counts is not None for table in linker.world.resources.values())
-    if counted or not is_two_stage(linker.attack, linker.space):
-        return None
-    known = _inferred.setdefault(linker.world, {})
-    way = (id(linker.space), *linker.attack.stages)
-    if way not in known:
-        arrays = compile_two_stage(linker.attack, linker.world, linker.space)
-        known[way] = _Inferred(arrays, memory_for(arrays), linker.attack, linker.space)
-    return known[way]
-
-
 def _worthwhile(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:
     """Yield for each record the strategies that may be best, by falling utility, and their utilities.
 
-    Who has seen something of a record learns nothing by seeing it again: sharing it as well is worth no less, brings
-    the same replies, and has no higher number.
+    An adversary that has seen an attribute learns nothing by seeing it again: sharing it as well is worth no less,
+    brings the same replies, and has no higher number.
     """
     linker = linker_with_past(game)
     if linker is None:
@@ -206,15 +320,12 @@ def _worthwhile(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:
 
 def _orders(game: RecordGame) -> Iterator[tuple[Strategies, Floats]]:
     """Yield for each record all strategies by falling utility, and their utilities."""
-    space = game.space
-    assert isinstance(space, MaskingSpace)  # noqa: S101 # as it was compiled
+    space: Any = game.space
     if space.weights.ndim == 1:
         ordered = _ordered(space, space.weights)
-        for _ in range(game.n_records):
-            yield ordered
+        yield from (ordered for _ in range(game.n_records))
     else:
-        for weights in space.weights:
-            yield _ordered(space, weights)
+        yield from (_ordered(space, weights) for weights in space.weights)
 
 
 def _ordered(space: MaskingSpace, weights: Floats) -> tuple[Strategies, Floats]:
@@ -225,3 +336,142 @@ def _ordered(space: MaskingSpace, weights: Floats) -> tuple[Strategies, Floats]:
     utility[space.most_specific] = 1.0
     order = np.argsort(-utility, kind="stable")
     return order, utility[order]
+
+
+@borrowing()
+def _search(
+    alike: tuple[Alike, ...] | None,
+    tables: Tables,
+    stakes: Stakes,
+    targets: Rows,
+    order: Strategies,
+    utility: Floats,
+    strategies: Strategies,
+    evaluated: NDArray[np.int64],
+    risk: Floats,
+) -> None:
+    """Find the best strategies of records with the same order of strategies.
+
+    Parameters
+    ----------
+    alike : tuple of Alike, optional
+    tables : Tables
+    stakes : Stakes
+    targets : ndarray of int, shape (n,)
+        Records.
+    order : ndarray of int64, shape (n_strategies,)
+        All strategies that may be best.
+    utility : ndarray of float64, shape (n_strategies,)
+        Their utilities, falling.
+    strategies, evaluated : ndarray of int64, shape (n_records,)
+        Output: the best strategy of each record, the lowest number among equals, and the strategies computed.
+    risk : ndarray of float64, shape (PORTION,)
+        Work space.
+    """
+    for target in targets:
+        strategies[target], evaluated[target] = _best_of(alike, tables, stakes, target, order, utility, risk)
+
+
+@borrowing(inline="always")
+def _best_of(
+    alike: tuple[Alike, ...] | None,
+    tables: Tables,
+    stakes: Stakes,
+    target: int,
+    order: Strategies,
+    utility: Floats,
+    risk: Floats,
+) -> tuple[int, int]:
+    benefit, tie = stakes.benefit[target], stakes.tie[target]
+    best, chosen, start = -np.inf, WITHHELD, 0
+    while start < len(order) and benefit * utility[start] >= best - tie:
+        n = min(len(order) - start, PORTION)
+        while benefit * utility[start + n - 1] < best - tie:
+            n -= 1
+        candidates, worth = order[start : start + n], utility[start : start + n]
+        for k in range(n):
+            risk[k] = 0.0
+        for each in range(len(tables.weight)):
+            _ask_table(tables, each, stakes, target, candidates, worth, best - tie, risk)
+        if alike is not None:
+            for group in alike:
+                _ask_alike(group, stakes, target, candidates, worth, best - tie, risk)
+        for k in range(n):
+            if risk[k] == np.inf:
+                continue
+            payoff = benefit * worth[k] - stakes.loss[target] * min(risk[k], 1.0)
+            if payoff > best + tie or (payoff >= best - tie and candidates[k] < chosen):
+                chosen = candidates[k]
+            best = max(best, payoff)
+        start += n
+    return chosen, start
+
+
+@borrowing()
+def _ask_table(
+    tables: Tables,
+    each: int,
+    stakes: Stakes,
+    target: int,
+    candidates: Strategies,
+    worth: Floats,
+    needed: float,
+    risk: Floats,
+) -> None:
+    """Add the risk from one tabled adversary; infinite for strategies that cannot win."""
+    row = stakes.rows[target]
+    for k in range(len(candidates)):
+        if risk[k] == np.inf:
+            continue
+        form = tables.form[each, candidates[k]]
+        taken = tables.weight[each] * tables.reidentified[each, row, form]
+        risk[k] = _risk_with(stakes, target, worth[k], needed, risk[k], taken, tables.invited[each, row, form])
+
+
+@borrowing(inline="always")
+def _ask_alike(
+    alike: Alike, stakes: Stakes, target: int, candidates: Strategies, worth: Floats, needed: float, risk: Floats
+) -> None:
+    """Add the risk from two-stage adversaries with the same stages; infinite for strategies that cannot win."""
+    row, n_loci = stakes.rows[target], alike.arrays.target_alleles.shape[1]
+    for k in range(len(candidates)):
+        if risk[k] == np.inf:
+            continue
+        form = candidates[k] >> n_loci
+        if stakes.no_attack:
+            # An adversary that attacks on the demographics alone attacks whatever loci are shared.
+            alone = believed_alone(alike.arrays, row, form)
+            for each in range(len(alike.weight)):
+                if pays(alike.gain[each, row], alone, alike.cost[each, row]):
+                    risk[k] = np.inf
+        # If only one person matches, a surname adds nothing.
+        surname, confidence = NO_SURNAME, 0.0
+        if risk[k] < np.inf and alike.arrays.form_sizes[form, row] > 1:
+            surname, confidence = surname_of(alike.arrays, alike.memory, row, candidates[k])
+        for each in range(len(alike.weight)):
+            if risk[k] < np.inf:
+                reply = reply_given(
+                    alike.arrays,
+                    alike.memory,
+                    row,
+                    form,
+                    surname,
+                    confidence,
+                    alike.gain[each, row],
+                    alike.cost[each, row],
+                    alike.threshold[each],
+                    alike.overconfident[each],
+                )
+                taken = alike.weight[each] * reply.success if reply.attacks else 0.0
+                risk[k] = _risk_with(stakes, target, worth[k], needed, risk[k], taken, reply.attacks)
+
+
+@borrowing()
+def _risk_with(
+    stakes: Stakes, target: int, worth: float, needed: float, before: float, taken: float, attacked: bool
+) -> float:
+    """Return the risk with one adversary more; infinite if not allowed or if the payoff is less than needed."""
+    if stakes.no_attack and attacked:
+        return np.inf
+    risk = before + (taken if stakes.one_of else taken * (1.0 - before))
+    return risk if stakes.benefit[target] * worth - stakes.loss[target] * min(risk, 1.0) >= needed else np.inf

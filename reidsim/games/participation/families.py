@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from reidsim.borrowed_arrays import borrowing
 from reidsim.games.participation.game import Flags, Floats, Values, outcome
 
 Ints = NDArray[np.int64]
@@ -154,7 +153,7 @@ def profile(number: int, n: int) -> Flags:
     return np.asarray((number >> np.arange(n)) & 1 == 1)
 
 
-@borrowing()
+@njit(cache=True)
 def _few_matches(game: _Joining, person: int, without: int, joined: Flags) -> float:
     """Return how likely too few matches of a person joined, with one of them left out; of each number into `few`."""
     few = game.few
@@ -172,7 +171,7 @@ def _few_matches(game: _Joining, person: int, without: int, joined: Flags) -> fl
     return total
 
 
-@borrowing()
+@njit(cache=True)
 def _nobody_near(game: _Joining, person: int, without: int, joined: Flags) -> float:
     """Return how likely a person finds none of the near relatives who joined, with one of them left out."""
     none = 1.0
@@ -192,7 +191,7 @@ def _chances(game: _Joining, joined: Flags) -> tuple[Floats, Floats]:
     return found, traced
 
 
-@borrowing()
+@njit(cache=True)
 def _gain(game: _Joining, person: int, joined: Flags) -> float:
     found = 1.0 - _nobody_near(game, person, -1, joined)
     # What stays of the harm that joining adds, as others may expose the person anyway.
@@ -217,7 +216,7 @@ def _gains(game: _Joining, joined: Flags) -> Floats:
     return np.array([_gain(game, person, joined) for person in range(len(joined))])
 
 
-@borrowing()
+@njit(cache=True)
 def _wishes(game: _Joining, person: int, joined: Flags) -> bool:
     """Tell whether a person would gain by changing."""
     gain = _gain(game, person, joined)

@@ -1,1 +1,1 @@
-"""What is known about people is held against a release that is given."""
+"""Risk assessment of a given release against background knowledge."""

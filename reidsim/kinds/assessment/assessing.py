@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.assessment import Assessment, assess
 from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.core.measures import columns_of
 from reidsim.errors import locating
 from reidsim.kinds.assessment.growth import grown_cohorts, growth_warnings
 from reidsim.kinds.assessment.measures import JOURNALIST_HIGH, JOURNALIST_LOW, RISKS, RISKS_OF_PERSONS
@@ -28,14 +29,13 @@ from reidsim.kinds.assessment.risk_tables import (
     threshold_risks,
 )
 from reidsim.kinds.assessment.study import RiskStudy
-from reidsim.measures import columns_of
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import AnalysisTables, Played, Progress
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RiskAnalysis(AnalysisTables):
-    """Tables behind the figures of a scenario of the kind ``risk``; empty where there is nothing to tell.
+    """Tables behind the figures of a scenario of the kind ``risk``; empty where not applicable.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class RiskAnalysis(AnalysisTables):
     settings : DataFrame
         The same of the overall risk, for all combinations of capabilities.
     sources : DataFrame
-        Sources of each adversary: price, whom they know, what an attack pays.
+        Sources of each adversary: price, presence, payoff of an attack.
     knowledge_sets : DataFrame
         Sets of attributes known, how likely they are, and the uniqueness of who is unique on them.
     cohorts : DataFrame
@@ -68,18 +68,20 @@ def assess_study(study: RiskStudy, report: Progress) -> Played:
         release = study.release(size, sample)
         knowledge = study.knowledge(release)
         found = assess_release(study, release, knowledge, sample, report if n_work == 1 else None)
-        methods = _methods_of_largest(methods, _methods(found))
+        for name, assessment in found.items():
+            # Report the release with the most distinct persons.
+            if name not in methods or assessment.n_cells >= methods[name]["distinct_persons"]:
+                methods[name] = {
+                    "method": assessment.risks.method,
+                    "knowledge_sets": len(assessment.sets),
+                    "trials": assessment.risks.trials,
+                    "distinct_persons": assessment.n_cells,
+                }
         for name, table in _tables_of(study, release, sample, knowledge, found):
             tables.setdefault(name, []).append(table)
-    made = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
+    made: dict[str, Any] = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
     runs, records = made.pop("runs"), made.pop("records")
-    analysis = RiskAnalysis(
-        reductions=made["reductions"],
-        settings=made.get("settings", pd.DataFrame()),
-        sources=made["sources"],
-        knowledge_sets=made["knowledge_sets"],
-        cohorts=made.get("cohorts", pd.DataFrame()),
-    )
+    analysis = RiskAnalysis(**made)
     facts = {
         "records": list(study.sizes),
         **({} if study.file is None or study.file.person is None else {"released_people": study.file.n_people}),
@@ -102,7 +104,7 @@ def assess_release(
     report: Progress | None = None,
     people: NDArray[np.int64] | None = None,
 ) -> dict[str, Assessment]:
-    """Return the risks of everybody in a release, by adversary; of `people` alike in each row, if given."""
+    """Return the risks of all persons of a release, by adversary; each row represents `people`, if given."""
     section = study.scenario.expectation
     found = {}
     for name, known in knowledge.items():
@@ -180,29 +182,6 @@ def _run_rows(
             },
         }
     )
-
-
-def _methods(found: Mapping[str, Assessment]) -> dict[str, dict[str, Any]]:
-    """Say how each adversary's risks were computed."""
-    return {
-        name: {
-            "method": assessment.risks.method,
-            "knowledge_sets": len(assessment.sets),
-            "trials": assessment.risks.trials,
-            "distinct_persons": assessment.n_cells,
-        }
-        for name, assessment in found.items()
-    }
-
-
-def _methods_of_largest(before: dict[str, dict[str, Any]], now: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Keep for each adversary how the release with the most distinct persons was computed."""
-    return {
-        name: method
-        if name not in before or method["distinct_persons"] >= before[name]["distinct_persons"]
-        else before[name]
-        for name, method in now.items()
-    }
 
 
 def _warnings(methods: Mapping[str, Mapping[str, Any]], sets: pd.DataFrame) -> tuple[str, ...]:

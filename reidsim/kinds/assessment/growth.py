@@ -22,13 +22,13 @@ Positions = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Cohort:
-    """People of a simulated cohort, those who are alike in one row.
+    """People of a simulated cohort, equal people in one row.
 
     Parameters
     ----------
     release : Release
     knowledge : dict of str to Knowledge
-        What each adversary may know about them.
+        Knowledge of each adversary about them.
     people : ndarray of int64, shape (n_rows,)
         Of each row.
     """
@@ -52,7 +52,7 @@ class Pool:
     release : Release
         A row for each kind of people: of the same values and the same released ones.
     knowledge : dict of str to Knowledge
-        What each adversary may know about them.
+        Knowledge of each adversary about them.
     members : ndarray of int, shape (n_members,)
         The kind of each.
     others : ndarray of int64, shape (n_kinds,), optional
@@ -110,7 +110,7 @@ class Pool:
 def grown_cohorts(
     study: RiskStudy, section: ThresholdSection, release: Release, knowledge: Mapping[str, Knowledge]
 ) -> Iterator[tuple[int, Cohort]]:
-    """Yield simulated cohorts of the sizes asked for, each with the number of its draw."""
+    """Yield simulated cohorts of the given sizes, each with the number of its draw."""
     sizes = sorted(set(section.sizes) - {release.n_records})
     if not sizes:
         return
@@ -131,7 +131,7 @@ def pool_of(study: RiskStudy, section: ThresholdSection, release: Release, knowl
     Raises
     ------
     InputError
-        If the population has too few others, or it cannot be told how newcomers' values would be generalized.
+        If the population has too few others, or the generalization of newcomers' values is undefined.
     """
     n, largest, names = release.n_records, max(section.sizes), release.domain.names
     shown, own = release.codes, release.codes if release.persons is None else release.persons
@@ -145,7 +145,7 @@ def pool_of(study: RiskStudy, section: ThresholdSection, release: Release, knowl
             for i, name in enumerate(names)
         ]
         joining = np.column_stack(columns)
-        # Whose true values are not told are what their records tell, newcomers like members.
+        # Where true values are unknown, the released values take their place, for newcomers like members.
         own = np.concatenate([own, joining if release.persons is None else population.cells])
         shown = np.concatenate([shown, joining])
         counts = np.concatenate([-counts, population.counts.astype(np.int64)])
@@ -168,7 +168,7 @@ def pool_of(study: RiskStudy, section: ThresholdSection, release: Release, knowl
 
 
 def _about(knowledge: Mapping[str, Knowledge], persons: Positions) -> dict[str, Knowledge]:
-    """Return what each adversary may know about some of the persons."""
+    """Return the knowledge of each adversary about some of the persons."""
     return {
         name: replace(
             whole,
@@ -184,7 +184,7 @@ def _as_released(values: Codes, members: Codes, tree: ValueTree | None, name: st
     """Return newcomers' values generalized as the members' are.
 
     Members show groups none of which includes another, so each value has one group at most. Values that nobody shows
-    get the widest group that includes none of those shown, or stay as they are where no value is generalized.
+    get the widest group that includes none of the shown ones, or stay unchanged where no value is generalized.
     """
     if tree is None:
         return values
@@ -208,7 +208,7 @@ def _as_released(values: Codes, members: Codes, tree: ValueTree | None, name: st
 
 
 def growth_warnings(study: RiskStudy) -> tuple[str, ...]:
-    """Say that cohorts in which members are repeated are at less risk than real ones."""
+    """Warn that cohorts with repeated members have a lower risk than real ones."""
     section = study.scenario.threshold
     if section is None or section.newcomers != "members" or max(section.sizes, default=0) <= study.sizes[0]:
         return ()

@@ -11,16 +11,10 @@ from reidsim.kinds.assessment.measures import MEASURES, MEASURES_OF_PEOPLE
 from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
 from reidsim.scenarios.asked import Stored, section
-from reidsim.scenarios.kind import Kind, Use
+from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.study import Played, Progress
 from reidsim.wording import Code, Sentence, codes, counted, number_text
-
-# Bytes, fitted to the peaks of whole runs of up to a million records; see `docs/limits.md`. Of a record, of a value
-# of it, and of the table of its risks for each adversary.
-_OF_RECORD, _OF_VALUE, _OF_RISKS = 120, 10, 255
-_OF_SIMULATED = 100
-_OF_PERSON_OF_POPULATION, _OF_VALUE_OF_POPULATION = 60, 40
 
 
 class AssessmentKind(Kind):
@@ -35,11 +29,11 @@ class AssessmentKind(Kind):
     decides = ""
 
     def build(self, loaded: LoadedScenario[Any]) -> RiskStudy:
-        """Read the release, or the people of whom samples are drawn."""
+        """Read the release, or the population from which samples are drawn."""
         return build_risk_study(loaded)
 
     def describe(self, study: RiskStudy) -> str:
-        """Draw the first release and say in a line what there is to work out."""
+        """Draw the first release and return a line on the size of the assessment."""
         release = study.release(study.sizes[0], 0)
         adversaries = ", ".join(
             f"{name} (up to {counted(count_sets(knowledge), 'knowledge set')} per person)"
@@ -50,23 +44,12 @@ class AssessmentKind(Kind):
         people = "" if release.person is None else f" of {counted(release.n_people, 'person', 'people')}"
         return f"{counted(study.n_samples, 'release')} of {sizes} records{people}, {attributes}, {adversaries}"
 
-    def needed_memory(self, study: RiskStudy, use: Use = "run") -> int:
-        """Return the bytes of people and records, and of the risks of everybody; file and results are included."""
-        attributes, adversaries = len(study.domain.names), len(study.scenario.knowledge) + 1
-        threshold, records = study.scenario.threshold, sum(study.sizes)
-        # Of simulated cohorts, one after the other, only the risks that are compared are held.
-        simulated = max(threshold.sizes, default=0) if threshold is not None else 0
-        people = 0 if study.population is None else len(study.population.cells)
-        of_people = people * (_OF_VALUE_OF_POPULATION * attributes + _OF_PERSON_OF_POPULATION)
-        of_records = records * (_OF_RECORD + _OF_VALUE * attributes + _OF_RISKS * adversaries)
-        return of_people + of_records + simulated * _OF_SIMULATED * adversaries
-
     def assess(self, study: RiskStudy, report: Progress) -> Played:
-        """Return the risks of everybody."""
+        """Return the risks of all persons."""
         return assess_study(study, report)
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
-        """Yield what is released, and what the adversary may know."""
+        """Yield the release, and the knowledge of the adversary."""
         content = run.content
         release = section(content, "release")
         people = run.manifest.get("people")

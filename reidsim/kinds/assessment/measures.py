@@ -1,11 +1,11 @@
-"""What is measured of a release that is given: risks, as means over persons."""
+"""Measures of a given release: risks, as means over persons."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from reidsim.core.measures import in_words, measures_worded
 from reidsim.games.measures import HOUSEHOLD_RISK
-from reidsim.measures import in_words, measures_worded
 from reidsim.validation import read_toml
 
 _WORDS = read_toml(Path(__file__).with_suffix(".toml"))

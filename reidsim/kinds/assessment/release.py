@@ -1,4 +1,4 @@
-"""Released records of a scenario of the kind ``risk``: those of a file, with the groups that they are released with."""
+"""Released records of a scenario of the kind ``risk``: the rows of a file, with their groups of values."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Release:
         Nodes of the value tree where an attribute has one.
     trees : dict of str to ValueTree
     persons : ndarray of int32, shape (n_records, n_attributes), optional
-        True values of the persons of the records, if they are known; else what the records tell.
+        True values of the persons of the records, if known; else the released values.
     weights : ndarray of float64, shape (n_records,), optional
-        People whom each record stands for, if that is known.
+        People that each record represents, if known.
     person : ndarray of int, shape (n_records,), optional
         Whose each record is, in numbers from 0 on, where people may have several.
     household : ndarray of int, shape (n_records,), optional
@@ -89,7 +89,7 @@ def population_over(population: Population, attributes: tuple[str, ...]) -> Popu
 def read_release(
     loaded: LoadedScenario[RiskScenario], population: Population | None
 ) -> tuple[Release, Population | None]:
-    """Read the records of a file; values are those of value trees, of the population, or those seen.
+    """Read the records of a file; values come from value trees, the population, or the file.
 
     A value ``*`` is suppressed: it includes every value. An empty one is refused, since it may mean anything.
 

@@ -76,7 +76,7 @@ def threshold_risks(
 
 
 def risks_asked(study: RiskStudy) -> dict[str, RiskName | Network]:
-    """Return what the risks of a person are asked by, by name; the overall one goes through the network."""
+    """Return the arguments for the risks of a person, by name; the overall risk goes through the network."""
     return {"prosecutor": "prosecutor", "journalist": "journalist", "marketer": "marketer", "overall": study.network}
 
 
@@ -150,7 +150,7 @@ def settings_table(
 def source_table(
     study: RiskStudy, release: Release, knowledge: Mapping[str, Knowledge], found: Mapping[str, Assessment]
 ) -> pd.DataFrame:
-    """Return the sources of each adversary, and what attacking the release pays.
+    """Return the sources of each adversary, and the payoff of attacking the release.
 
     Returns
     -------
@@ -209,7 +209,7 @@ EVERYBODY = "everybody"
 
 
 def cohort_table(section: ThresholdSection, records: pd.DataFrame) -> pd.DataFrame:
-    """Return how the risk of a cohort's people lies to the threshold, for everybody and by group.
+    """Return the risk of a cohort's people relative to the threshold, for all people and by group.
 
     Parameters
     ----------

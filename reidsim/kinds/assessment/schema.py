@@ -1,4 +1,4 @@
-"""What a scenario of the kind ``risk`` may say: how identifiable a release is to adversaries with partial knowledge."""
+"""Schema of a scenario of the kind ``risk``: identifiability of a release under partial background knowledge."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, refuse_first
 from reidsim.scenarios.amounts import Count, Delimiter, Money, PersonKey, PopulationSeed, Share, Text
 from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 
-# Columns of the tables of a run, beside which the attributes stand.
+# Columns of the tables of a run, besides the attributes.
 RISK_NAMES = ("journalist", "prosecutor", "marketer", "overall")
 RISK_COLUMNS = (
     *("record", "records", "knowledge", "journalist_low", "journalist_high", *RISK_NAMES),
@@ -55,25 +55,24 @@ class RiskReleaseSection(Section):
 
     @model_validator(mode="after")
     def _one_origin(self) -> RiskReleaseSection:
-        if (self.path is None) == (not self.sizes):
-            raise InputError("no records, or two ways to them", expected="either sizes or path")
-        if self.path is not None and self.samples > 1:
-            raise InputError("a file is the same every time", where="samples", found=self.samples, expected="1")
-        of_file = (("columns", self.columns), ("persons", self.persons), ("weight", self.weight))
-        for key, given in (*of_file, ("person", self.person), ("household", self.household)):
-            if given and self.path is None:
-                of = "are those" if key in ("columns", "persons") else "is that"
-                raise InputError(f"{key} {of} of a file", where=key, expected="path")
-        if self.weight is not None and self.weight in (*self.attributes, *self.columns.values()):
-            raise InputError("the sampling weight is no attribute", where="weight", found=self.weight)
-        if self.weight is not None and self.person is not None:
-            raise InputError(
-                "sampling weights are of records, and people are counted", where="weight", found=self.weight,
-                expected="either weight or person",
-            )  # fmt: skip
-        for name, values in (("sizes", self.sizes), ("attributes", self.attributes)):
-            if len(set(values)) != len(values):
-                raise InputError("given twice", where=name, found=list(values))
+        drawn = self.path is None
+        of_file = ("columns", "persons", "weight", "person", "household")
+        given = next((key for key in of_file if drawn and getattr(self, key)), None)
+        of = "are those" if given in ("columns", "persons") else "is that"
+        refuse_first(
+            (drawn == (not self.sizes),
+             "no records, or two ways to them", None, None, "either sizes or path"),
+            (not drawn and self.samples > 1,
+             "a file is the same every time", "samples", self.samples, "1"),
+            (given, f"{given} {of} of a file", given, None, "path"),
+            (self.weight is not None and self.weight in (*self.attributes, *self.columns.values()),
+             "the sampling weight is no attribute", "weight", self.weight, None),
+            (self.weight is not None and self.person is not None,
+             "sampling weights are of records, and people are counted",
+             "weight", self.weight, "either weight or person"),
+            *((len(set(values)) != len(values), "given twice", name, list(values), None)
+              for name, values in (("sizes", self.sizes), ("attributes", self.attributes))),
+        )  # fmt: skip
         attributes = [self.columns.get(name, name) for name in self.attributes]
         for key in ("person", "household"):
             for column in key_columns(getattr(self, key)):
@@ -123,7 +122,7 @@ class UniquenessSection(Section):
         needed = {"fixed": "value", "known": None}.get(self.method, "population_size")
         for key in ("value", "population_size"):
             given = getattr(self, key) is not None
-            # Weights may say how many people there are.
+            # Weights may determine the number of people.
             if given != (key == needed) and (given or key == "value"):
                 problem = "key missing" if key == needed else "of another method"
                 raise InputError(problem, where=key, expected=f"{needed or 'none'} with method {self.method!r}")
@@ -234,40 +233,39 @@ class RiskScenario(ScenarioHead):
 
     @model_validator(mode="after")
     def _consistent(self) -> RiskScenario:
-        if WORST_CASE in self.knowledge:
-            raise InputError("the worst case is always there", where=f"knowledge.{WORST_CASE}")
-        needs_people = "samples are drawn from it" if self.release.sizes else None
-        if self.uniqueness.method == "known":
-            needs_people = "uniques are counted in it"
-        if needs_people and self.population is None:
-            raise InputError("section missing", where="population", expected=f"a recipe, since {needs_people}")
-        sized = self.uniqueness.population_size is not None
-        if self.uniqueness.estimates and sized == (self.release.weight is not None):
-            raise InputError(
-                "both weights and a number say how many people there are" if sized else "key missing",
-                where="uniqueness.population_size",
-                expected="either it or release.weight" if sized else
-                f"population_size with method {self.uniqueness.method!r}, or release.weight",
-            )  # fmt: skip
+        sized, estimates = self.uniqueness.population_size is not None, self.uniqueness.estimates
+        weighted, known = self.release.weight is not None, self.uniqueness.method == "known"
+        needed = "uniques are counted in it" if known else "samples are drawn from it"
+        sizes = f"population_size with method {self.uniqueness.method!r}, or release.weight"
+        where = "uniqueness.population_size"
+        refuse_first(
+            (WORST_CASE in self.knowledge,
+             "the worst case is always there", f"knowledge.{WORST_CASE}", None, None),
+            ((known or self.release.sizes) and self.population is None,
+             "section missing", "population", None, f"a recipe, since {needed}"),
+            (estimates and sized and weighted,
+             "both weights and a number say how many people there are",
+             where, None, "either it or release.weight"),
+            (estimates and not sized and not weighted, "key missing", where, None, sizes),
+            (self.trees and self.release.path is None,
+             "value trees are those of a file", "trees", None, "release.path"),
+        )  # fmt: skip
         if self.threshold is not None:
             self._check_growth(self.threshold)
-        if self.trees and self.release.path is None:
-            raise InputError("value trees are those of a file", where="trees", expected="release.path")
         return self
 
     def _check_growth(self, threshold: ThresholdSection) -> None:
         release, from_people = self.release, threshold.newcomers == "population"
-        if threshold.like_members and not from_people:
-            raise InputError(
-                "members drawn again are like members in everything", where="threshold.like_members",
-                found=list(threshold.like_members), expected='newcomers = "population"',
-            )  # fmt: skip
-        if from_people and self.population is None:
-            raise InputError("section missing", where="population", expected="a recipe, since newcomers are its people")
         several = len(release.sizes) > 1 or release.samples > 1
-        if threshold.sizes and (several or (release.person or release.weight or release.household) is not None):
-            raise InputError(
-                "cohorts are simulated from one release of one record per person, without weights",
-                where="threshold.sizes", found=list(threshold.sizes),
-                expected="release.path alone, or one of release.sizes and one sample",
-            )  # fmt: skip
+        keyed = (release.person or release.weight or release.household) is not None
+        refuse_first(
+            (threshold.like_members and not from_people,
+             "members drawn again are like members in everything",
+             "threshold.like_members", list(threshold.like_members), 'newcomers = "population"'),
+            (from_people and self.population is None,
+             "section missing", "population", None, "a recipe, since newcomers are its people"),
+            (threshold.sizes and (several or keyed),
+             "cohorts are simulated from one release of one record per person, without weights",
+             "threshold.sizes", list(threshold.sizes),
+             "release.path alone, or one of release.sizes and one sample"),
+        )  # fmt: skip

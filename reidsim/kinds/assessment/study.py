@@ -1,4 +1,4 @@
-"""From a scenario of the kind ``risk`` to released records and what adversaries may know about their persons."""
+"""From a scenario of the kind ``risk`` to released records and the adversaries' knowledge about their persons."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from reidsim.scenarios.study import Study, World, digest_of
 
 @dataclass(frozen=True, eq=False)
 class RiskStudy(Study[RiskScenario]):
-    """A scenario of the kind ``risk`` with everything it names at hand.
+    """A scenario of the kind ``risk`` with its data read.
 
     Parameters
     ----------
@@ -85,10 +85,10 @@ class RiskStudy(Study[RiskScenario]):
         return Release(people.domain, people.cells[cell], {})
 
     def knowledge(self, release: Release) -> dict[str, Knowledge]:
-        """Return what each adversary may know about the persons of a release, the worst case first."""
+        """Return the knowledge of each adversary about the persons of a release, the worst case first."""
         found = {WORST_CASE: everything(release.domain.names, release.n_records)}
         folder, section = self.loaded.folder, self.scenario.release
-        # Whoever joins a cohort is in no row of the file.
+        # Newcomers of a cohort are in no row of the file.
         file = str(section.persons or section.path) if release is self.file else None
         records = None if file is None else RecordsFile(folder / file, section.columns)
         persons = release.codes if release.persons is None else release.persons
@@ -96,12 +96,12 @@ class RiskStudy(Study[RiskScenario]):
             try:
                 found[name] = load_knowledge(recipe, release.domain, persons, base=folder, records=records)
             except InputError as error:
-                # What is wrong within a recipe or file is not under a key of the scenario.
+                # An error within a recipe or file is not under a key of the scenario.
                 raise error if error.source else error.located(self.loaded.path, f"knowledge.{name}") from None
         return found
 
     def uniqueness(self) -> UniquenessModel:
-        """Return what journalist risk rests on."""
+        """Return the uniqueness model behind journalist risk."""
         section = self.scenario.uniqueness
         if section.method == "fixed":
             assert section.value is not None  # noqa: S101 - held by the schema, said for the type checker

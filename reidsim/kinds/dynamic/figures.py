@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from reidsim.figures import style
-from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.palette import GREY
 from reidsim.scenarios.faces import Shown
 
@@ -45,16 +44,15 @@ def levels_by_period(periods: pd.DataFrame) -> Figure:
         colours, one per level.
     """
     attributes = [column for column in periods.columns if column.startswith(_LEVEL)]
-    table = _checked(periods, ("records",))
-    levels = periods[attributes].apply(pd.to_numeric).set_axis(table.index)
-    policies = list(table["policy"].unique())
-    numbers = np.unique(table["number"])
+    levels = periods[attributes].apply(pd.to_numeric).set_axis(periods.index)
+    policies = list(periods["policy"].unique())
+    numbers = np.unique(periods["number"])
     highest = int(np.nanmax(levels.to_numpy(), initial=1))
     colours = colormaps["YlGnBu"].resampled(highest + 1).with_extremes(bad=GREY)
     figure, axes_of = style.panels(len(attributes) + 1, 2, panel=(4.9, 1.3 + _ROW * len(policies)))
     edges = np.append(numbers - 0.5, numbers[-1] + 0.5)
     for place, (column, axes) in enumerate(zip(attributes, axes_of, strict=False)):
-        cells = levels[column].set_axis([table["policy"], table["number"]]).unstack().reindex(policies)[numbers]
+        cells = levels[column].set_axis([periods["policy"], periods["number"]]).unstack().reindex(policies)[numbers]
         image = axes.pcolormesh(
             edges, np.arange(len(policies) + 1) - 0.5, np.ma.masked_invalid(cells.to_numpy()), cmap=colours,
             vmin=-0.5, vmax=highest + 0.5,
@@ -67,7 +65,7 @@ def levels_by_period(periods: pd.DataFrame) -> Figure:
         axes.spines[:].set_visible(False)
         style.label_axes(axes, title=style.sentence(column.removeprefix(_LEVEL)), x="Period")
         axes.xaxis.set_major_locator(MaxNLocator(7, integer=True))
-    first = table[table["policy"] == policies[0]]
+    first = periods[periods["policy"] == policies[0]]
     axes_of[-1].bar(first["number"], first["records"], color=GREY, width=0.9)
     axes_of[-1].set_xlim(edges[0], edges[-1])
     axes_of[-1].xaxis.set_major_locator(MaxNLocator(7, integer=True))
@@ -86,13 +84,12 @@ def cumulative_payoff(periods: pd.DataFrame) -> Figure:
     periods : DataFrame
         One row per policy and period: ``policy``, ``number`` and ``publisher_payoff``, money of the whole table.
     """
-    table = _checked(periods, ("publisher_payoff",))
     figure, ((axes,),) = style.new_figure(1, 1, panel=(6.4, 3.6))
-    _lines_so_far(axes, table, "publisher_payoff")
+    _lines_so_far(axes, periods, "publisher_payoff")
     style.zero_line(axes)
     style.label_axes(axes, x="Period", y="Cumulative payoff, all cases")
     style.number_ticks(axes.yaxis)
-    style.legend_below(figure, axes.get_lines()[: table["policy"].nunique()])
+    style.legend_below(figure, axes.get_lines()[: periods["policy"].nunique()])
     return figure
 
 
@@ -105,24 +102,17 @@ def exposed_cases(periods: pd.DataFrame) -> Figure:
         One row per policy and period: ``policy``, ``number``, ``attacked`` and ``reidentified``.
     """
     columns = {"attacked": "Attacked so far", "reidentified": "Expected re-identified so far"}
-    table = _checked(periods, tuple(columns))
     figure, (row,) = style.new_figure(1, 2, panel=(4.4, 3.4))
     for (column, title), axes in zip(columns.items(), row, strict=True):
-        _lines_so_far(axes, table, column)
+        _lines_so_far(axes, periods, column)
         style.label_axes(axes, title=title, x="Period", y="Records")
         style.number_ticks(axes.yaxis)
     style.legend_below(figure, row[0].get_lines())
     return figure
 
 
-def _checked(periods: pd.DataFrame, numbers: tuple[str, ...]) -> pd.DataFrame:
-    table = checked(periods, "periods", text=("policy",), numbers=("number", *numbers))
-    refuse_repeated(table, ("policy", "number"), "periods")
-    return table
-
-
-def _lines_so_far(axes: Axes, table: pd.DataFrame, column: str) -> None:
-    look = style.looks(list(table["policy"].unique()))
-    for policy, rows in table.groupby("policy", sort=False, observed=True):
+def _lines_so_far(axes: Axes, periods: pd.DataFrame, column: str) -> None:
+    look = style.looks(list(periods["policy"].unique()))
+    for policy, rows in periods.groupby("policy", sort=False, observed=True):
         so_far = np.cumsum(rows[column].to_numpy())
         style.draw_line(axes, rows["number"].to_numpy(), so_far, look[str(policy)], style.policy_name(str(policy)))

@@ -23,18 +23,14 @@ from reidsim.kinds.dynamic.outcomes import (
 from reidsim.kinds.dynamic.policies import FIXED, PK, POLICIES
 from reidsim.kinds.dynamic.schema import PERIOD, DynamicScenario
 from reidsim.kinds.dynamic.study import DynamicStudy, build_study
-from reidsim.linkage.group_sizes import most_kept
 from reidsim.random_streams import nested_stream
 from reidsim.scenarios.asked import Stored, adversaries, by_generalization, plan, section
 from reidsim.scenarios.faces import SharedColumns
-from reidsim.scenarios.kind import Kind, Use
+from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import PolicyOutcome, Progress, equilibria_of
 from reidsim.wording import Code, Sentence, codes, counted, number_text
-
-# Bytes: of a case and policy, a value of a row, a level of a row, a value of a person in a cell; a simulated record.
-_OF_OUTCOME, _OF_VALUE, _OF_LEVEL, _OF_CELL, _OF_SIMULATED = 300, 40, 8, 60, 48
 
 
 class DynamicKind(Kind):
@@ -60,19 +56,6 @@ class DynamicKind(Kind):
             f"{counted(len(study.cases.codes), 'case')} in {counted(len(study.cases.periods), 'period')}, "
             f"{counted(study.lattice.size, 'strategy', 'strategies')} for the table of each"
         )
-
-    def needed_memory(self, study: DynamicStudy, use: Use = "run") -> int:
-        """Return the bytes of cases, people and simulated tables; file and results are included."""
-        publisher, lattice, cases = study.scenario.publisher, study.lattice, study.cases
-        attributes = len(lattice.shape)
-        needed = len(cases.codes) * (_OF_OUTCOME * len(publisher.policies) + _OF_VALUE * attributes)
-        needed += lattice.n_records * (_OF_VALUE * attributes + _OF_LEVEL * sum(lattice.shape) + _OF_OUTCOME)
-        people = sum(len(each.cells) for each in (cases.population, cases.voters) if each is not None)
-        base = (people + len(study.cases.codes)) * 16
-        needed += people * _OF_CELL * attributes + min(most_kept(base), lattice.size * base)
-        if PK in publisher.policies:
-            needed += int(lattice.sizes.max()) * publisher.simulations * _OF_SIMULATED
-        return needed
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what cases and people are made of."""

@@ -12,11 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.agents.measures import RUN_MEASURES
+from reidsim.core.measures import measures_worded
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.record_game import WITHHELD
 from reidsim.kinds.dynamic.lattice import share_below
 from reidsim.kinds.dynamic.study import DynamicStudy
-from reidsim.measures import measures_worded
 from reidsim.populations.domain import row_keys
 from reidsim.scenarios.study import AnalysisTables
 from reidsim.validation import read_toml

@@ -1,9 +1,8 @@
-"""Every policy of a publisher of cases over time: its name, its words, and the defender that follows it."""
+"""The policies of a publisher of cases over time."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -11,65 +10,52 @@ from reidsim.games.defenders.defender import Game, record_game_of, require_compa
 from reidsim.games.defenders.fixed import FixedForms
 from reidsim.games.defenders.same_form import SameForm
 from reidsim.games.record_game import Choice
-from reidsim.scenarios.adversary_schema import known_part, names_schema
-from reidsim.scenarios.policy import Policy
-
-if TYPE_CHECKING:
-    from reidsim.kinds.dynamic.study import DynamicStudy
+from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.part_names import PartName
+from reidsim.scenarios.policy import Policies, Policy
 
 FIXED, PK = "fixed", "pk"
+POLICIES: Policies[Policy] = Policies()
 
 
-@dataclass(frozen=True, eq=False)
-class EachPeriod:
-    """Picks for each period the one generalization of its table that pays most in sum, as if there were no other.
+@POLICIES.register("no-protection")
+class NoProtection(Policy):
+    """Release without changes."""
 
-    Parameters
-    ----------
-    name : str
-    study : DynamicStudy
-    no_attack : bool
-        Only generalizations in which no record of the table is attacked.
+    label, description, is_rule = "No protection", "every table is released unchanged", True
+
+    def choose(self, study: Any, game: Game, draw: int) -> Choice:
+        """Return the most specific generalization."""
+        return FixedForms(self.name, 0).choose(game)
+
+
+@POLICIES.register(FIXED)
+class FixedLevels(Policy):
+    """Release at fixed levels."""
+
+    label, description, is_rule = "Fixed levels", "every table is released at the levels that the scenario gives", True
+
+    def choose(self, study: Any, game: Game, draw: int) -> Choice:
+        """Return the generalization at the scenario's levels."""
+        return FixedForms(self.name, study.fixed_form).choose(game)
+
+
+@POLICIES.register(PK)
+class KeepsPk(Policy):
+    """The most useful generalization whose PK stays within a threshold in simulated tables.
+
+    If there is none, everything is suppressed as far as the hierarchies go.
     """
 
-    plans: ClassVar[bool] = True
+    label = "PK-driven"
+    description = (
+        "at each review, the most useful generalization whose PK stays within the threshold in simulated tables"
+    )
+    is_rule = True
 
-    name: str
-    study: DynamicStudy
-    no_attack: bool = False
-
-    def choose(self, game: Game) -> Choice:
-        """Return the generalization of each row's period; see `Defender`."""
-        played, lattice = record_game_of(game), self.study.lattice
-        form = SameForm(self.name, lattice.counts, no_attack=self.no_attack)
-        strategies = np.empty(lattice.n_records, dtype=np.int64)
-        evaluated = np.empty_like(strategies)
-        for start, end in zip(lattice.starts[:-1], lattice.starts[1:], strict=True):
-            found = form.best_of(played, np.arange(start, end))
-            strategies[start:end], evaluated[start:end] = found.form, found.evaluated
-        return Choice(strategies, "same-form", evaluated, exact=True)
-
-
-@dataclass(frozen=True, eq=False)
-class KeepsPk:
-    """Picks for each review the most useful generalization whose PK stays within a threshold in simulated tables.
-
-    Where none does, everything is suppressed as far as the hierarchies go.
-
-    Parameters
-    ----------
-    study : DynamicStudy
-    name : str
-    """
-
-    plans: ClassVar[bool] = False
-
-    study: DynamicStudy
-    name: str = PK
-
-    def choose(self, game: Game) -> Choice:
-        """Return the generalization of each row's period; see `Defender`."""
-        rule, lattice = self.study.scenario.publisher, self.study.lattice
+    def choose(self, study: Any, game: Game, draw: int) -> Choice:
+        """Return the generalization of each row's period."""
+        rule, lattice = study.scenario.publisher, study.lattice
         require_comparable(self.name, lattice.size)
         strategies = np.empty(lattice.n_records, dtype=np.int64)
         evaluated = np.empty_like(strategies)
@@ -77,45 +63,50 @@ class KeepsPk:
         for first in range(0, len(sizes), rule.review):
             end = lattice.starts[min(first + rule.review, len(sizes))]
             here = slice(lattice.starts[first], end)
-            strategies[here], evaluated[here] = self._best(lattice.utilities(first), int(sizes[first]))
+            strategies[here], evaluated[here] = _best_within(study, lattice.utilities(first), int(sizes[first]))
         return Choice(strategies, self.name, evaluated, exact=False)
 
-    def _best(self, utilities: np.ndarray[tuple[int], np.dtype[np.float64]], size: int) -> tuple[int, int]:
-        """Return the generalization for tables of so many cases, and how many were simulated."""
-        rule, lattice = self.study.scenario.publisher, self.study.lattice
-        levels, refused, tried = lattice.all_levels(np.arange(lattice.size)), np.zeros(lattice.size, dtype=np.bool_), 0
-        for form in np.argsort(-np.round(utilities, 12), kind="stable").tolist():
-            if refused[form]:
-                continue
-            tried += 1
-            if self.study.tables.keep(form, size, rule.k, rule.threshold, rule.quantile):
-                return form, tried
-            # Whatever is more specific has smaller classes in each of the same tables.
-            refused |= (levels <= levels[form]).all(axis=1)
-        return lattice.size - 1, tried
+
+def _best_within(study: Any, utilities: Floats, size: int) -> tuple[int, int]:
+    """Return the generalization for tables of `size` cases, and the number of generalizations simulated."""
+    rule, lattice = study.scenario.publisher, study.lattice
+    levels, refused, tried = lattice.all_levels(np.arange(lattice.size)), np.zeros(lattice.size, dtype=np.bool_), 0
+    for form in np.argsort(-np.round(utilities, 12), kind="stable").tolist():
+        if refused[form]:
+            continue
+        tried += 1
+        if study.tables.keep(form, size, rule.k, rule.threshold, rule.quantile):
+            return form, tried
+        # More specific generalizations have smaller classes in each of the same tables.
+        refused |= (levels <= levels[form]).all(axis=1)
+    return lattice.size - 1, tried
 
 
-NO_PROTECTION = Policy(
-    "no-protection", "No protection", "every table is released unchanged",
-    lambda study, draw: FixedForms("no-protection", 0), is_rule=True,
-)  # fmt: skip
-FIXED_LEVELS = Policy(
-    FIXED, "Fixed levels", "every table is released at the levels that the scenario gives",
-    lambda study, draw: FixedForms(FIXED, study.fixed_form), is_rule=True,
-)  # fmt: skip
-KEEPS_PK = Policy(
-    PK, "PK-driven",
-    "at each review, the most useful generalization whose PK stays within the threshold in simulated tables",
-    lambda study, draw: KeepsPk(study), is_rule=True,
-)  # fmt: skip
-BASIC = Policy(
-    "basic", "Basic game", "for each period, the generalization that pays most",
-    lambda study, draw: EachPeriod("basic", study),
-)  # fmt: skip
-NO_ATTACK = Policy(
-    "no-attack", "No-Attack game",
-    "for each period, the generalization that pays most among those without an attacked record",
-    lambda study, draw: EachPeriod("no-attack", study, no_attack=True), forbids_attacks=True,
-)  # fmt: skip
-POLICIES = {policy.name: policy for policy in (NO_PROTECTION, FIXED_LEVELS, KEEPS_PK, BASIC, NO_ATTACK)}
-PolicyName = Annotated[str, known_part(POLICIES, "policies"), names_schema(POLICIES)]
+@POLICIES.register("basic")
+class Basic(Policy):
+    """The one generalization of each period's table with the largest sum of payoffs, period by period."""
+
+    label, description = "Basic game", "for each period, the generalization that pays most"
+
+    def choose(self, study: Any, game: Game, draw: int) -> Choice:
+        """Return the generalization of each row's period."""
+        played, lattice = record_game_of(game), study.lattice
+        search = SameForm(self.name, lattice.counts, no_attack=self.forbids_attacks)
+        strategies = np.empty(lattice.n_records, dtype=np.int64)
+        evaluated = np.empty_like(strategies)
+        for start, end in zip(lattice.starts[:-1], lattice.starts[1:], strict=True):
+            found = search.best_of(played, np.arange(start, end))
+            strategies[start:end], evaluated[start:end] = found.form, found.evaluated
+        return Choice(strategies, "same-form", evaluated, exact=True)
+
+
+@POLICIES.register("no-attack")
+class NoAttack(Basic):
+    """The basic game without attacks."""
+
+    label = "No-Attack game"
+    description = "for each period, the generalization that pays most among those without an attacked record"
+    forbids_attacks = True
+
+
+PolicyName = Annotated[str, PartName(POLICIES)]

@@ -1,4 +1,4 @@
-"""The kind of scenario in which data subjects decide what of their record they mask."""
+"""The kind of scenario in which data subjects mask attributes of their records."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from reidsim.adversaries.knowledge.sets import count_sets
-from reidsim.adversaries.multistage.stages import InferSurname
-from reidsim.adversaries.multistage.two_stage import places_kept
 from reidsim.agents.profile import Setting
 from reidsim.errors import InputError
 from reidsim.games.cross_play import MOST_FORMS
@@ -17,31 +15,29 @@ from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
 from reidsim.kinds.masking.measures import MEASURES
 from reidsim.kinds.masking.opponents import opponents_of_subjects
 from reidsim.kinds.masking.outcomes import MaskingResults
-from reidsim.kinds.masking.policies import OF_SUBJECTS, POLICIES, policy_named
+from reidsim.kinds.masking.policy import POLICIES, cross_play_policies, policy_named
 from reidsim.kinds.masking.rounds import setting_of
-from reidsim.kinds.masking.schema import TARGETS, MaskingScenario
+from reidsim.kinds.masking.schema import MaskingScenario
 from reidsim.kinds.masking.sharing import SubjectsSharing
 from reidsim.kinds.masking.solving import check_policies
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
-from reidsim.kinds.masking.tables_schema import TableSection
-from reidsim.linkage.surname_inference.leaders import kept_of_target
+from reidsim.memory import require_memory
 from reidsim.releases.focused import FocusedSpace
 from reidsim.scenarios.adversary_defaults import spelled_out
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.asked import Stored, adversaries, beliefs, gain_and_cost, knowledge, section
 from reidsim.scenarios.faces import Control, Slider
-from reidsim.scenarios.kind import Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import LEFT_OUT, OpponentOptions, Opponents, ideas_of_several, types_of_setting
-from reidsim.scenarios.policy import k_of, with_each_k
+from reidsim.scenarios.policy import K_ANONYMITY, k_of, with_each_k
 from reidsim.wording import Code, Inline, Sentence, codes, counted, number_text
 
-# Sections that only games are made from: what tables are drawn from is the same whatever they say.
+# Sections that affect games alone: the people and tables do not depend on them.
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
 
-# Bytes, fitted to the peaks of whole runs; see `docs/limits.md`.
-_OF_OUTCOME, _OF_MASKED, _OF_VALUE, _OF_PERSON, _OF_LEADER, _OF_PLACE = 255, 86, 16, 100, 20, 20
+# Smallest size of a row of a drawn table, in bytes.
+_ROW_BYTES = 200
 _STAGES = {
     "infer-surname": "infers the surname from genetic markers",
     "infer-by-linkage": "infers an attribute",
@@ -62,15 +58,19 @@ class MaskingKind(SubjectsSharing, MaskingResults):
     numbers_draws = True
 
     def build(self, loaded: LoadedScenario[Any]) -> MaskingStudy:
-        """Read what tables are drawn from."""
+        """Read the people or files that tables are drawn from."""
+        scenario = loaded.scenario
+        sizes = (scenario.targets.size, *(resource.size for resource in scenario.resources.values()))
+        needed = _ROW_BYTES * sum(size or 0 for size in sizes)
+        require_memory(needed, "too large for memory", source=loaded.path, hint="smaller tables need less")
         return build_masking_study(loaded)
 
     def build_after(self, loaded: LoadedScenario[Any], before: MaskingStudy) -> MaskingStudy:
-        """Read what tables are drawn from, but for people who were made already."""
+        """Read the people or files, but take people who were made already."""
         return build_masking_study(loaded, before.tables)
 
     def describe(self, study: MaskingStudy) -> str:
-        """Say how large the game of the first replication is."""
+        """Return a line on the size of the game of the first replication."""
         game, _ = study.games(0)
         check_policies(study, game)
         resources = ", ".join(f"{name} of {table.n_rows:,}" for name, table in game.world.resources.items())
@@ -85,30 +85,8 @@ class MaskingKind(SubjectsSharing, MaskingResults):
             f"{counted(study.draws, 'replication')}{known}"
         )
 
-    def needed_memory(self, study: MaskingStudy, use: Use = "run") -> int:
-        """Return the bytes of subjects, of those that they are drawn from, and of resources; results are included."""
-        scenario, tables = study.scenario, study.tables
-
-        def rows(name: str, section: TableSection) -> int:
-            return tables.files[name].n_rows if name in tables.files else section.size or tables.n_people
-
-        subjects = rows(TARGETS, scenario.targets)
-        needed = subjects * (
-            _OF_OUTCOME * len(scenario.subjects.policies) + _OF_MASKED * len(scenario.subjects.attributes)
-        )
-        needed += tables.n_people * (_OF_PERSON + _OF_VALUE * len(tables.values))
-        for name, resource in scenario.resources.items():
-            needed += rows(name, resource) * _OF_VALUE * len(resource.attributes)
-        stages = [stage for study in study.each.values() for stage in study.stages if isinstance(stage, InferSurname)]
-        for name, n_loci in {(stage.resource, len(stage.loci)) for stage in stages}:
-            # Compiled solvers keep surnames, the others the men nearest to each subject.
-            n_kept, places = places_kept(subjects, n_loci)
-            leaders = subjects * kept_of_target(subjects, rows(name, scenario.resources[name]))
-            needed += max(leaders * _OF_LEADER, n_kept * places * _OF_PLACE)
-        return needed
-
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
-        """Return what tables are drawn from."""
+        """Return the content that determines people and tables."""
         content = {key: value for key, value in spelled_out(loaded.content).items() if key not in _NOT_OF_THE_STUDY}
         if "adversaries" in content:
             content["adversaries"] = {
@@ -118,7 +96,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         return content
 
     def require_playable(self, study: MaskingStudy, draw: int) -> None:
-        """Refuse what policies cannot do with the subjects of a draw."""
+        """Refuse policies that cannot be played with the subjects of a draw."""
         check_policies(study, study.games(draw)[0])
 
     def settings(self, study: MaskingStudy) -> Callable[[str, int, int], Setting]:
@@ -140,7 +118,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         return study, opponents_of_subjects(study, options, draw)
 
     def opponent_types(self, study: MaskingStudy, draw: int = 0) -> Opponents:
-        """Return those who are equipped, on the attributes that any attack looks at."""
+        """Return the adversaries with equipment, on the attributes that any attack links on."""
         if not are_equipped(study.scenario):
             return ideas_of_several(study, draw)
         games = [game for game, _ in study.games_against_each(draw).values()]
@@ -152,10 +130,10 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         return types_of_setting(setting, FocusedSpace(space, looked_at))
 
     def cross_play_policies(self, study: MaskingStudy) -> tuple[str, ...]:
-        """Return the policies in the order of rows, and those of the scenario."""
+        """Return the policies in the order of rows, and the ones of the scenario."""
         section, n = study.scenario.subjects, study.games(0)[0].n_records
-        names = with_each_k(OF_SUBJECTS, section.k)
-        anonymous = [name for name in names if policy_named(name).way == "k-anonymity"]
+        names = with_each_k(cross_play_policies(), section.k)
+        anonymous = [name for name in names if name.startswith(K_ANONYMITY)]
         if section.always_shared:
             impossible = anonymous
         else:
@@ -163,18 +141,17 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         return tuple(dict.fromkeys((*(name for name in names if name not in impossible), *section.policies)))
 
     def takes_best(self, scenario: MaskingScenario, policy: str) -> bool:
-        """Tell whether a policy finds the best of strategies that any amounts allow."""
+        """Return whether a policy finds the best strategy at any amounts."""
         rule = policy_named(policy)
-        if rule.way == "search":
-            return rule.search == "scenario" and scenario.subjects.solver in ("best-first", "backward-induction")
-        return rule.way in ("opt-in", "same")
+        exact = scenario.subjects.solver in ("best-first", "backward-induction")
+        return rule.takes_best or (rule.search == "scenario" and exact)
 
     def row_of_record(self, study: MaskingStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return every subject's own row."""
         return np.arange(study.games(draw)[0].n_records)
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
-        """Yield who decides on what, against whom, at what prices."""
+        """Yield the decision, the adversary and the payoff parameters."""
         content = run.content
         attributes = codes(section(content, "subjects").get("attributes", ()))
         number = f"{run.n_records:,} data subjects decide" if run.n_records else "Data subjects decide"
@@ -195,7 +172,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         yield from _prices(run, "subject")
 
     def controls(self, scenario: MaskingScenario) -> Iterator[Control]:
-        """Yield amounts, and the confidence in what is inferred from which on it is used."""
+        """Yield amounts, and the confidence threshold of inferences."""
         yield from super().controls(scenario)
         if scenario.adversary.stages:
             threshold = scenario.adversary.confidence_threshold
@@ -225,7 +202,7 @@ def _prices(run: Stored, defender: str) -> Iterator[Sentence]:
     yield (
         f"Sharing everything brings a {defender} {number_text(economics.get('benefit'))}; being re-identified costs "
         f"{number_text(economics.get('loss'))}."
-        # Of several each has been told.
+        # Against several adversaries, each has a sentence of its own.
         + ("" if "adversaries" in run.content else f" The adversary gains {gain} and pays {cost} for an attack."),
     )
     yield from beliefs(run, defender)

@@ -1,4 +1,4 @@
-"""What the adversary of a masking scenario may know about the subjects, by a knowledge recipe."""
+"""Background knowledge about the subjects of a masking scenario, by a knowledge recipe."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from reidsim.populations.domain import Attribute, Domain
 
 @dataclass(frozen=True, eq=False)
 class KnowledgeOfSubjects:
-    """A knowledge recipe, and the values that subjects can have of what it may tell.
+    """A knowledge recipe, and the possible values of the attributes it reveals.
 
     Parameters
     ----------
     recipe : str
     tables : MaskingTables
     domain : Domain
-        Attributes by which people are looked up. The values are all those of the people drawn from, or of the files,
+        Attributes by which people are looked up. The values cover all people to draw from, or all files,
         so they are the same in every draw.
     """
 
@@ -38,7 +38,7 @@ class KnowledgeOfSubjects:
         Raises
         ------
         InputError
-            If alleles by which people are looked up are not known of everybody.
+            If alleles by which people are looked up are not known of all people.
         """
         attributes = []
         for name in tables.loaded.scenario.linked_on:
@@ -56,7 +56,7 @@ class KnowledgeOfSubjects:
         return cls(recipe, tables, Domain(tuple(attributes)))
 
     def about(self, targets: PersonTable) -> Knowledge:
-        """Return what may be known about some subjects.
+        """Return the knowledge about some subjects.
 
         Raises
         ------

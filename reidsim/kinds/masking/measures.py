@@ -1,11 +1,11 @@
-"""What is measured where data subjects mask their records: the measures of every game in their words, and fairness."""
+"""Measures where data subjects mask their records: the measures of every game in their words, and fairness."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from reidsim.agents.measures import RUN_MEASURES
-from reidsim.measures import in_words, measures_worded
+from reidsim.core.measures import in_words, measures_worded
 from reidsim.validation import read_toml
 
 _WORDS = read_toml(Path(__file__).with_suffix(".toml"))

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from reidsim.adversaries.planners.base import planners
 from reidsim.adversaries.response import Adversary
-from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.errors import InputError
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import RecordGame
 from reidsim.kinds.masking.schema import MaskingAdversarySection, MaskingScenario
-from reidsim.kinds.masking.solving import masking_game
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, presence_of
 from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.strategy_space import Floats
@@ -61,7 +60,7 @@ def opponents_of_subjects(study: MaskingStudy, options: OpponentOptions, draw: i
     def one_stage(game: MaskingGame) -> MaskingGame:
         if section.knowledge is None:
             return game.one_stage()
-        return masking_game(game.space, game.attack, game.world, game.benefit, game.loss)
+        return MaskingGame(game.space, game.attack, game.world, game.benefit, game.loss)
 
     linked = one_stage(once[0]), one_stage(once[1])
 
@@ -69,10 +68,13 @@ def opponents_of_subjects(study: MaskingStudy, options: OpponentOptions, draw: i
         truth, belief = (replace(_focused(game), adversary=make(game.attack.gain, game.attack.cost)) for game in linked)
         return truth, belief
 
-    def sequential() -> Games:
-        coverage = presence_of(linked[0].world, linked[0].attack.identify.resource)
-        plan = section.model_copy(update={"planner": "fmdp", "parameters": {}, **PERFECT})
-        return simple(partial(planner, plan, loaded=study.loaded, coverage=coverage))
+    def planned(name: str) -> Callable[[], Games]:
+        def games() -> Games:
+            coverage = presence_of(linked[0].world, linked[0].attack.identify.resource)
+            plan = {"planner": name, "parameters": {}, "rate": options.attack_rate, **PERFECT}
+            return simple(partial(planner, section.model_copy(update=plan), loaded=study.loaded, coverage=coverage))
+
+        return games
 
     def informed() -> Games:
         if section.knowledge is not None and knowledge is None:
@@ -90,16 +92,10 @@ def opponents_of_subjects(study: MaskingStudy, options: OpponentOptions, draw: i
             raise InputError(NO_STAGES, expected="adversary.stages in place of adversary.knowledge")
         return once
 
-    makers: dict[str, Callable[[], Games]] = {
-        # Compiled solvers take nothing for granted, so they would mask what nobody looks at in every way.
-        "one-shot": lambda: (_focused(linked[0]), _focused(linked[1])),
-        "fmdp": sequential,
-        "partial-knowledge": informed,
-        "multistage": in_stages,
-        "always": lambda: simple(AlwaysAttacks),
-        "never": lambda: simple(NeverAttacks),
-        "random": lambda: simple(partial(RandomAttacks, rate=options.attack_rate)),
-    }
+    makers: dict[str, Callable[[], Games]] = {name: planned(name) for name in planners}
+    # Compiled solvers take nothing for granted, so they would mask what nobody looks at in every way.
+    makers["one-shot"] = lambda: (_focused(linked[0]), _focused(linked[1]))
+    makers |= {"partial-knowledge": informed, "multistage": in_stages}
     if own != "partial-knowledge" or knowledge is None:
         makers[own] = lambda: both
     return played_by(own, makers, options.asks_for)

@@ -1,4 +1,4 @@
-"""What comes of a masking game: its tables, the path of a greedy search, and what a reader should know."""
+"""Results of a masking game: its tables, the path of a greedy search, and warnings."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.sets import enumerate_sets
 from reidsim.adversaries.multistage.world import MultistageWorld
-from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.masking.game import MaskingGame, is_ahead
+from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.measures import birth_decades, fairness, fairness_of_usefulness, state_groups, usefulness
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
+from reidsim.games.masking.searches import greedy_path
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.masking.measures import PRIVACY_FAIRNESS, USEFULNESS, USEFULNESS_FAIRNESS
-from reidsim.kinds.masking.policies import policy_named
+from reidsim.kinds.masking.policy import policy_named
 from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of, record_table
@@ -35,17 +34,17 @@ class MaskingAnalysis(AnalysisTables):
     Parameters
     ----------
     search_path : DataFrame
-        The strategies of a greedy search of one record, in the first replication.
+        The strategies of a greedy search for a record, in the first replication.
     """
 
     search_path: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 class MaskingResults(Kind):
-    """What comes of masking games: the part of their kind that makes tables and facts of it; see `Kind`."""
+    """Results of masking games: the part of their kind that makes tables and facts; see `Kind`."""
 
     def summarise(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Average the outcomes of each policy over subjects; tell usefulness, and fairness by age and state."""
+        """Average the outcomes of each policy over subjects; add usefulness, and fairness by age and state."""
         attributes, game = study.scenario.subjects.attributes, study.games(draw)[0]
         values, weights = game.world.targets.matrix(attributes), study.weights(game.world)
         groups = [
@@ -102,7 +101,12 @@ class MaskingResults(Kind):
             "data_hash": study.fingerprint,
         }
         known = {
-            name: _facts_of_knowledge(each.knowledge)
+            name: {
+                "method": "exact",
+                "knowledge_sets": enumerate_sets(each.knowledge).n_sets,
+                "linked_on": list(each.knowledge.attributes),
+                "price": each.knowledge.total_price,
+            }
             for name, (each, _) in study.games_against_each(0).items()
             if isinstance(each, PartialKnowledgeGame)
         }
@@ -111,7 +115,7 @@ class MaskingResults(Kind):
         return facts
 
     def warnings(self, study: MaskingStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield what to know about targets and about strategies that are not proved optimal."""
+        """Yield warnings about targets and about strategies that are not proved optimal."""
         games = [game for game, _ in study.games_against_each(draw).values()]
         missing = {}
         for each in games:
@@ -145,84 +149,21 @@ def released(study: MaskingStudy, world: MultistageWorld, equilibrium: Equilibri
     return pd.DataFrame(columns)
 
 
-def _facts_of_knowledge(known: Knowledge) -> dict[str, Any]:
-    """Say how success probabilities were computed, and what the sources cost."""
-    return {
-        "method": "exact",
-        "knowledge_sets": enumerate_sets(known).n_sets,
-        "linked_on": list(known.attributes),
-        "price": known.total_price,
-    }
-
-
-# Returns the text of an attribute's value.
-Label = Callable[[str, int], str]
-
-
-@dataclass(frozen=True)
-class _Played:
-    """What one strategy of one record leads to."""
-
-    strategy: int
-    payoff: float
-    attacked: bool
-    success: float
-    utility: float
-    surname: int
-    confidence: float
-
-
-def greedy_path(game: MaskingGame, record: int) -> tuple[int, ...]:
-    """Return the strategies that greedy search with pruning steps to, from sharing everything on.
-
-    The last one is where it stops, and need not be the best; see `reidsim.games.masking.greedy.greedy`.
-
-    Parameters
-    ----------
-    game : MaskingGame
-        Against a two-stage attack.
-    record : int
-
-    Raises
-    ------
-    InputError
-        If the attack is another.
-    """
-    tie = INDIFFERENCE * float(np.asarray(game.benefit)[record] + np.asarray(game.loss)[record])
-
-    def ahead(one: _Played, other: _Played) -> bool:
-        return is_ahead(one.payoff, one.confidence, other.payoff, other.confidence, tie) > 0
-
-    at = best = _play(game, record, game.space.most_specific)
-    path = [at.strategy]
-    while True:
-        step: _Played | None = None
-        # Of equal steps the one on the earliest attribute, which is the last successor, is taken.
-        for strategy in reversed(list(game.space.successors(at.strategy))):
-            below = _play(game, record, strategy)
-            if step is None or ahead(below, step):
-                step = below
-        if step is None:
-            return tuple(path)
-        at = step
-        path.append(at.strategy)
-        if ahead(at, best):
-            best = at
-        elif not at.attacked:
-            return tuple(path)
-
-
 def search_path_table(
-    game: MaskingGame, believed: MaskingGame, record: int, equilibria: Mapping[str, Equilibrium], label: Label
+    game: MaskingGame,
+    believed: MaskingGame,
+    record: int,
+    equilibria: Mapping[str, Equilibrium],
+    label: Callable[[str, int], str],
 ) -> pd.DataFrame:
-    """Tell what each strategy of a greedy search leads to, and which policies recommend it.
+    """Return the outcome of each strategy of a greedy search, and the policies that recommend it.
 
     Parameters
     ----------
     game : MaskingGame
-        As it truly is, against a two-stage attack.
+        The true game, against a two-stage attack.
     believed : MaskingGame
-        In which the search is made.
+        The game in which the search is made.
     record : int
     equilibria : mapping of str to Equilibrium
         By policy, in the true game.
@@ -233,7 +174,7 @@ def search_path_table(
     -------
     DataFrame
         A row for each strategy of the search, in its order, then one for each other outcome of a policy: strategies
-        off the path, withholding the record, and what is played against the adversary without inference. Columns
+        off the path, withholding the record, and strategies played against the adversary without inference. Columns
         record, step (missing off the path), strategy, masked, shared_loci, inferred_surname and confidence (missing
         where nothing is inferred), attacked, utility, privacy, benefit, loss, payoff, recommended_by.
     """
@@ -242,7 +183,7 @@ def search_path_table(
     policies: dict[tuple[int, bool], list[str]] = {}
     for policy, equilibrium in equilibria.items():
         strategy = int(equilibrium.strategies[record])
-        # The same strategy is another outcome against an adversary who infers nothing.
+        # The same strategy has another outcome against an adversary without inference.
         played = game.one_stage() if policy_named(policy).without_inference else game
         key = (strategy, played is game or strategy == WITHHELD)
         policies.setdefault(key, []).append(policy)
@@ -253,39 +194,26 @@ def search_path_table(
     return table.astype({"step": "Int64", "confidence": "float64"})
 
 
-def _play(game: MaskingGame, record: int, strategy: int) -> _Played:
+def _row(game: MaskingGame, record: int, strategy: int, label: Callable[[str, int], str]) -> dict[str, object]:
     strategies = np.full(game.n_records, WITHHELD, dtype=np.int64)
     strategies[record] = strategy
     outcome = game.evaluate(Choice(strategies, "", np.zeros(game.n_records, dtype=np.int64), exact=False))
-    surnames, confidence = game.confidence(strategies)
-    return _Played(
-        strategy=strategy,
-        payoff=float(outcome.publisher_payoff[record]),
-        attacked=bool(outcome.attacked[record]),
-        success=float(outcome.success_probability[record]),
-        utility=float(outcome.utility[record]),
-        surname=int(surnames[record]),
-        confidence=float(confidence[record]),
-    )
-
-
-def _row(game: MaskingGame, record: int, strategy: int, label: Label) -> dict[str, object]:
-    played = _play(game, record, strategy)
+    surname, confidence = (values[record] for values in game.confidence(strategies))
+    attacked, utility = bool(outcome.attacked[record]), float(outcome.utility[record])
+    lost = float(outcome.success_probability[record]) if attacked else 0.0
     shared = game.space.shared(max(strategy, 0)) & (strategy != WITHHELD)
     # In a two-stage attack, attributes that the last stage does not link on are loci.
     loci = [name not in game.attack.identify.on for name in game.space.attributes]
-    lost = played.success if played.attacked else 0.0
-    inferred = played.surname >= 0
     return {
         "strategy": "withheld" if strategy == WITHHELD else game.space.describe(strategy),
         "masked": int((~shared).sum()),
         "shared_loci": int((shared & loci).sum()),
-        "inferred_surname": label(game.attack.inferences[0].infers, played.surname) if inferred else None,
-        "confidence": played.confidence if inferred else np.nan,
-        "attacked": played.attacked,
-        "utility": played.utility,
+        "inferred_surname": label(game.attack.inferences[0].infers, int(surname)) if surname >= 0 else None,
+        "confidence": float(confidence) if surname >= 0 else np.nan,
+        "attacked": attacked,
+        "utility": utility,
         "privacy": 1.0 - lost,
-        "benefit": float(np.asarray(game.benefit)[record]) * played.utility,
+        "benefit": float(np.asarray(game.benefit)[record]) * utility,
         "loss": float(np.asarray(game.loss)[record]) * lost,
-        "payoff": played.payoff,
+        "payoff": float(outcome.publisher_payoff[record]),
     }

@@ -1,126 +1,178 @@
-"""Every policy of data subjects who mask: its name, its words, and the defender that follows it."""
+"""The policies of data subjects who mask."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import replace
+from typing import ClassVar
 
+import numpy as np
+
+from reidsim.games.defenders.defender import Game
+from reidsim.games.defenders.fixed import OptIn
+from reidsim.games.defenders.same_form import SameForm
+from reidsim.games.masking.fixed_policies import fixed_choice
+from reidsim.games.masking.game import MaskingGame
+from reidsim.games.record_game import Choice
+from reidsim.kinds.masking.policy import POLICIES, MaskingPolicy, Search
+from reidsim.kinds.masking.solving import against_several, compiled, searched
+from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
-from reidsim.scenarios.adversary_schema import known_part, names_schema
-from reidsim.scenarios.given import policy_among
-from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Look, Policies, Policy
-
-if TYPE_CHECKING:
-    from reidsim.games.defenders.defender import Defender
-    from reidsim.kinds.masking.study import MaskingStudy
-
-WHERE = "subjects.policies"
-# How strategies are picked: as a rule says, or the best of all, of everything and nothing, or of what all could share.
-Way = Literal["rule", "k-anonymity", "opt-in", "same", "search"]
-# Which search a policy asks for: that of the scenario, or one of its own.
-Search = Literal["scenario", "greedy", "anytime"]
+from reidsim.random_streams import replication_stream
+from reidsim.releases.cell_suppression import k_anonymous_cells
+from reidsim.scenarios.policy import K_ANONYMITY, Look, k_of
 
 
-@dataclass(frozen=True)
-class MaskingPolicy(Policy):
-    """A policy of data subjects who mask.
+class Baseline(MaskingPolicy):
+    """A rule of the paper, whatever the adversary does; see `fixed_choice`."""
 
-    The other parameters are those of `Policy`.
+    is_rule = True
 
-    Parameters
-    ----------
-    way : {"rule", "k-anonymity", "opt-in", "same", "search"}
-        How it picks strategies.
-    search : {"scenario", "greedy", "anytime"}
-        Whose search that is.
-    without_inference : bool
-        Whether it is played against the same adversary without inference.
-    masks : bool
-        Whether it decides attribute by attribute, so that a map of its strategies tells something.
-    """
-
-    way: Way = "rule"
-    search: Search = "scenario"
-    without_inference: bool = False
-    masks: bool = False
+    def choose(self, study: MaskingStudy, game: Game, draw: int) -> Choice:
+        """Return the prescribed strategies."""
+        section, (own, _) = study.scenario.subjects, study.games(draw)
+        rng = replication_stream(study.scenario.seed, "policies", draw)
+        linked = {name for each in study.each.values() for name in each.scenario.linked_on}
+        rates = {"opt_in_rate": section.opt_in_rate, "sharing_rate": section.sharing_rate}
+        return fixed_choice(own, self.name, rng, linked=linked, **rates)
 
 
-def _defender(name: str, *, plans: bool) -> Callable[[MaskingStudy, int], Defender]:
-    def defender(study: MaskingStudy, draw: int) -> Defender:
-        from reidsim.kinds.masking.solving import MaskingDefender
+@POLICIES.register("no-protection")
+class NoProtection(Baseline):
+    """Every attribute shared."""
 
-        return MaskingDefender(name, plans, study, draw)
-
-    return defender
+    label, description, row = "No protection", "every attribute is shared", 6
 
 
-def _policy(
-    name: str, label: str, words: str, *, is_rule: bool = False, without_inference: bool = False, **more: Any
-) -> MaskingPolicy:
-    return MaskingPolicy(
-        name, label, words, _defender(name, plans=not is_rule), is_rule, in_another_game=without_inference,
-        without_inference=without_inference, **more,
-    )  # fmt: skip
+@POLICIES.register("demographics-only")
+class DemographicsOnly(Baseline):
+    """Attributes that nobody infers from."""
+
+    label, description = "Demographics only", "only the attributes that are linked on are shared"
+    in_another_game = True
+    look = Look(GREY, "D")
+    row = 7
 
 
-# In the order of figures: that of the paper's scenarios, baselines before games.
-POLICIES: Policies[MaskingPolicy] = Policies(
-    (
-        _policy("no-protection", "No protection", "every attribute is shared", is_rule=True),
-        _policy(
-            "demographics-only", "Demographics only", "only the attributes that are linked on are shared", is_rule=True,
-            without_inference=True, look=Look(GREY, "D"),
-        ),
-        _policy(
-            "random-opt-in", "Random opt-in", "everything or nothing, at random", is_rule=True, look=Look(ORANGE, "<")
-        ),
-        _policy(
-            "random-masking", "Random masking", "each attribute is shared at random", is_rule=True, masks=True,
-            look=Look(BLACK, "P"),
-        ),
-        _policy(
-            K_ANONYMITY, "k-anonymity", "cells suppressed until every record has k alike, the cheapest first",
-            is_rule=True, way="k-anonymity", masks=True, look=Look(GREY, "h"),
-        ),
-        _policy("opt-in", "Opt-in game", "everything if that pays, else nothing", way="opt-in", look=Look(GREEN, "o")),
-        _policy(
-            "masking", "Masking game", "the attributes that pay most", way="search", masks=True, look=Look(BLUE, "^")
-        ),
-        _policy(
-            "no-attack-masking", "No-attack masking game", "the attributes that pay most without an attack",
-            forbids_attacks=True, way="search", masks=True, look=Look(SKY_BLUE, ">"),
-        ),
-        _policy(
-            "one-stage-masking", "One-stage masking game", "the masking game against an adversary who infers nothing",
-            way="search", without_inference=True, masks=True, look=Look(VERMILION, "X"),
-        ),
-        _policy(
-            "same-strategy", "Same strategy for all",
-            "the attributes that pay most if all subjects share the same ones", way="same", masks=True,
-            look=Look(BLACK, "*"),
-        ),
-        _policy(
-            "greedy-masking", "Greedy masking", "the masking game by greedy search", by_agents=False, way="search",
-            search="greedy",
-        ),
-        _policy(
-            "anytime-masking", "Anytime masking", "the masking game with a limited number of strategies tried",
-            by_agents=False, way="search", search="anytime",
-        ),
-    ),
-    lambda name: _defender(name, plans=False),
-)  # fmt: skip
-# The policies in the order of rows of cross-play.
-OF_SUBJECTS = (
-    "masking", "no-attack-masking", "greedy-masking", "anytime-masking", "same-strategy", "opt-in", "no-protection",
-    "demographics-only", "random-opt-in", "random-masking", "k-anonymity",
-)  # fmt: skip
+@POLICIES.register("random-opt-in")
+class RandomOptIn(Baseline):
+    """Everything or nothing, at random."""
+
+    label, description, row = "Random opt-in", "everything or nothing, at random", 8
+    look = Look(ORANGE, "<")
 
 
-def policy_named(name: str) -> MaskingPolicy:
-    """Return a policy by its name; any that the package does not have is somebody's own."""
-    return policy_among(POLICIES, MaskingPolicy, name, WHERE)
+@POLICIES.register("random-masking")
+class RandomMasking(Baseline):
+    """Each attribute at random."""
+
+    label, description, row = "Random masking", "each attribute is shared at random", 9
+    masks = True
+    look = Look(BLACK, "P")
 
 
-PolicyName = Annotated[str, known_part(POLICIES, "policies"), names_schema(POLICIES, ANONYMITY_PATTERN)]
+@POLICIES.register(K_ANONYMITY)
+class KAnonymous(MaskingPolicy):
+    """k-anonymity by cell suppression."""
+
+    label, description = "k-anonymity", "cells suppressed until every record has k alike, the cheapest first"
+    is_rule = True
+    masks = True
+    look = Look(GREY, "h")
+    row = 10
+
+    def choose(self, study: MaskingStudy, game: Game, draw: int) -> Choice:
+        """Return the masking of the k-anonymous table."""
+        section, (own, _) = study.scenario.subjects, study.games(draw)
+        values = own.world.targets.matrix(section.attributes)
+        k = k_of(self, section.k, "subjects.k")
+        strategies = own.space.masking(k_anonymous_cells(values, k, study.weights(own.world)))
+        return Choice(strategies, self.name, np.zeros(len(strategies), dtype=np.int64), exact=False)
+
+
+@POLICIES.register("opt-in")
+class OptInGame(MaskingPolicy):
+    """Everything or nothing, by payoff."""
+
+    label, description, row = "Opt-in game", "everything if that pays, else nothing", 5
+    takes_best = True
+    look = Look(GREEN, "o")
+
+    def choose(self, study: MaskingStudy, game: Game, draw: int) -> Choice:
+        """Return the better of two strategies."""
+        return OptIn().choose(compiled(game))
+
+
+class SearchPolicy(MaskingPolicy):
+    """The best masking of each subject, by a solver."""
+
+    search: ClassVar[Search] = "scenario"
+
+    def choose(self, study: MaskingStudy, game: Game, draw: int) -> Choice:
+        """Return the best strategies that the solver finds."""
+        played = self.played_in(compiled(game))
+        if isinstance(played, MaskingGame):
+            return searched(study, self, played)
+        return against_several(study, self, played)
+
+
+@POLICIES.register("masking")
+class Masking(SearchPolicy):
+    """The masking game of Wan et al. 2021."""
+
+    label, description, row = "Masking game", "the attributes that pay most", 0
+    masks = True
+    look = Look(BLUE, "^")
+
+
+@POLICIES.register("no-attack-masking")
+class NoAttackMasking(SearchPolicy):
+    """The masking game without attacks."""
+
+    label, description, row = "No-attack masking game", "the attributes that pay most without an attack", 1
+    forbids_attacks = True
+    masks = True
+    look = Look(SKY_BLUE, ">")
+
+
+@POLICIES.register("one-stage-masking")
+class OneStageMasking(SearchPolicy):
+    """The masking game against an adversary who infers nothing."""
+
+    label, row = "One-stage masking game", None
+    description = "the masking game against an adversary who infers nothing"
+    in_another_game = True
+    masks = True
+    look = Look(VERMILION, "X")
+
+
+@POLICIES.register("same-strategy")
+class SameStrategy(MaskingPolicy):
+    """One strategy for all subjects."""
+
+    label, row = "Same strategy for all", 4
+    description = "the attributes that pay most if all subjects share the same ones"
+    takes_best = True
+    masks = True
+    look = Look(BLACK, "*")
+
+    def choose(self, study: MaskingStudy, game: Game, draw: int) -> Choice:
+        """Return the best common strategy."""
+        return replace(SameForm(self.name).choose(compiled(game)), solver="same-strategy")
+
+
+@POLICIES.register("greedy-masking")
+class GreedyMasking(SearchPolicy):
+    """The masking game by greedy search."""
+
+    label, description, row = "Greedy masking", "the masking game by greedy search", 2
+    by_agents = False
+    search = "greedy"
+
+
+@POLICIES.register("anytime-masking")
+class AnytimeMasking(SearchPolicy):
+    """The masking game within a budget."""
+
+    label, description, row = "Anytime masking", "the masking game with a limited number of strategies tried", 3
+    by_agents = False
+    search = "anytime"

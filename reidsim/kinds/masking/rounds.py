@@ -16,8 +16,7 @@ from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Settin
 from reidsim.errors import InputError, locating
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import Linker
-from reidsim.kinds.masking.policies import policy_named
-from reidsim.kinds.masking.solving import game_of
+from reidsim.kinds.masking.policy import policy_named
 from reidsim.kinds.masking.study import MaskingStudy, presence_of
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import (
@@ -60,7 +59,7 @@ class _MaskingEquip:
         truth = self.study.scenario.economics
         economics = self.study.scenario.beliefs.of(truth) if believed else truth
         attack = replace(game.attack, stages=stages_with(game.attack, held))
-        # What a game links by besides stages, such as partial knowledge, is in its linker.
+        # Linkage besides the stages, such as partial knowledge, is in the linker of a game.
         key = (held, believed and self.believed is not self.truth)
         if key not in self._linkers:
             inferring = attack.inferences or type(game.record_game.linker) is MultistageLinker
@@ -70,7 +69,7 @@ class _MaskingEquip:
         return Equipment(linker, self.adversary(attack, game, economics))
 
     def lists(self, holds: Holdings, used: int) -> tuple[str, ...]:
-        """Return the resource in which it looks people up, and before it those from which it infers what it uses."""
+        """Return the resources of the inferences used, then the one in which people are looked up."""
         held = holds if self.section.needs_resources else frozenset(self.study.scenario.resources)
         stages = stages_with(self.truth.attack, held)
         return tuple(stage.resource for number, stage in enumerate(stages[:-1]) if used >> number & 1) + tuple(
@@ -100,7 +99,7 @@ class _MaskingEquip:
 def stages_with(attack: MultistageAttack, holds: Holdings) -> tuple[Stage, ...]:
     """Return the stages that can be carried out with some resources.
 
-    Without the resource of a stage what it would infer is not known, and no later stage links on it.
+    Without the resource of a stage its attribute is not known, and no later stage links on it.
     """
     lost = {stage.infers for stage in attack.inferences if stage.resource not in holds}
     stages: list[Stage] = []
@@ -126,7 +125,7 @@ def masking_profiles(
     Raises
     ------
     InputError
-        If one lacks a resource that it needs, or what it names does not exist.
+        If an adversary lacks a resource that it needs, or names one that does not exist.
     """
     scenario = study.scenario
     used = {
@@ -165,24 +164,22 @@ def setting_of(
     study : MaskingStudy
     agents : AgentsSection
     games : mapping of str to tuple of MaskingGame
-        Against each adversary, as it is and as subjects believe it to be, in one draw of the tables.
+        Against each adversary, the true game and the believed one, in one draw of the tables.
     policy : str
         Two of the policies are played against adversaries who infer nothing.
     replication, draw : int
-        Which draw of the tables, and which of several runs of all rounds on it.
+        Number of the draw of the tables, and of the run of all rounds on it.
 
     Raises
     ------
     InputError
         As `masking_profiles`; names the file.
     """
-    played = {
-        name: (_without_inference(study, policy, truth), _without_inference(study, policy, believed))
-        for name, (truth, believed) in games.items()
-    }
-    truth, believed = next(iter(played.values()))
+    if study.policy(policy).without_inference:
+        games = {name: (truth.one_stage(), believed.one_stage()) for name, (truth, believed) in games.items()}
+    truth, believed = next(iter(games.values()))
     with locating(study.loaded.path):
-        profiles = masking_profiles(study, agents, played)
+        profiles = masking_profiles(study, agents, games)
     if agents.remembers and agents.rounds > 1 and not truth.space.is_nested:
         raise InputError(
             "what was released at two levels that are not nested is no level", source=study.loaded.path,
@@ -203,12 +200,6 @@ def setting_of(
         replication=replication * agents.draws + draw,
         **rules_of(study.scenario, agents),
     )
-
-
-def _without_inference(study: MaskingStudy, policy: str, game: MaskingGame) -> MaskingGame:
-    played = game_of(study, policy, game)
-    assert isinstance(played, MaskingGame)  # noqa: S101 - as given, said for the type checker
-    return played
 
 
 def _check_equipped(section: WeightedSection, equip: _MaskingEquip, game: MaskingGame, where: str) -> None:

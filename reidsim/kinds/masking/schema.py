@@ -1,4 +1,4 @@
-"""What a scenario of the masking game may say: one section class per table of the file."""
+"""Schema of a scenario of the masking game: one section class per table of the file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed, require_among
+from reidsim.errors import InputError, listed, refuse_first, require_among
 from reidsim.kinds.masking.tables_schema import (
     PeopleSection,
     ResourceSection,
@@ -58,32 +58,26 @@ class MaskingAdversarySection(PlannerSection):
     resource: str | None = Field(default=None, description="with `knowledge`: where people are looked up")
 
     @model_validator(mode="after")
-    def _plans_on_stages(self) -> MaskingAdversarySection:
-        if self.sequential.registry is not None:
-            raise InputError(
-                "people are looked up in a resource of the scenario", where="sequential.registry",
-                found=self.sequential.registry, expected="the resource that the last stage names",
-            )  # fmt: skip
-        if self.plans_sequentially and self.sequential.belief == "unknown":
-            raise InputError(
-                "groups of an adversary who links in stages or by knowledge are known", where="sequential.belief",
-                found="unknown", expected="known",
-            )  # fmt: skip
-        return self
-
-    @model_validator(mode="after")
-    def _one_way(self) -> MaskingAdversarySection:
-        if bool(self.stages) == (self.knowledge is not None):
+    def _consistent(self) -> MaskingAdversarySection:
+        informed, sequential = self.knowledge is not None, self.sequential
+        if bool(self.stages) == informed:
             problem = "two ways to attack" if self.stages else "no way to attack"
             hint = "in an override, adversary.stages=[] drops the stages" if self.stages else None
             raise InputError(problem, expected="either stages or knowledge", hint=hint)
-        if (self.knowledge is None) != (self.resource is None):
-            if self.resource is None:
-                raise InputError("key missing", where="resource", expected="the one in which people are looked up")
-            raise InputError("stages name their own resources", where="resource", expected="it with knowledge only")
-        if self.overconfident and self.knowledge is not None:
-            expected = "it with stages only"
-            raise InputError("nothing is inferred from knowledge", where="overconfident", expected=expected)
+        refuse_first(
+            (sequential.registry is not None,
+             "people are looked up in a resource of the scenario",
+             "sequential.registry", sequential.registry, "the resource that the last stage names"),
+            (self.plans_sequentially and sequential.belief == "unknown",
+             "groups of an adversary who links in stages or by knowledge are known",
+             "sequential.belief", "unknown", "known"),
+            (informed and self.resource is None,
+             "key missing", "resource", None, "the one in which people are looked up"),
+            (not informed and self.resource is not None,
+             "stages name their own resources", "resource", None, "it with knowledge only"),
+            (self.overconfident and informed,
+             "nothing is inferred from knowledge", "overconfident", None, "it with stages only"),
+        )  # fmt: skip
         return self
 
 
@@ -146,7 +140,7 @@ class MaskingScenario(ScenarioHead):
 
     @property
     def each(self) -> Mapping[str | None, MaskingScenario]:
-        """The scenario against each of several adversaries alone, by name; else the scenario itself, by None."""
+        """The scenario against each of the adversaries alone, by name; else the scenario itself, by None."""
         return {name: scenario_alone(self, name) for name in self.adversaries} or {None: self}
 
     @model_validator(mode="after")
@@ -181,27 +175,25 @@ class MaskingScenario(ScenarioHead):
 
     @model_validator(mode="after")
     def _tables_fit(self) -> MaskingScenario:
-        if TARGETS in self.resources:
-            raise InputError("name of the targets' own table", where=f"resources.{TARGETS}", expected="another name")
         tables: dict[str, TableSection] = {TARGETS: self.targets, **self.resources}
         lists = drawn_lists_of(self.resources)
         if self.population is not None:
             check_together(self.population.together, lists)
         drawn = [name for name, table in tables.items() if name in lists or table.size is not None]
-        if drawn and len(drawn) < len(tables):
-            raise InputError(
-                "some tables are drawn and others are files", found=drawn, expected="all of one kind: values must match"
-            )
-        if drawn and self.population is None:
-            raise InputError("section missing", where="population", expected=f"people to draw {drawn[0]!r} from")
-        if not drawn and self.replications > 1:
-            raise InputError(
-                "files are the same every time", where="replications", found=self.replications, expected="1"
-            )
+        refuse_first(
+            (TARGETS in self.resources,
+             "name of the targets' own table", f"resources.{TARGETS}", None, "another name"),
+            (drawn and len(drawn) < len(tables),
+             "some tables are drawn and others are files", None, drawn, "all of one kind: values must match"),
+            (drawn and self.population is None,
+             "section missing", "population", None, f"people to draw {next(iter(drawn), None)!r} from"),
+            (not drawn and self.replications > 1,
+             "files are the same every time", "replications", self.replications, "1"),
+        )  # fmt: skip
         return self
 
     def _check_attack(self) -> None:
-        """Check that the resources of the adversary are there, and carry what its knowledge is about."""
+        """Check that the adversary's resources exist, and carry the attributes of its knowledge."""
         stages = enumerate(self.adversary.stages)
         resources = {f"adversary.stages[{number}].resource": stage.resource for number, stage in stages}
         if self.adversary.resource is not None:
@@ -211,14 +203,14 @@ class MaskingScenario(ScenarioHead):
         if self.adversary.knowledge is None:
             return
         register = self.resources[self.register]
-        if not self.linked_on:
-            raise InputError(
-                "resource that carries nothing of what subjects can share", where="adversary.resource",
-                found=self.register, expected=f"one with some of {', '.join(self.subjects.attributes)}",
-            )  # fmt: skip
-        if register.missing_alleles:
-            where, expected = f"resources.{self.register}.missing_alleles", "0.0 where people are looked up"
-            raise InputError("alleles lost", where=where, found=register.missing_alleles, expected=expected)
+        refuse_first(
+            (not self.linked_on,
+             "resource that carries nothing of what subjects can share",
+             "adversary.resource", self.register, f"one with some of {', '.join(self.subjects.attributes)}"),
+            (register.missing_alleles,
+             "alleles lost",
+             f"resources.{self.register}.missing_alleles", register.missing_alleles, "0.0 where people are looked up"),
+        )  # fmt: skip
 
     @property
     def register(self) -> str:

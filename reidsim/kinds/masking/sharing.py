@@ -14,7 +14,7 @@ from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.faces import RecordSharing, SharedColumns
 from reidsim.tables import read_table
 
-# What the column `strategy` says of records that are not shared at all.
+# Values of the column `strategy` for records that are not shared at all.
 _NOT_SHARED = ("withheld", "nothing")
 # Before a value, in the results, that is released at a level between shared and masked.
 _GROUP_OF = "group of "
@@ -28,7 +28,7 @@ class SubjectsSharing(RecordSharing):
         return scenario.targets.file
 
     def shared_columns(self, scenario: MaskingScenario) -> SharedColumns:
-        """Say which columns of the targets' file are quasi-identifiers; people are looked up among others, too."""
+        """Return the quasi-identifiers among the columns of the targets' file."""
         columns = scenario.targets.columns
         return SharedColumns(
             {name: columns.get(name, name) for name in scenario.subjects.attributes},
@@ -41,7 +41,7 @@ class SubjectsSharing(RecordSharing):
         return read_table(path, delimiter=scenario.targets.delimiter, comment="#", trim=False)
 
     def released_values(self, scenario: MaskingScenario, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
-        """Return an attribute as it is shared, in its group, or masked."""
+        """Return an attribute as shared: its value, its group, or masked."""
         column: pd.Series[str] = records[attribute].astype("str").mask(records[attribute].isna())
         if attribute in scenario.subjects.generalize:
             column = _groups_named(
@@ -50,14 +50,14 @@ class SubjectsSharing(RecordSharing):
         return column.fillna(SUPPRESSED)
 
     def is_shared(self, records: pd.DataFrame) -> NDArray[np.bool_]:
-        """Tell who shares anything."""
+        """Return whether each record is shared at all."""
         return ~records["strategy"].astype("str").isin(_NOT_SHARED).to_numpy()
 
 
 def group_label(value: str, level: int, section: GeneralizedAttribute) -> str:
     """Return how a value of the masking game is released at a level between shared and masked, 1 or more.
 
-    Intervals go from 0 on; a value in none of the listed groups stays as it is.
+    Intervals go from 0 on; a value in none of the listed groups stays unchanged.
     """
     if section.widths:
         width = section.widths[level - 1]
@@ -69,7 +69,7 @@ def group_label(value: str, level: int, section: GeneralizedAttribute) -> str:
 def _groups_named(
     column: pd.Series[str], strategies: pd.Series[str], name: str, section: GeneralizedAttribute
 ) -> pd.Series[str]:
-    """Put the group in the place of the value it is named after, which must not be told."""
+    """Replace the value that a group is named after by the group, as the value must not be disclosed."""
     for level in range(1, len(section.kept) + 1):
         marks = {text: f" {name}~{level} " in f" {text} " for text in strategies.unique()}
         at_level = strategies.map(marks).astype(bool) & column.notna()

@@ -1,4 +1,4 @@
-"""From a scenario of the masking game to its games: what subjects can share, and who attacks how."""
+"""From a scenario of the masking game to its games: strategy space, attack and payoff parameters."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from reidsim.games.defenders.defender import Game
 from reidsim.games.masking.always_shared import PartialMaskingSpace
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
-from reidsim.games.masking.whoever_comes import against_whoever_comes
+from reidsim.games.masking.several_adversaries import against_whoever_comes
 from reidsim.kinds.masking.knowledge import KnowledgeOfSubjects
-from reidsim.kinds.masking.policies import MaskingPolicy, policy_named
+from reidsim.kinds.masking.policy import MaskingPolicy, policy_named
 from reidsim.kinds.masking.schema import MaskingBeliefsSection, MaskingScenario
-from reidsim.kinds.masking.solving import masking_game
 from reidsim.kinds.masking.table_sources import linked_in_stages, masking_tables, named_loci
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables
 from reidsim.random_streams import replication_stream
@@ -43,7 +42,7 @@ from reidsim.scenarios.several_adversaries import loaded_alone, named
 from reidsim.scenarios.study import Study, World
 
 Floats = NDArray[np.float64]
-# As it is, and as subjects believe it to be.
+# The true game, and the one that subjects believe in.
 Games = tuple[MaskingGame, MaskingGame]
 
 
@@ -58,7 +57,7 @@ class MaskingStudy(Study[MaskingScenario]):
     stages : tuple of Stage
         Of the attack.
     knowledge : KnowledgeOfSubjects, optional
-        What the adversary may know about subjects; everything, if not given.
+        Knowledge of the adversary about subjects; full knowledge if not given.
     alone : dict of str to MaskingStudy
         Where the scenario has several adversaries, the study against each alone; it then has no stages itself.
     """
@@ -80,11 +79,11 @@ class MaskingStudy(Study[MaskingScenario]):
 
     @property
     def each(self) -> dict[str | None, MaskingStudy]:
-        """The study against each of several adversaries alone, by name; else the study itself, by None."""
+        """The study against each of the adversaries alone, by name; else the study itself, by None."""
         return dict(self.alone.items()) or {None: self}
 
     def world(self, draw: int = 0) -> World:
-        """Return the games of a draw of the tables; every subject stands for itself."""
+        """Return the games of a draw of the tables; every subject represents itself."""
         truth, belief = zip(*self.games_against_each(draw).values(), strict=True)
         weights = np.ones(truth[0].n_records, dtype=np.int64)
         return World(self._of_whoever_comes(truth), self._of_whoever_comes(belief), weights)
@@ -99,7 +98,7 @@ class MaskingStudy(Study[MaskingScenario]):
         return against_whoever_comes(dict(zip(several, games, strict=True)), weights, together)
 
     def games(self, draw: int) -> Games:
-        """Return the games against the adversary; of several the first, on the people and strategies of all.
+        """Return the games against the adversary, or the first of several, on the people and strategies of all.
 
         Raises
         ------
@@ -111,7 +110,7 @@ class MaskingStudy(Study[MaskingScenario]):
     def games_against_each(self, draw: int) -> dict[str | None, Games]:
         """Draw the tables and return the games against each adversary alone, by name; the last ones are kept.
 
-        Each as it is, and as subjects believe it to be.
+        For each, the true game and the one that subjects believe in.
 
         Raises
         ------
@@ -132,7 +131,7 @@ class MaskingStudy(Study[MaskingScenario]):
         if self.scenario.beliefs.sizes:
             believed = drawn(self.scenario.beliefs.sizes)
         if self.scenario.beliefs.lists == "coverage":
-            # Adversaries whose attacks end alike keep one world.
+            # Adversaries whose attacks end in the same way share a world.
             guessed = {id(world): replace(world, by_coverage=True) for world in believed.values()}
             believed = {name: guessed[id(world)] for name, world in believed.items()}
         space, games = self.space(next(iter(worlds.values()))), {}
@@ -153,7 +152,7 @@ class MaskingStudy(Study[MaskingScenario]):
         return replace(self, loaded=loaded, alone=alone)
 
     def space(self, world: MultistageWorld) -> MaskingSpace:
-        """Return what the targets of some tables can share and what it is worth."""
+        """Return the strategy space of the targets of some tables, with its utilities."""
         section = self.scenario.subjects
         weights = self.weights(world)
         kept, groups = self._levels(world)
@@ -171,7 +170,7 @@ class MaskingStudy(Study[MaskingScenario]):
         return MaskingSpace(section.attributes, weights, n, kept, groups, total)
 
     def weights(self, world: MultistageWorld) -> Floats:
-        """Return the worth of each attribute, shape (n_attributes,): by entropy, that among those who carry it."""
+        """Return the weight of each attribute, shape (n_attributes,): by entropy, in the first resource with it."""
         section = self.scenario.subjects
         if section.weights == "uniform":
             return np.ones(len(section.attributes))
@@ -191,7 +190,7 @@ class MaskingStudy(Study[MaskingScenario]):
 
     @property
     def loci(self) -> frozenset[str]:
-        """Attributes whose values are alleles, some of which may not be known."""
+        """Attributes whose values are alleles, which may be unknown."""
         stages = [stage for study in self.each.values() for stage in study.stages]
         inferred = [stage.loci for stage in stages if isinstance(stage, InferSurname)]
         return frozenset(self.tables.loci).union(*inferred)
@@ -222,7 +221,7 @@ class MaskingStudy(Study[MaskingScenario]):
         if self.knowledge is not None:
             about = self.knowledge.about(world.targets)
             return PartialKnowledgeGame(space, attack, world, *amounts, planner=planned, knowledge=about)
-        return masking_game(space, attack, world, *amounts, planner=planned)
+        return MaskingGame(space, attack, world, *amounts, planner=planned)
 
     def _check_search_path(self, game: MaskingGame) -> None:
         record, where = self.scenario.figures.search_path, "figures.search_path"
@@ -284,7 +283,7 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario], before: Masking
     ----------
     loaded : LoadedScenario
     before : MaskingTables, optional
-        Of another scenario, whose people are taken if this one says the same of them.
+        Of another scenario, whose people are taken if this scenario has the same population.
 
     Raises
     ------
@@ -312,7 +311,7 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario], before: Masking
 def presence_of(world: MultistageWorld, resource: str) -> float:
     """Return the prior of a sequential planner: how likely a target is where an attack ends.
 
-    What is linked to a drawn list tells the list's coverage itself.
+    Linkage to a drawn list accounts for the list's coverage itself.
     """
     if resource in world.lists:
         return 1.0
@@ -320,7 +319,7 @@ def presence_of(world: MultistageWorld, resource: str) -> float:
 
 
 def _against_one(loaded: LoadedScenario[MaskingScenario], tables: MaskingTables) -> MaskingStudy:
-    """Return the study against one adversary, whose tables may be those of several."""
+    """Return the study against one adversary, on tables that may serve several."""
     scenario, tables = loaded.scenario, replace(tables, loaded=loaded)
     if scenario.adversary.knowledge is not None:
         knowledge = KnowledgeOfSubjects.of(scenario.adversary.knowledge, tables)
@@ -360,7 +359,7 @@ def _stage(section: StageSection, loaded: LoadedScenario[MaskingScenario], table
     scenario = loaded.scenario
     carried = scenario.resources[section.resource].attributes
     subjects = scenario.subjects.attributes
-    # Where files serve several adversaries, alleles of one may be what another links on.
+    # Where files serve several adversaries, alleles of one may be linked attributes of another.
     alleles = named_loci(scenario) if tables.files else tables.loci
     loci = section.loci or tuple(a for a in subjects if a in carried and a in alleles)
     if set(loci) <= set(subjects):

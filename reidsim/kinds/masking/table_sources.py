@@ -1,4 +1,4 @@
-"""Making or reading what the tables of a masking scenario are drawn from."""
+"""Making or reading the people and files behind the tables of a masking scenario."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from reidsim.tables import read_table, require_columns
 from reidsim.wording import whole_number
 
 AGE, BIRTH_YEAR = "age", "birth_year"
-# People whom rows with counts may stand for: each takes a row in memory.
+# Most people that rows with counts may represent: each takes a row in memory.
 _MOST_COUNTED = 50_000_000
 
 
 def masking_tables(loaded: LoadedScenario[MaskingScenario], before: MaskingTables | None = None) -> MaskingTables:
-    """Make or read what a scenario's tables are drawn from.
+    """Make or read the people or files of a scenario's tables.
 
     Parameters
     ----------
     loaded : LoadedScenario
     before : MaskingTables, optional
-        Of another scenario, whose people are taken if this one says the same of them.
+        Of another scenario, whose people are taken if this scenario has the same population.
 
     Raises
     ------
@@ -136,12 +136,12 @@ def _whole_numbers(people: Individuals) -> tuple[dict[str, Integers], dict[str, 
 def _read_tables(loaded: LoadedScenario[MaskingScenario], wanted: Mapping[str, tuple[str, ...]]) -> MaskingTables:
     scenario, each = loaded.scenario, list(loaded.scenario.each.values())
     sections: dict[str, TableSection] = {TARGETS: scenario.targets, **scenario.resources}
-    # Whatever an attack infers of the targets must be known to tell whether it is right.
+    # Attributes that an attack infers must be known of the targets, to judge whether it is right.
     inferred = [stage.infers for one in each for stage in one.adversary.stages if stage.stage != "identify"]
     wanted = {**wanted, TARGETS: tuple(dict.fromkeys((*wanted[TARGETS], *inferred)))}
     loci = tuple(dict.fromkeys(name for one in each for name in named_loci(one)))
     linked = {name for one in each for name in (*linked_in_stages(one), *one.linked_on)}
-    # One adversary may infer from what another links on, who cannot do so where it is missing.
+    # One adversary may infer from an attribute that another links on, which cannot do so where it is missing.
     needed = {name for one in each for name in {*linked_in_stages(one), *one.linked_on} - {*named_loci(one)}}
     by_knowledge = any(one.adversary.knowledge is not None for one in each)
     frames, paths, counts = {}, {}, {}
@@ -162,7 +162,7 @@ def _read_tables(loaded: LoadedScenario[MaskingScenario], wanted: Mapping[str, t
         if attribute not in loci and _is_text(columns_of):
             labels[attribute] = natural_categories(pd.concat(list(columns_of.values())))
         elif by_knowledge and attribute not in (*linked, *loci):
-            # No stage names the loci, and what nobody is looked up by may be unknown.
+            # No stage names the loci, and an attribute by which nobody is looked up may be unknown.
             loci = (*loci, attribute)
     files = {}
     for table, frame in frames.items():
@@ -181,7 +181,7 @@ def linked_in_stages(scenario: MaskingScenario) -> set[str]:
 
 
 def named_loci(scenario: MaskingScenario) -> tuple[str, ...]:
-    """Return the attributes that files hold as alleles: those named as loci, and all of a genealogy not linked on."""
+    """Return the attributes that files hold as alleles: named loci, and all of a genealogy not linked on."""
     linked = linked_in_stages(scenario)
     loci: list[str] = []
     for stage in scenario.adversary.stages:
@@ -193,7 +193,7 @@ def named_loci(scenario: MaskingScenario) -> tuple[str, ...]:
 
 
 def _is_text(columns: Mapping[Path, pd.Series[str]]) -> bool:
-    """Tell whether an attribute's values are labels rather than numbers; where most are numbers, all have to be."""
+    """Return whether an attribute's values are labels; where most values are numbers, all have to be."""
     number = {path: column.str.fullmatch(r"[+-]?[\d.]+") | (column == "") for path, column in columns.items()}
     share = float(pd.concat(list(number.values())).mean())
     if share == 1 or share < 0.5:

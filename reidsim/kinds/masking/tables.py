@@ -18,7 +18,7 @@ from reidsim.populations.sampling import UNKNOWN
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.people_lists import ListsOfPeople
 
-# What an allele that is not known is written as.
+# Code of an unknown allele.
 NO_ALLELE = 0
 
 Integers = NDArray[np.int64]
@@ -54,7 +54,7 @@ class MaskingTables:
     rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def are_drawn_from(self, loaded: LoadedScenario[MaskingScenario]) -> bool:
-        """Tell whether the tables of another scenario are drawn from these people."""
+        """Return whether the tables of another scenario are drawn from these people."""
         own = self.loaded
         return not self.files and (own.folder, own.scenario.population) == (loaded.folder, loaded.scenario.population)
 
@@ -65,13 +65,13 @@ class MaskingTables:
 
     @property
     def prices(self) -> dict[str, float]:
-        """What resources cost whoever buys them."""
+        """Price of each resource for its buyers."""
         given = {name: section.price or 0.0 for name, section in self.loaded.scenario.resources.items()}
         return given if self.lists is None else {**given, **self.lists.prices}
 
     @property
     def buyers(self) -> dict[str, tuple[str, ...]]:
-        """Who may have the resources; anybody, those that are not told."""
+        """Possible holders of the resources; a resource without an entry may have any."""
         resources = self.loaded.scenario.resources
         given = {name: section.buyers for name, section in resources.items() if section.buyers is not None}
         return given if self.lists is None else {**given, **self.lists.buyers}
@@ -79,7 +79,7 @@ class MaskingTables:
     def draw(
         self, rng: np.random.Generator, sizes: Mapping[str, int] | None = None, replication: int = 0
     ) -> dict[str | None, MultistageWorld]:
-        """Draw targets and resources, or take those read from files, as each of several adversaries attacks them.
+        """Draw targets and resources, or take the files, and return the world that each adversary attacks.
 
         The people are put in random order: targets come first, resources that hold them start with them, and
         resources of others are taken from the end (Wan et al. 2021). A target counts as registered if drawn for the
@@ -92,7 +92,7 @@ class MaskingTables:
             Of resources, instead of the scenario's. They hold the same people with the same missing alleles, as far
             as they go.
         replication : int
-            Which draw of the lists of people, each of which has streams of its own.
+            Number of the draw of the lists of people, each with streams of its own.
 
         Returns
         -------
@@ -112,7 +112,7 @@ class MaskingTables:
         samples = {name: section for name, section in scenario.resources.items() if not section.is_list}
         anyone = {name: rng.permutation(self.n_people) for name, of in samples.items() if of.holds == "anyone"}
         true_rows = self._rows(order, anyone, {})
-        # Drawn for the scenario's own sizes first, so that what somebody believes changes nobody's alleles.
+        # Drawn for the scenario's own sizes first, so that beliefs change nobody's alleles.
         lost = {name: self._lost(name, len(true_rows[name]), rng) for name in samples}
         rows = self._rows(order, anyone, sizes) if sizes else true_rows
         targets = PersonTable(TARGETS, {attribute: values[rows[TARGETS]] for attribute, values in self.values.items()})
@@ -160,7 +160,7 @@ class MaskingTables:
         listed: Mapping[str, ListedTargets],
         registered: Callable[[MaskingScenario], NDArray[np.bool_] | None],
     ) -> dict[str | None, MultistageWorld]:
-        """Return the world of each adversary, given who is registered: one object where attacks end alike."""
+        """Return the world of each adversary, given who is registered: one object for equal ends of attacks."""
         by_end: dict[tuple[str, tuple[str, ...]], MultistageWorld] = {}
         found = {}
         for name, scenario in self.loaded.scenario.each.items():
@@ -176,7 +176,7 @@ class MaskingTables:
         return [str(value) if labels is None else labels[value] for value in values.tolist()]
 
     def _found_in_registry(self, scenario: MaskingScenario) -> NDArray[np.bool_] | None:
-        """Tell for each target of a file whether the registry has someone with all that the attack links on.
+        """Return for each target of a file whether the registry has someone with all linked values.
 
         Raises
         ------
@@ -186,7 +186,7 @@ class MaskingTables:
         name, on = scenario.register, scenario.linked_on
         targets, registry = self.files[TARGETS], self.files[name]
         if not (set(on) <= set(targets.columns) and set(on) <= set(registry.columns)):
-            # The attack itself says what is wrong with that.
+            # The error of the attack itself is clearer.
             return None
         groups = RowGroups([registry.column(attribute) for attribute in on], registry.n_rows)
         found = np.asarray(groups.find([targets.column(attribute) for attribute in on], targets.n_rows) >= 0)
@@ -208,7 +208,7 @@ class MaskingTables:
         return size
 
     def _listed(self, drawn: PeopleList) -> PersonTable:
-        """Return a list as a table: 0 for alleles that are not known, as everywhere, and what else is missing apart."""
+        """Return a list as a table: 0 for unknown alleles, as everywhere, and other missing values apart."""
         columns = {name: np.where(values == UNKNOWN, 0, values) for name, values in drawn.columns.items()}
         missing = {name: values == UNKNOWN for name, values in drawn.columns.items() if name not in self.loci}
         return PersonTable(drawn.name, columns, missing=missing)
@@ -232,7 +232,7 @@ class MaskingTables:
         rows: NDArray[np.intp],
         rng: np.random.Generator,
     ) -> NDArray[np.bool_]:
-        """Return which alleles of other people are missing: those of people who are known as they are there."""
+        """Return the missing alleles of other people; people known to both keep theirs."""
         place = np.full(self.n_people, -1, dtype=np.int64)
         place[known] = np.arange(len(known))
         places = place[rows]

@@ -1,4 +1,4 @@
-"""What a masking scenario may say of its tables and subjects: who is in them, what they mask, who looks for them."""
+"""Schema of the tables and subjects of a masking scenario."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, nearest, require_distinct
-from reidsim.kinds.masking.policies import PolicyName, policy_named
+from reidsim.errors import InputError, nearest, refuse_first, require_distinct
+from reidsim.kinds.masking.policy import PolicyName, policy_named
 from reidsim.scenarios.amounts import Count, Delimiter, PopulationSeed, Share, Text
-from reidsim.scenarios.policy import WITH_K_ANONYMITY, AnonymityK, with_each_k, with_policy
+from reidsim.scenarios.policy import K_ANONYMITY, WITH_K_ANONYMITY, AnonymityK, with_each_k, with_policy
 from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.scenarios.resource_schema import DrawnResourceSection, Together
 from reidsim.scenarios.schema import RECORD_COLUMNS
@@ -56,7 +56,7 @@ class TableSection(Section):
         return self
 
     def check_origin(self) -> None:
-        """Check that one key says who is in the table.
+        """Check that exactly one key defines the people of the table.
 
         Raises
         ------
@@ -79,7 +79,7 @@ class TargetsSection(TableSection):
 
 
 def _is_inferred_from(section: Any, scenario: Any) -> bool:
-    """Tell whether an adversary infers surnames from a resource."""
+    """Return whether an adversary infers surnames from a resource."""
     stages = [stage for each in scenario.every_adversary.values() for stage in each.stages]
     return any(stage.stage == "infer-surname" and scenario.resources.get(stage.resource) is section for stage in stages)
 
@@ -110,34 +110,31 @@ class ResourceSection(DrawnResourceSection, TableSection):
 
     @model_validator(mode="after")
     def _one_origin(self) -> ResourceSection:
-        if self.kind == "file":
-            if self.file is None or self.size is not None:
-                raise InputError("rows of the list come from a file", where="file", expected="it, and no size")
-        elif self.kind is None:
+        if self.kind is None:
             self.check_origin()
-            if self.coverage is not None:
-                raise InputError("only a list drawn from the people has it", where="coverage", expected="a `kind`")
-        elif self.file is not None:
-            raise InputError("list that is drawn", where="file", found=self.file, expected='it with kind = "file"')
         return self
 
     @model_validator(mode="after")
     def _fits_origin(self) -> ResourceSection:
         require_distinct("attribute given twice", self.attributes, where="attributes")
-        if self.is_list:
-            if "holds" in self.model_fields_set:
-                expected = "coverage, or no `kind` for a sample"
-                raise InputError("who is in a list is drawn", where="holds", found=self.holds, expected=expected)
-            if self.count is not None:
-                raise InputError("a list has a row for each person", where="count", found=self.count)
-            if self.kind == "file" and self.missing_alleles:
-                raise InputError("alleles of a file are not lost", where="missing_alleles", found=self.missing_alleles)
-            return self
-        if self.file is not None and self.missing_alleles:
-            found, expected = self.missing_alleles, "alleles left empty in the file"
-            raise InputError("alleles of a file are not lost", where="missing_alleles", found=found, expected=expected)
-        if self.file is None and self.count is not None:
-            raise InputError("people who are drawn are not counted", where="count", found=self.count, expected="a file")
+        of_file = self.file is not None
+        no_loss = "alleles of a file are not lost"
+        refuse_first(
+            (self.kind == "file" and (not of_file or self.size is not None),
+             "rows of the list come from a file", "file", None, "it, and no size"),
+            (self.kind is None and self.coverage is not None,
+             "only a list drawn from the people has it", "coverage", None, "a `kind`"),
+            (self.kind not in (None, "file") and of_file,
+             "list that is drawn", "file", self.file, 'it with kind = "file"'),
+            (self.is_list and "holds" in self.model_fields_set,
+             "who is in a list is drawn", "holds", self.holds, "coverage, or no `kind` for a sample"),
+            (self.is_list and self.count is not None,
+             "a list has a row for each person", "count", self.count, None),
+            (of_file and self.missing_alleles,
+             no_loss, "missing_alleles", self.missing_alleles, "alleles left empty in the file"),
+            (not of_file and self.count is not None,
+             "people who are drawn are not counted", "count", self.count, "a file"),
+        )  # fmt: skip
         return self
 
 
@@ -199,10 +196,7 @@ class SubjectsSection(Section):
     solver: Annotated[
         Literal["best-first", "backward-induction", "greedy", "anytime"],
         ReadIf(
-            lambda section, scenario: any(
-                policy_named(name).way == "search" and policy_named(name).search == "scenario"
-                for name in section.policies
-            ),
+            lambda section, scenario: any(policy_named(name).search == "scenario" for name in section.policies),
             "with a policy that is a masking game",
         ),
     ] = Field(default="best-first", description="of the policies that are games")
@@ -235,15 +229,15 @@ class SubjectsSection(Section):
                 hint = nearest(name, self.attributes)
                 raise InputError("not an attribute that can be shared", where=f"generalize.{name}", hint=hint)
         always = self.always_shared
-        if self.attributes[: len(always)] != always:
-            raise InputError(
-                "attributes that are always shared do not come first in the list of attributes",
-                where="always_shared", found=list(always), expected=f"{list(self.attributes[: len(always)])}",
-            )  # fmt: skip
-        for name in always:
-            if name in self.generalize:
-                raise InputError("attribute always shared as it is", where=f"generalize.{name}")
-        if always and any(policy_named(name).way == "k-anonymity" for name in self.policies):
-            expected = "attributes that can all be masked"
-            raise InputError("policy k-anonymity suppresses any attribute", where="always_shared", expected=expected)
+        first, merged = list(self.attributes[: len(always)]), [name for name in always if name in self.generalize]
+        anonymous = any(name.startswith(K_ANONYMITY) for name in self.policies)
+        refuse_first(
+            (first != list(always),
+             "attributes that are always shared do not come first in the list of attributes",
+             "always_shared", list(always), str(first)),
+            (merged, "attribute always shared as it is", f"generalize.{next(iter(merged), None)}", None, None),
+            (always and anonymous,
+             "policy k-anonymity suppresses any attribute",
+             "always_shared", None, "attributes that can all be masked"),
+        )  # fmt: skip
         return self

@@ -11,10 +11,9 @@ from matplotlib.scale import SymmetricalLogScale
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentFormatter
 from pandas.api.types import is_numeric_dtype
 
+from reidsim.core.measures import Measure, measures_among
 from reidsim.figures import style
-from reidsim.figures.inputs import checked
 from reidsim.kinds.participation.analysis import ParticipationAnalysis
-from reidsim.measures import Measure, measures_among
 from reidsim.palette import BLACK, BLUE, GREY, ORANGE
 from reidsim.scenarios.faces import Shown, ShownSweep
 
@@ -49,11 +48,10 @@ def participation_along(runs: pd.DataFrame, key: str, measures: Sequence[Measure
     measures : sequence of Measure
     """
     columns = ("participation", "publisher_payoff")
-    table = checked(runs, "runs", text=("policy",), numbers=(key, *columns))
-    look = style.looks(list(dict.fromkeys(table["policy"])))
+    look = style.looks(list(dict.fromkeys(runs["policy"])))
     figure, [row] = style.new_figure(1, 2, panel=(4.2, 3.0))
     for axes, (column, measure) in zip(row, measures_among(measures, columns).items(), strict=True):
-        means = table.groupby(["policy", key], observed=True)[column].mean()
+        means = runs.groupby(["policy", key], observed=True)[column].mean()
         handles = []
         for policy, own in look.items():
             line = means[policy]
@@ -75,21 +73,20 @@ def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
     equilibria : DataFrame
         Column ``participation``.
     """
-    table = checked(replies, "replies", numbers=("participation", "would_join", "selfish"))
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.6, 3.4))
-    shares = [0.0, *table["participation"]]
+    shares = [0.0, *replies["participation"]]
     handles = axes.plot(shares, shares, color=GREY, label="as many as have joined")
-    if not table["would_join"].equals(table["selfish"]):
+    if not replies["would_join"].equals(replies["selfish"]):
         handles += axes.plot(
-            table["participation"],
-            table["selfish"],
+            replies["participation"],
+            replies["selfish"],
             color=ORANGE,
             linestyle="--",
             label="without concern for kin",
         )
-    handles += axes.plot(table["participation"], table["would_join"], color=BLUE, label="would join")
+    handles += axes.plot(replies["participation"], replies["would_join"], color=BLUE, label="would join")
     # Shares between nobody and the smallest share computed are on a linear scale, so that 0 % has a place.
-    least = float(table.loc[table["participation"] > 0, "participation"].min())
+    least = float(replies.loc[replies["participation"] > 0, "participation"].min())
     at = equilibria["participation"].to_numpy(dtype=np.float64)
     handles += axes.plot(at, at, color=BLACK, marker="o", linestyle="", clip_on=False, label="equilibrium")
     decades = 10.0 ** np.arange(np.ceil(np.log10(least) - 1e-9), 1)
@@ -111,9 +108,9 @@ def equilibria_found(equilibria: pd.DataFrame) -> Figure:
     equilibria : DataFrame
         Columns ``participation`` and ``publisher_payoff``.
     """
-    table = checked(equilibria, "equilibria", numbers=("participation", "publisher_payoff"))
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
-    axes.plot(table["participation"], table["publisher_payoff"], color=BLUE, marker="o", linestyle="", clip_on=False)
+    x, y = equilibria["participation"], equilibria["publisher_payoff"]
+    axes.plot(x, y, color=BLUE, marker="o", linestyle="", clip_on=False)
     style.zero_line(axes)
     axes.set_xlim(-0.02, 1.02)
     axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
@@ -130,15 +127,14 @@ def survival_of_losses(survival: pd.DataFrame) -> Figure:
     survival : DataFrame
         One row per equilibrium and share lost: ``equilibrium``, ``participation``, ``lost`` and ``returned``.
     """
-    table = checked(survival, "survival", numbers=("equilibrium", "participation", "lost", "returned"))
     names = {
         number: f"{part['participation'].iloc[0]:.2%} in"
-        for number, part in table.groupby("equilibrium", sort=True, observed=True)
+        for number, part in survival.groupby("equilibrium", sort=True, observed=True)
     }
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
     handles = []
     for (number, name), look in zip(names.items(), style.looks([str(each) for each in names]).values(), strict=True):
-        rows = table[table["equilibrium"] == number].sort_values("lost")
+        rows = survival[survival["equilibrium"] == number].sort_values("lost")
         handles += style.draw_line(axes, rows["lost"], rows["returned"], look, name)
     axes.set_ylim(-0.03, 1.03)
     for axis in (axes.xaxis, axes.yaxis):

@@ -20,14 +20,11 @@ from reidsim.kinds.participation.schema import ParticipationScenario
 from reidsim.kinds.participation.study import ParticipationStudy, build_participation_study
 from reidsim.scenarios.asked import Stored, section
 from reidsim.scenarios.faces import Control, Slider, amount_slider
-from reidsim.scenarios.kind import Kind, Use
+from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import OpponentOptions
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, World, record_table
 from reidsim.wording import Code, Sentence, counted, number_text
-
-# Bytes of a pair of relatives, with the tables that it is found by.
-_PAIR = 120
 
 
 class ParticipationKind(Kind):
@@ -53,11 +50,6 @@ class ParticipationKind(Kind):
             return f"{2 * (couples or 0):,.0f} people of {counted(study.n_people, 'type')}"
         pairs = len(study.relatives.other) / study.n_people
         return f"{counted(study.n_people, 'person', 'people')}, {pairs:,.1f} relatives each"
-
-    def needed_memory(self, study: ParticipationStudy, use: Use = "run") -> int:
-        """Return the bytes of relatives."""
-        pairs = 0 if study.relatives is None else len(study.relatives.other)
-        return _PAIR * (pairs + study.n_people)
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what relatives are found by."""

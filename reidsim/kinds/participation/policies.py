@@ -1,71 +1,76 @@
-"""Every policy of people who may join: its name, its words, and who joins by it."""
+"""The policies of people who may join."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, VERMILION
-from reidsim.scenarios.policy import Look, Policy
+from reidsim.scenarios.policy import Look, Policies, Policy
 
-if TYPE_CHECKING:
-    from reidsim.kinds.participation.study import ParticipationStudy
-
-_WORDS = {
-    "nobody": ("Nobody", "nobody joins", GREY, "s"),
-    "everybody": ("Everybody", "everybody joins", BLACK, "D"),
-    "from-nobody": (
-        "From nobody",
-        "best replies in turn, starting from nobody, until nobody wants to change",
-        BLUE,
-        "o",
-    ),
-    "from-everybody": ("From everybody", "best replies in turn, starting from everybody", VERMILION, "^"),
-    "planner": ("Planner", "the members with the largest sum of payoffs", GREEN, "v"),
-}
+POLICIES: Policies[Policy] = Policies()
 
 
-@dataclass(frozen=True, eq=False)
-class Joiners:
-    """Says who joins by a policy.
+class Joining(Policy):
+    """A rule or process by which people join."""
 
-    Parameters
-    ----------
-    name : str
-    study : ParticipationStudy
-    """
+    by_agents = False
 
-    name: str
-    study: ParticipationStudy
+    def joined(self, game: Any, starts: dict[str, Any]) -> tuple[Any, bool]:
+        """Return who joins, shape (n_people,), and whether that is proved to be final."""
+        joined, settled = game.replies(starts[self.name.removeprefix("from-")])
+        return joined, settled
 
-    @property
-    def plans(self) -> bool:
-        """Whether people reply to each other."""
-        return self.name not in ("nobody", "everybody")
-
-    def choose(self, game: Any) -> Choice:
-        """Return who joins (0) and who does not (-1) in a game of joining; exact where that is proved."""
-        starts = self.study.starts()
-        if not self.plans:
-            joined, proved = starts[self.name], True
-        elif self.name == "planner":
-            joined, proved = game.best_plan(list(starts.values()))
-        else:
-            joined, proved = game.replies(starts[self.name.removeprefix("from-")])
+    def choose(self, study: Any, game: Any, draw: int) -> Choice:
+        """Return 0 for each person who joins, -1 for the others."""
+        joined, proved = self.joined(game, study.starts())
         strategies = np.where(joined, 0, WITHHELD).astype(np.int64)
         return Choice(strategies, self.name, np.full(len(joined), 2, dtype=np.int64), exact=proved)
 
 
-def _policy(name: str) -> Policy:
-    label, words, colour, marker = _WORDS[name]
-    rule = name in ("nobody", "everybody")
-    return Policy(
-        name, label, words, lambda study, draw: Joiners(name, study), is_rule=rule, by_agents=False,
-        look=Look(colour, marker),
-    )  # fmt: skip
+@POLICIES.register("nobody")
+class Nobody(Joining):
+    """No member."""
+
+    label, description, look, is_rule = "Nobody", "nobody joins", Look(GREY, "s"), True
+
+    def joined(self, game: Any, starts: dict[str, Any]) -> tuple[Any, bool]:
+        """Return the fixed set."""
+        return starts[self.name], True
 
 
-POLICIES = {name: _policy(name) for name in _WORDS}
+@POLICIES.register("everybody")
+class Everybody(Nobody):
+    """Everybody a member."""
+
+    label, description, look = "Everybody", "everybody joins", Look(BLACK, "D")
+
+
+@POLICIES.register("from-nobody")
+class FromNobody(Joining):
+    """Best-reply dynamics from no member."""
+
+    label, look = "From nobody", Look(BLUE, "o")
+    description = "best replies in turn, starting from nobody, until nobody wants to change"
+
+
+@POLICIES.register("from-everybody")
+class FromEverybody(Joining):
+    """Best-reply dynamics from everybody."""
+
+    label, look = "From everybody", Look(VERMILION, "^")
+    description = "best replies in turn, starting from everybody"
+
+
+@POLICIES.register("planner")
+class SocialPlanner(Joining):
+    """The set of members with the largest welfare."""
+
+    label, description, look = "Planner", "the members with the largest sum of payoffs", Look(GREEN, "v")
+
+    def joined(self, game: Any, starts: dict[str, Any]) -> tuple[Any, bool]:
+        """Return the members with the largest sum of payoffs."""
+        joined, proved = game.best_plan(list(starts.values()))
+        return joined, proved

@@ -1,11 +1,25 @@
-"""What sections of a scenario about a table of records say together, and what does not fit together."""
+"""Check that the sections of a table scenario fit together."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, NamedTuple
 
+from reidsim.adversaries.planners.base import AMOUNTS_BY_RECORD, provided_by
+from reidsim.core.capabilities import require_provided
 from reidsim.errors import InputError, require_among
-from reidsim.kinds.tables.policies import POLICIES, WHERE, policy_named
+from reidsim.kinds.tables.policy import (
+    ONE_RECORD_PER_PERSON,
+    ONE_SENSITIVE_COLUMN,
+    POLICIES,
+    SAFE_HARBOR,
+    SEPARATE_RECORDS,
+    SEVERAL_RELEASES,
+    SIZES_AMONG_LEFT,
+    WHERE,
+    policy_named,
+)
 from reidsim.kinds.tables.sensitive import check_sensitive
 from reidsim.scenarios.adversary_schema import WeightedAdversarySection, check_adversaries
 from reidsim.scenarios.people import HOUSEHOLD, PERSON, key_columns
@@ -13,279 +27,189 @@ from reidsim.scenarios.policy import require_by_agents
 from reidsim.scenarios.resource_schema import check_together
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
-if TYPE_CHECKING:
-    from reidsim.kinds.tables.schema import TablesScenario
-
-# Columns of the tables in which the attributes stand beside others.
+# Columns of result tables in which quasi-identifiers stand beside others.
 _TAKEN = (*RECORD_COLUMNS, "node", "records", "people", "suppressed", "class_size")
 
 
-def check_consistent(scenario: TablesScenario) -> None:
+def check_consistent(scenario: Any) -> None:
     """Check that the sections of a scenario fit together.
+
+    Parameters
+    ----------
+    scenario : TablesScenario
 
     Raises
     ------
     InputError
         Names the key.
     """
-    if not scenario.attributes:
-        raise InputError(
-            "no quasi-identifiers",
-            where="attributes",
-            found={},
-            expected="a section such as [attributes.age] for each",
-        )
-    release = scenario.release
-    of_people = [PERSON] * (release.person is not None) + [HOUSEHOLD] * (release.household is not None)
-    taken = [name for name in scenario.attributes if name in (*_TAKEN, *of_people)]
-    if taken:
-        raise InputError("name of a column of the results", where="attributes", found=taken[0])
-    _check_adversaries(scenario)
-    _check_directions(scenario)
-    _check_population(scenario)
-    _check_weights(scenario)
-    _check_safe_harbor(scenario)
+    check_adversaries(scenario.adversaries, scenario.agents, scenario.lists)
+    faults = chain(
+        _attribute_faults(scenario),
+        _section_faults(scenario),
+        _figure_faults(scenario),
+        _direction_faults(scenario),
+        _release_faults(scenario),
+        _person_faults(scenario),
+        _list_faults(scenario),
+    )
+    for fault in faults:
+        raise fault
+    _check_names(scenario)
     _check_policies(scenario)
-    _check_amounts(scenario)
-    _check_people(scenario)
-    _check_releases(scenario)
-    _check_resources(scenario)
+    _check_planners(scenario)
     check_sensitive(scenario)
 
 
-def _check_resources(scenario: TablesScenario) -> None:
+class _Lack(NamedTuple):
+    """Where a scenario lacks a capability, and which entry does not provide it."""
+
+    where: str
+    provider: str
+
+
+def _lacks(scenario: Any) -> Iterator[tuple[str, _Lack]]:
+    """Yield the capabilities that a scenario does not provide."""
+    agents, release = scenario.agents, scenario.release
+    sections = scenario.every_adversary
+    if scenario.safe_harbor is None:
+        yield SAFE_HARBOR, _Lack("safe_harbor", "a scenario without section safe_harbor")
+    if not scenario.in_rounds:
+        yield SEVERAL_RELEASES, _Lack(WHERE, "a scenario without section releases or agents")
+    elif agents is not None and not agents.remembers:
+        yield SEVERAL_RELEASES, _Lack("agents.remembers", "agents.remembers = false")
+    if len(key_columns(scenario.publisher.sensitive)) != 1:
+        yield ONE_SENSITIVE_COLUMN, _Lack("publisher.sensitive", "publisher.sensitive")
+    if release.person is not None:
+        yield ONE_RECORD_PER_PERSON, _Lack(WHERE, "release.person")
+    if scenario.looks_up:
+        key = next(iter(sections))
+        yield SEPARATE_RECORDS, _Lack(WHERE, f"{key}.direction = {sections[key].direction!r}")
+    if "prosecutor" in scenario.risks:
+        # These group sizes are known for one adversary who replies without errors.
+        erring = [f"{key}.rationality" for key, section in sections.items() if section.errs]
+        others = ["release.person"] * (release.person is not None) + ["adversaries"] * (len(sections) > 1)
+        for provider in (*erring, *others)[:1]:
+            yield SIZES_AMONG_LEFT, _Lack(WHERE, f"{provider} under prosecutor risk")
+
+
+def _check_policies(scenario: Any) -> None:
+    """Check that the scenario provides what its policies need, and that they can be played in rounds."""
+    lacks = dict(_lacks(scenario))
+    for name in scenario.publisher.policies:
+        policy = policy_named(name)
+        for need in sorted(policy.needs & lacks.keys()):
+            where, provider = lacks[need]
+            found = name if where == WHERE else None
+            require_provided([need], (), needed_by=f"policy {name!r}", provider=provider, where=where, found=found)
+        if scenario.in_rounds:
+            require_by_agents(policy, POLICIES.values(), WHERE)
+    walking = walks_whole_lattice(scenario)
+    if walking and scenario.publisher.search == "anytime":
+        key, name = next(iter(walking.items()))
+        raise InputError(
+            "the anytime search cannot stop it",
+            where=key,
+            found=name,
+            expected="policies that keep to a budget",
+            hint='publisher.search = "exact" walks the whole lattice',
+        )
+
+
+def _check_planners(scenario: Any) -> None:
+    """Check that planners take amounts that differ by record."""
+    columns = [name for name, column in scenario.economics.columns if column is not None]
+    follows = "gain" not in scenario.economics.model_fields_set
+    for key, section in scenario.every_adversary.items():
+        own = section.amounts if isinstance(section, WeightedAdversarySection) else {}
+        used = {"cost", "gain", "loss"} if follows else {"cost", "gain"}
+        used -= {"gain", "loss"} if "gain" in own else set()
+        used -= {"cost"} if "cost" in own else set()
+        for name in columns:
+            if name in used:
+                where = f"economics.columns.{name}"
+                provider = f"planner {section.planner!r} of {key}"
+                provided = provided_by(section.planner)
+                require_provided([AMOUNTS_BY_RECORD], provided, needed_by=where, provider=provider, where=where)
+
+
+def _check_names(scenario: Any) -> None:
+    """Check that attributes and lists that other sections name exist."""
+    if scenario.safe_harbor is not None:
+        for key in ("age", "zip"):
+            name = getattr(scenario.safe_harbor, key)
+            if name is not None:
+                require_among("no such attribute", (name,), scenario.attributes, where=f"safe_harbor.{key}")
     scenario.beliefs.check_lists(scenario.lists)
     for name, resource in scenario.resources.items():
         where = f"resources.{name}.attributes"
         require_among("not a quasi-identifier", resource.attributes, scenario.attributes, where=where)
-    # In rounds they may also hold what is told by shares.
+    # In rounds adversaries may also hold resources given by shares.
     in_rounds = scenario.agents is not None and scenario.adversaries
     for where, section in () if in_rounds else scenario.every_adversary.items():
         require_among(
-            "not a list drawn from the people", section.holds or (), scenario.lists, where=f"{where}.holds",
+            "not a list drawn from the people",
+            section.holds or (),
+            scenario.lists,
+            where=f"{where}.holds",
             otherwise="resources with a `kind`",
-        )  # fmt: skip
-    if not scenario.lists:
-        return
-    if scenario.population is None:
-        raise InputError("section missing", where="population", expected=f"people to draw {scenario.lists[0]!r} from")
-    check_together(scenario.population.together, scenario.lists)
-    if scenario.release.person is not None:
-        raise InputError(
-            "lists are of people with one record each", where="release.person", found=scenario.release.person,
-            expected="it without resources that are drawn",
-        )  # fmt: skip
-    if scenario.looks_up:
-        raise InputError(
-            "who looks persons up knows who they are, and needs no list", where="resources",
-            expected='adversary.direction = "record"',
-        )  # fmt: skip
-
-
-def _check_releases(scenario: TablesScenario) -> None:
-    section, policies = scenario.releases, scenario.publisher.policies
-    over_time = [name for name in policies if policy_named(name).replies != "to-past"]
-    if over_time and not scenario.in_rounds:
-        raise InputError(
-            "a policy of several releases", where="publisher.policies", found=over_time[0],
-            expected="a section releases, or agents, beside it",
-        )  # fmt: skip
-    if over_time and scenario.agents is not None and not scenario.agents.remembers:
-        raise InputError(
-            "a policy of several releases, and adversaries who see each on its own", where="agents.remembers",
-            found=False, expected=f"true, or other policies than {over_time[0]}",
-        )  # fmt: skip
-    planned = [name for name in policies if policy_named(name).way == "m-invariance"]
-    sensitive = key_columns(scenario.publisher.sensitive)
-    if planned and len(sensitive) != 1:
-        raise InputError(
-            "m-invariance is about one sensitive value", where="publisher.sensitive", found=list(sensitive),
-            expected="a column of the records",
-        )  # fmt: skip
-    if planned and scenario.release.person is not None:
-        raise InputError(
-            "m-invariance groups records of one person each", where="publisher.policies", found=planned[0],
-            expected="other policies, or no release.person",
-        )  # fmt: skip
-    if section is None:
-        return
-    if scenario.agents is not None:
-        for key, given in (
-            ("rounds", scenario.agents.rounds > 1),
-            ("participation", scenario.agents.participation is not None),
-            ("remembers", not scenario.agents.remembers),
-        ):  # fmt: skip
-            if given:
-                raise InputError(
-                    "the waves of the releases say it",
-                    where=f"agents.{key}",
-                    expected="it without section releases",
-                )
-    columns = {attribute.column or name for name, attribute in scenario.attributes.items() if not attribute.draw}
-    taken = [key for key, column in section.columns.items() if column in columns]
-    if taken:
-        raise InputError(
-            "a quasi-identifier says when a record is released", where=f"releases.{taken[0]}",
-            found=section.columns[taken[0]], expected="a column that is no attribute",
-        )  # fmt: skip
-
-
-def _check_people(scenario: TablesScenario) -> None:
-    columns = [attribute.column or name for name, attribute in scenario.attributes.items() if not attribute.draw]
-    for key in ("person", "household"):
-        for column in key_columns(getattr(scenario.release, key)):
-            if column in columns:
-                raise InputError(
-                    f"the key of {key}s is a quasi-identifier", where=f"release.{key}", found=column,
-                    expected="a column that is no attribute, as it is never shared",
-                )  # fmt: skip
-    if scenario.release.household is not None and scenario.in_rounds:
-        raise InputError(
-            "the risk of households is defined for one game", where="release.household",
-            found=scenario.release.household, expected="it without sections agents and releases",
-        )  # fmt: skip
-    if scenario.release.person is None:
-        return
-    if "sample" in scenario.risks and scenario.release.estimator == "log-linear":
-        raise InputError(
-            "the log-linear model assumes one row per person",
-            where="release.estimator",
-            found="log-linear",
-            expected='"benedetti-franconi" with release.person',
         )
-    for name in scenario.publisher.policies:
-        way = policy_named(name).way
-        if way == "splits" or (way == "rounds" and "prosecutor" in scenario.risks):
-            why = "regions" if way == "splits" else "classes of several rounds"
-            raise InputError(
-                f"with release.person a person's records share one generalization, and this policy puts them in {why}",
-                where="publisher.policies", found=name, expected="other policies, or no release.person",
-            )  # fmt: skip
+    if scenario.lists:
+        check_together(scenario.population.together, scenario.lists)
 
 
-def _check_adversaries(scenario: TablesScenario) -> None:
-    check_adversaries(scenario.adversaries, scenario.agents, scenario.lists)
-    rounds = [name for name in scenario.publisher.policies if policy_named(name).in_rounds]
-    erring = [key for key, section in scenario.every_adversary.items() if section.errs]
-    if rounds and erring and "prosecutor" in scenario.risks:
-        raise InputError(
-            "under prosecutor risk its groups are counted among the records left for their round, for an adversary "
-            "who does not err", where="publisher.policies", found=rounds[0],
-            expected=f'{erring[0]}.rationality = "perfect", or other policies',
-        )  # fmt: skip
-    if not scenario.adversaries:
-        return
-    if scenario.figures.sequential is not None:
-        raise InputError(
-            "it is about one adversary",
-            where="figures.sequential",
-            expected="[adversary] in place of [adversaries]",
-        )
-    if rounds and len(scenario.adversaries) > 1 and "prosecutor" in scenario.risks:
-        raise InputError(
-            "under prosecutor risk its groups are counted among the records left for their round, for one "
-            "adversary", where="publisher.policies", found=rounds[0], expected="[adversary], or other policies",
-        )  # fmt: skip
-
-
-def _check_population(scenario: TablesScenario) -> None:
-    drawn = [name for name, attribute in scenario.attributes.items() if attribute.draw]
-    if len(drawn) == len(scenario.attributes) and scenario.population is not None:
-        raise InputError("every attribute is drawn", where="attributes", expected="one that the records hold")
-    if scenario.population is not None:
-        return
-    if drawn or "journalist" in scenario.risks:
+def _attribute_faults(scenario: Any) -> Iterator[InputError]:
+    release, attributes = scenario.release, scenario.attributes
+    if not attributes:
+        expected = "a section such as [attributes.age] for each"
+        yield InputError("no quasi-identifiers", where="attributes", found={}, expected=expected)
+    keys = [PERSON] * (release.person is not None) + [HOUSEHOLD] * (release.household is not None)
+    for name in attributes:
+        if name in (*_TAKEN, *keys):
+            yield InputError("name of a column of the results", where="attributes", found=name)
+    drawn = [name for name, attribute in attributes.items() if attribute.draw]
+    if len(drawn) == len(attributes) and scenario.population is not None:
+        yield InputError("every attribute is drawn", where="attributes", expected="one that the records hold")
+    if scenario.population is None and (drawn or "journalist" in scenario.risks):
         reason = f"attribute {drawn[0]!r} is drawn from it" if drawn else "journalist risk counts its people"
-        raise InputError("section missing", where="population", expected=f"a population, since {reason}")
+        yield InputError("section missing", where="population", expected=f"a population, since {reason}")
+    by_column = {attribute.column or name: name for name, attribute in attributes.items()}
+    if release.weight in by_column:
+        where = f"attributes.{by_column[release.weight]}"
+        yield InputError(
+            "the sampling weight is no quasi-identifier", where=where, found=release.weight, expected="another column"
+        )
 
 
-def _check_weights(scenario: TablesScenario) -> None:
+def _section_faults(scenario: Any) -> Iterator[InputError]:
     release = scenario.release
-    taken = [name for name, attribute in scenario.attributes.items() if release.weight == (attribute.column or name)]
-    if taken:
-        raise InputError(
-            "the sampling weight is no quasi-identifier", where=f"attributes.{taken[0]}", found=release.weight,
-            expected="another column",
-        )  # fmt: skip
     if "sample" in scenario.risks and release.weight is None and release.sampling_fraction is None:
-        raise InputError(
-            "sample risk needs to know how the records were sampled", where="release",
+        yield InputError(
+            "sample risk needs to know how the records were sampled",
+            where="release",
             expected="the column release.weight, or release.sampling_fraction",
-        )  # fmt: skip
-    if "sample" in scenario.risks and scenario.figures.sequential is not None:
-        raise InputError(
-            "it counts people, whom sample risk estimates", where="figures.sequential", expected="another risk"
         )
 
 
-def _check_safe_harbor(scenario: TablesScenario) -> None:
-    if scenario.safe_harbor is None:
-        needy = [name for name in scenario.publisher.policies if policy_named(name).needs_safe_harbor]
-        if needy:
-            raise InputError(
-                "section missing",
-                where="safe_harbor",
-                expected=f"the attributes of age and ZIP code, as policy {needy[0]!r} needs them",
-            )
+def _figure_faults(scenario: Any) -> Iterator[InputError]:
+    """Yield why figures of the sequential attack cannot be drawn."""
+    if scenario.figures.sequential is None:
         return
-    for key in ("age", "zip"):
-        name = getattr(scenario.safe_harbor, key)
-        if name is not None:
-            require_among("no such attribute", (name,), scenario.attributes, where=f"safe_harbor.{key}")
+    adversary = scenario.adversary
+    for wrong, expected in (
+        (bool(scenario.adversaries), "[adversary] in place of [adversaries]"),
+        ("sample" in scenario.risks, "another risk, as sample risk estimates the people that they count"),
+        (not adversary.plans_sequentially, "adversary.planner = 'fmdp'"),
+        (adversary.errs, 'adversary.rationality = "perfect"'),
+    ):
+        if wrong:
+            yield InputError(
+                "figures are of one sequential attack without errors", where="figures.sequential", expected=expected
+            )
 
 
-def _check_policies(scenario: TablesScenario) -> None:
-    policies = scenario.publisher.policies
-    for name in policies if scenario.in_rounds else ():
-        require_by_agents(policy_named(name), POLICIES.values(), WHERE)
-    walking = walks_whole_lattice(scenario)
-    if walking and scenario.publisher.search == "anytime":
-        key, policy = next(iter(walking.items()))
-        raise InputError(
-            "the anytime search cannot stop it", where=key, found=policy, expected="policies that keep to a budget",
-            hint='publisher.search = "exact" walks the whole lattice',
-        )  # fmt: skip
-
-
-def _check_amounts(scenario: TablesScenario) -> None:
-    priced = [f"economics.columns.{name}" for name, column in scenario.economics.columns if column is not None]
-    if scenario.figures.sequential is not None and scenario.adversary.planner != "fmdp":
-        raise InputError(
-            "figures of the sequential attack need its planner",
-            where="figures.sequential",
-            found=f"adversary.planner = {scenario.adversary.planner!r}",
-            expected="adversary.planner = 'fmdp'",
-        )
-    if scenario.figures.sequential is not None and scenario.adversary.errs:
-        raise InputError(
-            "figures of the sequential attack are of an adversary who does not err", where="figures.sequential",
-            found=f'adversary.rationality = "{scenario.adversary.rationality}"',
-            expected='adversary.rationality = "perfect"',
-        )  # fmt: skip
-    follows = "gain" not in scenario.economics.model_fields_set
-    gains = ("economics.columns.gain", *(("economics.columns.loss",) if follows else ()))
-    for section in scenario.every_adversary.values():
-        own = section.amounts if isinstance(section, WeightedAdversarySection) else {}
-        amounts = (
-            *(gains if "gain" not in own else ()),
-            *(("economics.columns.cost",) if "cost" not in own else ()),
-        )
-        differing = [name for name in priced if name in amounts]
-        if section.plans_sequentially and differing:
-            raise InputError(
-                "a sequential attack has one gain and one cost for all records", where=differing[0],
-                expected="economics.gain and economics.cost",
-            )  # fmt: skip
-
-
-def _check_directions(scenario: TablesScenario) -> None:
-    """Check that a scenario whose adversary looks persons up asks for nothing that takes each record on its own.
-
-    Raises
-    ------
-    InputError
-        Names the key.
-    """
+def _direction_faults(scenario: Any) -> Iterator[InputError]:
+    """Yield what is incompatible with adversaries who look persons up in the shared rows."""
     if not scenario.looks_up:
         return
     sections = scenario.every_adversary
@@ -293,43 +217,109 @@ def _check_directions(scenario: TablesScenario) -> None:
     for key, section in sections.items():
         for name in ("direction", "risk"):
             if getattr(section, name) != getattr(first, name):
-                raise InputError(
-                    "adversaries who look persons up differ in more than planners and amounts", where=f"{key}.{name}",
-                    found=getattr(section, name), expected=f"{getattr(first, name)}, as {first_key}.{name}",
-                )  # fmt: skip
+                yield InputError(
+                    "adversaries who look persons up differ in more than planners and amounts",
+                    where=f"{key}.{name}",
+                    found=getattr(section, name),
+                    expected=f"{getattr(first, name)}, as {first_key}.{name}",
+                )
     publisher, figures = scenario.publisher, scenario.figures
-    rounds = [name for name in publisher.policies if policy_named(name).in_rounds]
-    for where, asked in (
+    for where, given in (
         ("agents", scenario.agents is not None),
         ("releases", scenario.releases is not None),
         ("publisher.solver", publisher.solver == "lattice-search" and publisher.unit == "record"),
-        ("publisher.policies", rounds[:1]),
         ("figures.strategies", figures.strategies is not None),
         ("figures.sequential", figures.sequential is not None),
+        ("resources", bool(scenario.lists)),
     ):
-        if asked:
-            what = f": {rounds[0]}" if where == "publisher.policies" else ""
-            raise InputError(
-                f"it takes each record on its own{what}, and who looks persons up compares all that are shared",
-                where=where, expected=f'{first_key}.direction = "record"',
-            )  # fmt: skip
+        if given:
+            yield InputError(
+                f"{where} needs {SEPARATE_RECORDS}, which {first_key}.direction = {first.direction!r} does not provide",
+                where=where,
+                expected=f'{first_key}.direction = "record"',
+            )
 
 
-def walks_whole_lattice(scenario: TablesScenario) -> dict[str, str]:
-    """Return what of a scenario walks the whole lattice: the key that asks for it, and what it asks for."""
+def _release_faults(scenario: Any) -> Iterator[InputError]:
+    agents, releases = scenario.agents, scenario.releases
+    if releases is None:
+        return
+    if agents is not None:
+        for key, given in (
+            ("rounds", agents.rounds > 1),
+            ("participation", agents.participation is not None),
+            ("remembers", not agents.remembers),
+        ):
+            if given:
+                expected = "it without section releases"
+                yield InputError("the waves of the releases say it", where=f"agents.{key}", expected=expected)
+    columns = _columns(scenario)
+    for key, column in releases.columns.items():
+        if column in columns:
+            yield InputError(
+                "a quasi-identifier says when a record is released",
+                where=f"releases.{key}",
+                found=column,
+                expected="a column that is no attribute",
+            )
+
+
+def _columns(scenario: Any) -> set[str]:
+    """Return the columns of the records that hold quasi-identifiers."""
+    return {attribute.column or name for name, attribute in scenario.attributes.items() if not attribute.draw}
+
+
+def _person_faults(scenario: Any) -> Iterator[InputError]:
+    release = scenario.release
+    columns = _columns(scenario)
+    for key in ("person", "household"):
+        for column in key_columns(getattr(release, key)):
+            if column in columns:
+                expected = "a column that is no attribute, as it is never shared"
+                yield InputError(
+                    f"the key of {key}s is a quasi-identifier", where=f"release.{key}", found=column, expected=expected
+                )
+    if release.household is not None and scenario.in_rounds:
+        expected = "it without sections agents and releases"
+        yield InputError(
+            "the risk of households is defined for one game",
+            where="release.household",
+            found=release.household,
+            expected=expected,
+        )
+    if release.person is not None and "sample" in scenario.risks and release.estimator == "log-linear":
+        yield InputError(
+            "the log-linear model assumes one row per person",
+            where="release.estimator",
+            found="log-linear",
+            expected='"benedetti-franconi" with release.person',
+        )
+
+
+def _list_faults(scenario: Any) -> Iterator[InputError]:
+    if not scenario.lists:
+        return
+    if scenario.population is None:
+        yield InputError("section missing", where="population", expected=f"people to draw {scenario.lists[0]!r} from")
+    if scenario.release.person is not None:
+        yield InputError(
+            "lists are of people with one record each",
+            where="release.person",
+            found=scenario.release.person,
+            expected="it without resources that are drawn",
+        )
+
+
+def walks_whole_lattice(scenario: Any) -> dict[str, str]:
+    """Return the key and the value by which a scenario walks the whole lattice; empty if it does not."""
     publisher = scenario.publisher
-    exact = publisher.search == "exact"
-    walking = [
-        name
-        for name in publisher.policies
-        if (walk := policy_named(name).walks(publisher.unit)) == "always" or (walk == "search" and exact)
-    ]
-    return {"publisher.policies": walking[0]} if walking else {}
+    walks = ("always", "search") if publisher.search == "exact" else ("always",)
+    walking = [name for name in publisher.policies if policy_named(name).walks(publisher.unit) in walks]
+    return {WHERE: walking[0]} if walking else {}
 
 
-def lists_every_form(scenario: TablesScenario) -> bool:
-    """Tell whether every generalization of each record is computed."""
+def lists_every_form(scenario: Any) -> bool:
+    """Return whether every generalization of each record is computed."""
     publisher = scenario.publisher
-    if publisher.unit == "table" or publisher.solver != "backward-induction":
-        return False
-    return any(policy_named(name).way == "unit" for name in publisher.policies)
+    exhaustive = publisher.unit == "record" and publisher.solver == "backward-induction"
+    return exhaustive and any(policy_named(name).picks_each(publisher) for name in publisher.policies)

@@ -11,11 +11,7 @@ from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.record_game import WITHHELD
 from reidsim.kinds.tables.outcomes import outcome_of, play
-from reidsim.kinds.tables.policies import POLICIES
 from reidsim.kinds.tables.study import TablesStudy
-
-# Ways of picking generalizations that know no lowest level.
-_UNLIMITED = ("opt-in", "lattice-search")
 
 
 class DroppedColumns:
@@ -90,8 +86,6 @@ class DroppedColumns:
 
 
 def _can_be_limited(study: TablesStudy, name: str) -> bool:
-    if name not in POLICIES:
-        return False
     policy, publisher = study.policy(name), study.scenario.publisher
-    greedy = policy.way == "unit" and publisher.unit == "record" and publisher.solver == "lattice-search"
-    return policy.way not in _UNLIMITED and not greedy
+    greedy = policy.picks_each(publisher) and publisher.solver == "lattice-search"
+    return policy.has_lowest_level and not greedy

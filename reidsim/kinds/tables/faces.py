@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from reidsim.kinds.tables.policies import policy_named
+from reidsim.kinds.tables.policy import policy_named
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.linkage.sensitive_values import AttributeLimits
 from reidsim.scenarios.adversary_defaults import spelled_out
@@ -60,7 +60,7 @@ class TablesFaces(Faces):
     def decision(self, scenario: TablesScenario) -> str:
         """Say that records are decided on together, if no policy gives each its own."""
         publisher = scenario.publisher
-        if publisher.unit == "record" or any(policy_named(name).way == "record-level" for name in publisher.policies):
+        if publisher.unit == "record" or any(policy_named(name).by_class for name in publisher.policies):
             return ""
         return "one generalization for all records, and which of them to suppress: its best reply under the policy"
 

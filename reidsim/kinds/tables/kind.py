@@ -17,9 +17,8 @@ from reidsim.kinds.tables.dropped_columns import DroppedColumns
 from reidsim.kinds.tables.faces import TablesFaces
 from reidsim.kinds.tables.many_points import TablesPoints
 from reidsim.kinds.tables.measures import MEASURES, MEASURES_OF_PEOPLE
-from reidsim.kinds.tables.memory import needed_memory
 from reidsim.kinds.tables.outcomes import play, play_one_by_one
-from reidsim.kinds.tables.policies import OF_RECORDS, OF_TABLES, POLICIES, policy_named
+from reidsim.kinds.tables.policy import POLICIES, SAFE_HARBOR, policies_of_unit, policy_named
 from reidsim.kinds.tables.released_rows import read_released
 from reidsim.kinds.tables.results import TablesResults
 from reidsim.kinds.tables.rounds import planned_of, require_playable, setting_of
@@ -29,7 +28,6 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.attack_recipe import require_recipe
-from reidsim.scenarios.kind import Use
 from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.opponents import OpponentOptions, Opponents, study_against, with_adversaries
 from reidsim.scenarios.policy import with_each_k
@@ -79,10 +77,6 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
         elif study.lattice.size > _MANY_NODES and lists_every_form(study.scenario):
             size += '; computing them all may take long, publisher.solver = "iceberg" skips most'
         return size
-
-    def needed_memory(self, study: TablesStudy, use: Use = "run") -> int:
-        """Return the bytes of records, cells and people, and of what is rolled up of them."""
-        return needed_memory(study, use)
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
         """Return what cells, hierarchies and people are made of."""
@@ -156,8 +150,8 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
 
     def cross_play_policies(self, study: TablesStudy) -> tuple[str, ...]:
         """Return the policies of the publisher's unit in the order of rows, and those of the scenario."""
-        usual = OF_RECORDS if study.scenario.publisher.unit == "record" else OF_TABLES
-        names = [name for name in usual if study.safe_harbor is not None or not POLICIES[name].needs_safe_harbor]
+        usual = policies_of_unit(study.scenario.publisher.unit)
+        names = [name for name in usual if study.safe_harbor is not None or SAFE_HARBOR not in POLICIES[name].needs]
         section = study.scenario.publisher
         # Policies of several releases have nothing to reply to in one.
         own = [name for name in section.policies if policy_named(name).replies == "to-past"]

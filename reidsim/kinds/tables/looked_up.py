@@ -25,11 +25,11 @@ def choose_looked_up(
     constraint: Constraint,
     alone: Callable[[RecordGame], Choice],
 ) -> Choice:
-    """Pick the generalization of each record where how one is shared changes what is found of others.
+    """Return the choice of a policy against adversaries who look people up in the released rows.
 
-    Policies of single records go from what they pick in direction "record" to a release in which no record has a better
-    form. Those of one form for all take their classes to be shared whole; if a policy forbids attacks and that leaves
-    anybody at risk, these are withheld. A search that is printed in a paper, and rules, do not look at others.
+    A policy that optimizes each record starts from its choice in direction "record" and changes records until no change
+    improves the release. A policy of one generalization for the table withholds the records that remain attacked, if it
+    forbids attacks. Rules and the lattice search of the paper ignore the direction.
 
     Parameters
     ----------
@@ -40,23 +40,16 @@ def choose_looked_up(
     linker : DirectedLinker
         Of the game.
     constraint : Constraint
-        Of the policy, if it picks the best generalization of each record.
+        Of the policy, if it optimizes each record.
     alone : callable
-        Picks the generalizations in a game that is played for each record on its own.
+        Returns the choice of the policy in a game of direction "record".
     """
-    chosen, way = study.policy(policy), study.policy(policy).way
-    if way == "lattice-search":
-        return alone(by_record(game))
-    if way == "unit" and study.scenario.publisher.unit == "record":
-        return best_release(game, linker, alone(by_record(game)), constraint)
-    if way == "record-level":
-        return best_release(game, linker, alone(by_record(game)), constraint, may_withhold=True)
-    if way == "opt-in":
-        as_it_is = np.arange(study.lattice.size) == study.lattice.most_specific
-        limits = Constraint(admissible=constraint.admissible)
-        return best_release(game, linker, alone(by_record(game)), limits, may_withhold=True, forms=as_it_is)
-    choice = alone(game)
-    if not chosen.forbids_attacks:
+    chosen, publisher = study.policy(policy), study.scenario.publisher
+    separate = chosen.separates_records(publisher)
+    choice = alone(by_record(game)) if separate else chosen.pick(study, game, lambda: None)
+    if chosen.improves_each(publisher):
+        return best_release(game, linker, choice, **chosen.improvement(study, constraint))
+    if separate or not chosen.forbids_attacks:
         return choice
     strategies = without_attacked(game, choice.strategies)
     withheld = study.weights[strategies == WITHHELD].sum()

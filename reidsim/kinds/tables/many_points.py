@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,27 +11,16 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.attempts import Attempts
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
-from reidsim.games.full_domain.prices import Prices
-from reidsim.games.full_domain.record_level import record_level
-from reidsim.games.full_domain.search import search
 from reidsim.games.parameter_grid import Options, ParameterPoints, best_options, fixed_options, undominated_options
 from reidsim.games.record_game import WITHHELD, Choice
-from reidsim.kinds.tables.node_games import node_strategies, planned_game, search_is_of_nodes
-from reidsim.kinds.tables.outcomes import TablesOutcome, outcome_of, play
-from reidsim.kinds.tables.policies import POLICIES, policy_named
+from reidsim.kinds.tables.policy import policy_named
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.kinds.tables.solving import TablesChoice, constraint_of, rule_of
+from reidsim.kinds.tables.solving import constraint_of
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.kinds.tables.table_data import PRICES
-from reidsim.portable_math import dot
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.faces import ManyPoints
 from reidsim.scenarios.schema import MONEY_KEYS, EconomicsSection
-from reidsim.scenarios.study import AmountPoints, PolicyOutcome
-
-# Whose class sizes the publisher plans with is no amount, but no more of the study than the amounts are.
-_WALKED = frozenset((*MONEY_KEYS, "beliefs.risk"))
+from reidsim.scenarios.study import AmountPoints
 
 
 class TablesPoints(ManyPoints):
@@ -52,16 +40,7 @@ class TablesPoints(ManyPoints):
 
     def takes_best(self, scenario: TablesScenario, policy: str) -> bool:
         """Tell whether a policy takes the best of plans that are the same whatever sharing brings and costs."""
-        if scenario.looks_up:
-            return False
-        publisher, way = scenario.publisher, policy_named(policy).way
-        if way == "unit" and publisher.unit == "record":
-            return publisher.solver != "lattice-search"
-        if way in ("record-level", "opt-in"):
-            return True
-        if way in ("unit", "node"):
-            return publisher.search == "exact" and publisher.suppression_limit == 1.0
-        return way == "splits" and publisher.suppression_limit == 1.0
+        return not scenario.looks_up and policy_named(policy).takes_best(scenario.publisher)
 
     def largest_group(self, study: TablesStudy) -> int | None:
         """Return the most people among whom a record may hide from a one-shot adversary; None against any other."""
@@ -71,28 +50,6 @@ class TablesPoints(ManyPoints):
         people = study.people(adversary.risk)
         whole = np.issubdtype(people.counts.dtype, np.integer)
         return int(people.total) + study.n_records if whole else None
-
-    def points_at_once(self, scenario: TablesScenario, keys: Sequence[str]) -> int:
-        """Return the number of points that share one walk of the lattice."""
-        publisher, adversary = scenario.publisher, scenario.plain_adversary
-        walked = (
-            publisher.unit == "table"
-            and publisher.search == "exact"
-            and adversary is not None
-            and adversary.knowledge is None
-            and adversary.stages is None
-            and not adversary.holds
-            and "sample" not in scenario.risks
-            and not scenario.in_rounds
-            and scenario.release.person is None
-            and not publisher.attribute_limits
-            and set(keys) <= _WALKED
-        )
-        return MOST_POINTS if walked else 1
-
-    def play_together(self, studies: Sequence[TablesStudy]) -> Callable[[int], Mapping[str, PolicyOutcome]]:
-        """Return the outcomes at the points of one walk."""
-        return FullDomainPoints(studies).outcomes
 
 
 # Thinning computes each generalization of each record, a few records at a time; beyond, solving a point takes less.
@@ -182,9 +139,9 @@ class OneShotPoints:
 
     def plan(self, policy: str, believed: EconomicsSection) -> OneShotPlan:
         """Pick the best of the strategies kept; see `AmountPoints`."""
-        if POLICIES[policy].is_rule:
+        if (rule := policy_named(policy)).is_rule:
             if policy not in self._fixed:
-                self._fixed[policy] = self.play(rule_of(self.study, policy))
+                self._fixed[policy] = self.play(rule.form(self.study))
             return self._fixed[policy]
         constraint = constraint_of(self.study, policy)
         restricted = constraint.minimum is not None
@@ -260,62 +217,3 @@ class OneShotPlan:
             exact=self.exact,
             attempts=Attempts.of_one(risk, payoff, gain, truth.loss),
         )
-
-
-# Points of one walk. The first of them to be asked for takes the time of all, so more would make runs uneven.
-MOST_POINTS = 20
-
-
-class FullDomainPoints:
-    """The policies of a study at several points of its prices.
-
-    Parameters
-    ----------
-    studies : sequence of TablesStudy
-        The study at each point: alike but for amounts of money, planned with the same risk. One amount holds for all
-        records.
-    """
-
-    def __init__(self, studies: Sequence[TablesStudy]) -> None:
-        self._studies = studies
-        believed = [study.believed(study.prices) for study in studies]
-        self._prices = Prices(*(np.concatenate([getattr(at, price) for at in believed]) for price in PRICES))
-        self._nodes = cache(lambda policy: search(self._game(policy), prune=studies[0].scenario.publisher.prune))
-        self._by_record = cache(lambda policy: record_level(self._game(policy)))
-
-    def outcomes(self, point: int) -> dict[str, TablesOutcome]:
-        """Return what `reidsim.kinds.tables.outcomes.play` does at one of the points.
-
-        Nodes evaluated are those of the walk for all points.
-        """
-        return {policy: self._outcome(policy, point) for policy in self._studies[point].scenario.publisher.policies}
-
-    def _outcome(self, policy: str, point: int) -> TablesOutcome:
-        study = self._studies[point]
-        if search_is_of_nodes(study, policy):
-            return outcome_of(study, policy, self._of_node(study, policy, point), study.truth)
-        if study.policy(policy).way == "record-level":
-            return outcome_of(study, policy, self._of_records(study, policy, point), study.truth)
-        return play(study, (policy,))[policy]
-
-    def _game(self, policy: str) -> FullDomainGame:
-        return planned_game(self._studies[0], policy, self._studies[0].scenario.planned_risk, self._prices)
-
-    def _of_node(self, study: TablesStudy, policy: str, point: int) -> TablesChoice:
-        game, solution = self._game(policy), self._nodes(policy)
-        node = int(solution.nodes[point])
-        return TablesChoice(
-            node_strategies(game, node, point),
-            "exact",
-            np.full(study.space.n_records, solution.evaluated, dtype=np.int64),
-            bool(solution.proved[point]),
-            planned_payout=float(solution.payout[point]),
-            nodes=() if node == NO_SOLUTION else (node,),
-            gap=float(solution.gap[point]),
-        )
-
-    def _of_records(self, study: TablesStudy, policy: str, point: int) -> TablesChoice:
-        best = self._by_record(policy)
-        payout = dot(best.payoff[point], study.weights)
-        evaluated = np.full(study.space.n_records, best.evaluated, dtype=np.int64)
-        return TablesChoice(best.strategies[point], "record-level", evaluated, exact=True, planned_payout=payout)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from reidsim.agents.measures import RUN_MEASURES
+from reidsim.core.measures import in_words, measures_worded
 from reidsim.games.measures import HOUSEHOLD_RISK
-from reidsim.measures import in_words, measures_worded
 from reidsim.validation import read_toml
 
 _WORDS = read_toml(Path(__file__).with_suffix(".toml"))

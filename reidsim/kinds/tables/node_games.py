@@ -74,12 +74,6 @@ def _prices_against(study: TablesStudy, game: RecordGame, prices: Prices) -> Pri
     return prices if np.array_equal(adversary.gain, gain) and np.array_equal(adversary.cost, cost) else None
 
 
-def search_is_of_nodes(study: TablesStudy, policy: str) -> bool:
-    """Tell whether a policy of a study picks one node for all records by a search of the lattice."""
-    way = study.policy(policy).way
-    return way == "node" or (way == "unit" and study.scenario.publisher.unit == "table")
-
-
 def search_nodes(study: TablesStudy, game: FullDomainGame) -> tuple[FullDomainSolution, NodeOutcomes | None]:
     """Search as the scenario says, and tell what the nodes evaluated lead to if a budget limits their number."""
     publisher = study.scenario.publisher

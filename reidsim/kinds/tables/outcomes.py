@@ -12,15 +12,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.games.defenders.defender import record_game_of
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.full_domain.nodes import NodeOutcomes, every_node
 from reidsim.games.people import PeopleLinkage
 from reidsim.games.record_game import Choice, RecordGame
-from reidsim.kinds.tables.node_games import search_is_of_nodes, whole_game
+from reidsim.kinds.tables.node_games import whole_game
 from reidsim.kinds.tables.people import household_risk
-from reidsim.kinds.tables.policies import POLICIES, policy_named
+from reidsim.kinds.tables.policy import POLICIES, policy_named
 from reidsim.kinds.tables.schema import NodesSection
-from reidsim.kinds.tables.solving import TablesChoice, choose_all, truth_of
+from reidsim.kinds.tables.solving import TablesChoice, choose_all
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.portable_math import dot
 from reidsim.releases.full_domain import released_class_sizes, released_table
@@ -97,7 +98,7 @@ def play_one_by_one(study: TablesStudy, policies: Sequence[str] | None = None) -
 
 def outcome_of(study: TablesStudy, policy: str, choice: Choice, truth: RecordGame) -> TablesOutcome:
     """Return what comes of a choice in the true game."""
-    game = truth_of(study, policy, choice, truth)
+    game = record_game_of(study.policy(policy).paid_in(study, truth, choice))
     people = None
     if isinstance(choice, TablesChoice) and choice.classes is not None:
         people = np.ones(len(lines_of(study).cell))
@@ -303,7 +304,7 @@ def node_tables(
         What is not listed, and why.
     """
     section = study.scenario.figures.nodes or NodesSection()
-    policies = [policy for policy in outcomes if search_is_of_nodes(study, policy)]
+    policies = [policy for policy in outcomes if study.policy(policy).picks_node(study.scenario.publisher)]
     if not section.top or not policies:
         return pd.DataFrame(), pd.DataFrame(), ()
     listable = study.scenario.figures.nodes is not None or study.n_nodes <= _MOST_NODES_LISTED

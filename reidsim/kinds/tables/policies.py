@@ -1,236 +1,507 @@
-"""Every policy of a publisher of tables: its name, its words, and the defender that follows it."""
+"""The policies of a publisher of tables."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reidsim.errors import InputError, locating
+from reidsim.games.branch_and_bound import branch_and_bound
+from reidsim.games.defenders.defender import Game, record_game_of
+from reidsim.games.defenders.fixed import FixedForms, OptIn
+from reidsim.games.defenders.k_anonymity import KAnonymity
+from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
+from reidsim.games.directions.linker import directed_linker
+from reidsim.games.equilibrium import evaluate
+from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
+from reidsim.games.full_domain.anytime import anytime_search
+from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
+from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
+from reidsim.games.full_domain.multi_dimensional import multi_dimensional
+from reidsim.games.full_domain.record_level import record_level
+from reidsim.games.full_domain.risk import GivenSizes
+from reidsim.games.lattice_search import lattice_search
+from reidsim.games.memory import payoff_of_withholding
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.kinds.tables.node_games import node_strategies, search_nodes, whole_game
+from reidsim.kinds.tables.policy import (
+    ONE_RECORD_PER_PERSON,
+    ONE_SENSITIVE_COLUMN,
+    POLICIES,
+    SAFE_HARBOR,
+    SEPARATE_RECORDS,
+    SEVERAL_RELEASES,
+    SIZES_AMONG_LEFT,
+    WHERE,
+    Rows,
+    TablesPolicy,
+)
+from reidsim.kinds.tables.solving import SPLITS, TablesChoice, choose, constraint_of, planned
+from reidsim.portable_math import dot
 from reidsim.random_streams import random_stream
-from reidsim.scenarios.adversary_schema import known_part, names_schema
-from reidsim.scenarios.given import policy_among
-from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Policies, Policy
+from reidsim.releases.strategy_space import Strategies
+from reidsim.scenarios.policy import K_ANONYMITY, k_of
 
 if TYPE_CHECKING:
-    from reidsim.agents.profile import Reply
-    from reidsim.games.defenders.defender import Defender
+    # Sections make default publishers, which read the registry, while the study's module is imported.
     from reidsim.kinds.tables.study import TablesStudy
-    from reidsim.releases.strategy_space import Strategies
 
-Unit = Literal["record", "table"]
-WHERE = "publisher.policies"
-# How much of a lattice a policy walks: all of it, what its search leaves, or nothing.
-Walk = Literal["always", "search", "never"]
-# How generalizations are picked: the best of each of the publisher's units, or one of the ways that have a name.
-Way = Literal[
-    "unit",
-    "node",
-    "record-level",
-    "rounds",
-    "splits",
-    "anytime",
-    "lattice-search",
-    "opt-in",
-    "k-anonymity",
-    "form",
-    "m-invariance",
-]
-
-# Local recoding counts groups among the records left for a round, and m-invariance among those of a wave.
-_WITHOUT_LIMITS: tuple[Way, ...] = ("rounds", "lattice-search", "m-invariance")
+Report = Callable[[], object]
+# Default number of nodes that policy `anytime` evaluates.
+FEW_NODES = 100
 
 
-@dataclass(frozen=True)
-class TablesPolicy(Policy):
-    """A policy of a publisher of tables.
+class SolvedPolicy(TablesPolicy):
+    """A policy of the package: `pick` is its search, `choose` plays it in any game."""
 
-    The other parameters are those of `Policy`.
+    def choose(self, study: TablesStudy, game: Game, draw: int) -> Choice:
+        """Return the generalization of each cell's records."""
+        return choose(study, self.name, record_game_of(game))
 
-    Parameters
-    ----------
-    walk : {"always", "search", "never"}
-        How much of the lattice it walks where the publisher's unit is the table.
-    way : str
-        How it picks generalizations; ``"form"``, if it prescribes them.
-    replies : {"to-past", "alone", "hold", "planned"}
-        How it takes what was released before; see `reidsim.agents.profile.Reply`.
-    form : callable, optional
-        Of a study: the node that it prescribes for each cell, shape (n_cells,).
-    """
-
-    walk: Walk = "never"
-    way: Way = "form"
-    replies: Reply = "to-past"
-    form: Callable[[TablesStudy], Strategies] | None = None
-
-    @property
-    def in_rounds(self) -> bool:
-        """Whether records hide among those left for their round, so that outcomes follow from other class sizes."""
-        return self.way == "rounds"
-
-    @property
-    def within_safe_harbor(self) -> bool:
-        """Whether it picks the best of what Safe Harbor accepts."""
-        return self.needs_safe_harbor and not self.is_rule
-
-    @property
-    def is_constrained(self) -> bool:
-        """Whether it picks the best of some generalizations of each of the publisher's units only."""
-        return self.way == "unit" and (self.forbids_attacks or self.within_safe_harbor)
-
-    @property
-    def meets_attribute_limits(self) -> bool:
-        """Whether limits on sensitive attributes can be set beside it.
-
-        Rules that prescribe generalizations are a reference and need not keep to them; policies of one's own cannot.
-        """
-        return self.way not in _WITHOUT_LIMITS and (self.way != "form" or self.form is not None)
-
-    @property
-    def thins(self) -> bool:
-        """Whether strategies that never win can be left out once and for all amounts: of single records, and rules."""
-        return self.way == "unit" or self.form is not None
-
-    def walks(self, unit: Unit) -> Walk:
-        """Return how much of the lattice it walks."""
-        return "never" if unit == "record" and self.way == "unit" else self.walk
+    @abstractmethod
+    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+        """Return the choice in a game in which success probabilities are separate."""
 
 
-def _defender(name: str, *, plans: bool) -> Callable[[TablesStudy, int], Defender]:
-    def defender(study: TablesStudy, draw: int) -> Defender:
-        from reidsim.kinds.tables.solving import TablesDefender
+class Rule(SolvedPolicy):
+    """A fixed generalization of each record, whatever the adversary does."""
 
-        return TablesDefender(name, plans, study)
+    is_rule = True
+    thins = True
+    few_nodes = True
 
-    return defender
-
-
-def _policy(name: str, label: str, words: str, *, is_rule: bool = False, **more: Any) -> TablesPolicy:
-    return TablesPolicy(name, label, words, _defender(name, plans=not is_rule), is_rule, **more)
+    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+        """Return the prescribed generalizations."""
+        return FixedForms(self.name, self.form(study)).choose(game)
 
 
 def _everywhere(study: TablesStudy, node: int) -> Strategies:
     return np.full(study.space.n_records, node, dtype=np.int64)
 
 
-def _at_random(study: TablesStudy) -> Strategies:
-    return random_stream(study.scenario.seed, "cross-play").integers(study.lattice.size, size=study.space.n_records)
+@POLICIES.register("safe-harbor")
+class SafeHarbor(Rule):
+    """HIPAA Safe Harbor."""
+
+    label, description = "Safe Harbor", "the least generalization that HIPAA Safe Harbor accepts"
+    needs = frozenset({SAFE_HARBOR})
+    rows = Rows(record=8, table=11)
+
+    def form(self, study: TablesStudy) -> Strategies:
+        """Return the least generalization accepted."""
+        return study.safe_harbor_strategies
 
 
-POLICIES: Policies[TablesPolicy] = Policies(
-    (
-        _policy(
-            "safe-harbor", "Safe Harbor", "the least generalization that HIPAA Safe Harbor accepts",
-            is_rule=True, needs_safe_harbor=True, form=lambda study: study.safe_harbor_strategies,
-        ),
-        _policy(
-            "basic", "Basic game", "for each record or the table, the generalization that pays most, attacked or not",
-            walk="search", way="unit",
-        ),
-        _policy(
-            "no-attack", "No-Attack game", "the generalization that pays most among those that are not attacked",
-            forbids_attacks=True, walk="search", way="unit",
-        ),
-        _policy(
-            "sh-friendly", "SH-Friendly game",
-            "the generalization that pays most among those that Safe Harbor accepts", needs_safe_harbor=True,
-            walk="search", way="unit",
-        ),
-        _policy(
-            "no-protection", "No protection", "every record unchanged", is_rule=True,
-            form=lambda study: _everywhere(study, study.lattice.most_specific),
-        ),
-        _policy(
-            "suppress-all", "Suppress all", "every value suppressed", is_rule=True,
-            form=lambda study: _everywhere(study, study.lattice.size - 1),
-        ),
-        _policy(
-            "record-level", "Record-level",
-            "each record in its best generalization; records that pay nothing are suppressed",
-            walk="always", way="record-level",
-        ),
-        _policy(
-            "record-level-no-attack", "Record-level No-Attack",
-            "each record in its best generalization without an attack; records that pay nothing are suppressed",
-            forbids_attacks=True, walk="always", way="record-level",
-        ),
-        _policy(
-            "full-domain", "Full-domain",
-            "all records in the one generalization that pays most; records that pay nothing are suppressed",
-            walk="search", way="node",
-        ),
-        _policy(
-            "full-domain-no-attack", "Full-domain No-Attack",
-            "all records in the one generalization that pays most with attacked records suppressed",
-            forbids_attacks=True, walk="search", way="node",
-        ),
-        _policy(
-            "local-recoding", "Local recoding",
-            "full-domain generalization, repeated for the suppressed records until that pays nothing more",
-            by_agents=False, walk="search", way="rounds",
-        ),
-        _policy(
-            "local-recoding-no-attack", "Local recoding No-Attack",
-            "local recoding that suppresses attacked records in each round", forbids_attacks=True, by_agents=False,
-            walk="search", way="rounds",
-        ),
-        _policy(
-            "multi-dimensional", "Multi-dimensional",
-            "the domain split into regions, each in the generalization that pays most there", by_agents=False,
-            walk="always", way="splits",
-        ),
-        _policy(
-            "multi-dimensional-no-attack", "Multi-dimensional No-Attack",
-            "multi-dimensional recoding that suppresses attacked records", forbids_attacks=True, by_agents=False,
-            walk="always", way="splits",
-        ),
-        _policy(
-            "lattice-search", "Lattice search", "each record by the greedy search of the lattice (Wan et al. 2015)",
-            way="lattice-search",
-        ),
-        _policy(
-            "anytime", "Anytime", "all records in the best generalization found within a number of nodes",
-            way="anytime",
-        ),
-        _policy("opt-in", "Opt-in game", "each record unchanged if that pays, else withheld", way="opt-in"),
-        _policy(
-            K_ANONYMITY, "k-anonymity", "the one generalization that keeps most utility with k records in each class",
-            is_rule=True, way="k-anonymity",
-        ),
-        _policy(
-            "independent", "Independent replies", "with several releases, the generalization that pays most if "
-            "each were the only one", walk="search", way="unit", replies="alone",
-        ),
-        _policy(
-            "hold-first", "First release held", "with several releases, the generalization that pays most when a "
-            "record is first released, kept ever after", walk="search", way="unit", replies="hold",
-        ),
-        _policy(
-            "m-invariance", "m-invariance", "with several releases, groups of m or more sensitive values that stay "
-            "the same around each record (Xiao and Tao 2007)", is_rule=True, way="m-invariance", replies="planned",
-        ),
-        _policy("random", "Random", "each record in a generalization drawn at random", is_rule=True, form=_at_random),
-    ),
-    lambda name: _defender(name, plans=False),
-)  # fmt: skip
+class BestOfUnit(SolvedPolicy):
+    """The best generalization of each record, or of the table, by the publisher's unit."""
 
-# The policies in the order of rows of cross-play, by the publisher's unit.
-OF_RECORDS = (
-    "basic", "no-attack", "sh-friendly", "lattice-search", "multi-dimensional", "local-recoding", "full-domain",
-    "opt-in", "safe-harbor", "k-anonymity", "no-protection", "suppress-all", "random",
-)  # fmt: skip
-OF_TABLES = (
-    "basic", "no-attack", "sh-friendly", "anytime", "local-recoding", "multi-dimensional", "local-recoding-no-attack",
-    "multi-dimensional-no-attack", "record-level", "record-level-no-attack", "opt-in", "safe-harbor", "no-protection",
-    "suppress-all", "k-anonymity", "random",
-)  # fmt: skip
+    walk = "search"
+    of_unit = True
+    thins = True
+
+    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+        """Return the best generalization of each record, or the best node."""
+        if self.picks_node(study.scenario.publisher):
+            return _one_node(study, whole_game(study, self.name, game))
+        played = planned(study, self.name, game)
+        if study.scenario.publisher.solver == "lattice-search":
+            return lattice_search(played)
+        return branch_and_bound(played, constraint_of(study, self.name), report)
 
 
-def policy_named(name: str) -> TablesPolicy:
-    """Return a policy by its name; any that the package does not have is somebody's own."""
-    return policy_among(POLICIES, TablesPolicy, name, WHERE)
+@POLICIES.register("basic")
+class Basic(BestOfUnit):
+    """The basic game of Wan et al. 2015."""
+
+    label = "Basic game"
+    description = "for each record or the table, the generalization that pays most, attacked or not"
+    rows = Rows(record=0, table=0)
 
 
-PolicyName = Annotated[str, known_part(POLICIES, "policies"), names_schema(POLICIES, ANONYMITY_PATTERN)]
+@POLICIES.register("no-attack")
+class NoAttack(BestOfUnit):
+    """The basic game without attacks."""
+
+    label = "No-Attack game"
+    description = "the generalization that pays most among those that are not attacked"
+    forbids_attacks = True
+    rows = Rows(record=1, table=1)
+
+
+@POLICIES.register("sh-friendly")
+class SafeHarborFriendly(BestOfUnit):
+    """The basic game within Safe Harbor."""
+
+    label = "SH-Friendly game"
+    description = "the generalization that pays most among those that Safe Harbor accepts"
+    needs = frozenset({SAFE_HARBOR})
+    rows = Rows(record=2, table=2)
+
+
+@POLICIES.register("no-protection")
+class NoProtection(Rule):
+    """Release without changes."""
+
+    label, description = "No protection", "every record unchanged"
+    rows = Rows(record=10, table=12)
+
+    def form(self, study: TablesStudy) -> Strategies:
+        """Return the most specific node."""
+        return _everywhere(study, study.lattice.most_specific)
+
+
+@POLICIES.register("suppress-all")
+class SuppressAll(Rule):
+    """Release without values."""
+
+    label, description = "Suppress all", "every value suppressed"
+    rows = Rows(record=11, table=13)
+
+    def form(self, study: TablesStudy) -> Strategies:
+        """Return the least specific node."""
+        return _everywhere(study, study.lattice.size - 1)
+
+
+@POLICIES.register("record-level")
+class RecordLevel(SolvedPolicy):
+    """The best generalization of each record in the classes of the whole table."""
+
+    label = "Record-level"
+    description = "each record in its best generalization; records that pay nothing are suppressed"
+    walk = "always"
+    by_class = True
+    improves = True
+    rows = Rows(table=8)
+
+    def improvement(self, study: TablesStudy, constraint: Constraint) -> dict[str, Any]:
+        """Return the constraint; records may be withheld."""
+        return {"constraint": constraint, "may_withhold": True}
+
+    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+        """Return the best generalization of each record in the classes of the table."""
+        played, n = whole_game(study, self.name, game), study.space.n_records
+        if not isinstance(played, AnyAdversaryGame):
+            best = record_level(played)
+            payout = dot(best.payoff[0], played.released)
+            evaluated = np.full(n, best.evaluated, dtype=np.int64)
+            return TablesChoice(best.strategies[0], "record-level", evaluated, exact=True, planned_payout=payout)
+        own, minimum = played.record_game, _everywhere(study, played.lattice.index(played.lowest))
+        choice = branch_and_bound(own, Constraint(played.no_attack, minimum, played.admissible))
+        payoff = evaluate(own, choice).publisher_payoff
+        withheld = payoff_of_withholding(own)
+        strategies = np.where(payoff > withheld + own.tie(), choice.strategies, WITHHELD)
+        payout = dot(np.where(strategies == WITHHELD, withheld, payoff), played.released)
+        return TablesChoice(strategies, choice.solver, choice.evaluated, choice.exact, planned_payout=payout)
+
+
+@POLICIES.register("record-level-no-attack")
+class RecordLevelNoAttack(RecordLevel):
+    """Record-level generalization without attacks."""
+
+    label = "Record-level No-Attack"
+    description = "each record in its best generalization without an attack; records that pay nothing are suppressed"
+    forbids_attacks = True
+    rows = Rows(table=9)
+
+
+@POLICIES.register("full-domain")
+class FullDomain(SolvedPolicy):
+    """The best node for the whole table."""
+
+    label = "Full-domain"
+    description = "all records in the one generalization that pays most; records that pay nothing are suppressed"
+    walk = "search"
+    of_whole_table = True
+    of_node = True
+    rows = Rows(record=6)
+
+    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+        """Return the best node, without the records that pay nothing there."""
+        return _one_node(study, whole_game(study, self.name, game))
+
+
+@POLICIES.register("full-domain-no-attack")
+class FullDomainNoAttack(FullDomain):
+    """The best node with attacked records suppressed."""
+
+    label = "Full-domain No-Attack"
+    description = "all records in the one generalization that pays most with attacked records suppressed"
+    forbids_attacks = True
+    rows = Rows()
+
+
+@POLICIES.register("local-recoding")
+class LocalRecodingPolicy(SolvedPolicy):
+    """Full-domain generalization in rounds; classes are counted among the records left for a round."""
+
+    label = "Local recoding"
+    description = "full-domain generalization, repeated for the suppressed records until that pays nothing more"
+    by_agents = False
+    walk = "search"
+    of_whole_table = True
+    in_rounds = True
+    meets_attribute_limits = False
+    needs = frozenset({SIZES_AMONG_LEFT, SEPARATE_RECORDS})
+    rows = Rows(record=5, table=4)
+
+    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+        """Return the node of the round in which each record is released."""
+        played, n = whole_game(study, self.name, game), study.space.n_records
+        section = study.scenario.publisher
+        if isinstance(played, AnyAdversaryGame):
+            if "prosecutor" in study.scenario.risks:
+                raise self._without_sizes()
+            limit, lowest = section.suppression_limit, study.lattice.index(study.minimum)
+            rule = LocalRecoding(self.name, study.weights, limit, self.forbids_attacks, lowest, section.rounds)
+            return rule.choose(played.record_game)
+        recoded = local_recoding(played, rounds=section.rounds, solve=lambda part: search_nodes(study, part)[0])
+        nodes = tuple(int(solution.nodes[0]) for solution in recoded.rounds)
+        evaluated = sum(solution.evaluated for solution in recoded.rounds)
+        at = np.where(recoded.strategies == WITHHELD, nodes[-1] if nodes else WITHHELD, recoded.strategies)
+        return TablesChoice(
+            recoded.strategies,
+            "rounds",
+            np.full(n, evaluated, dtype=np.int64),
+            exact=False,
+            planned_payout=recoded.payout,
+            nodes=nodes,
+            gap=np.nan,
+            unproved_rounds=sum(not solution.exact for solution in recoded.rounds),
+            classes=at if nodes else None,
+        )
+
+    def paid_in(self, study: TablesStudy, game: Game, choice: Choice) -> Game:
+        """Return the game with the group sizes among the records left for each round, under prosecutor risk."""
+        played = record_game_of(game)
+        if directed_linker(played) is not None:
+            return played
+        risks = {section.risk for section in study.scenario.every_adversary.values()}
+        if "prosecutor" not in risks:
+            return played
+        if played.linker is not study.linker("prosecutor"):
+            raise self._without_sizes()
+        nodes = choice.nodes if isinstance(choice, TablesChoice) else ()
+        sizes = sizes_in_rounds(study.node_game("prosecutor", study.prices), nodes, choice.strategies)
+        return replace(played, linker=GivenSizes(sizes))
+
+    def _without_sizes(self) -> InputError:
+        return InputError(f"needs {SIZES_AMONG_LEFT}, which the adversary's linkage does not provide", where=self.name)
+
+
+@POLICIES.register("local-recoding-no-attack")
+class LocalRecodingNoAttack(LocalRecodingPolicy):
+    """Local recoding without attacks."""
+
+    label = "Local recoding No-Attack"
+    description = "local recoding that suppresses attacked records in each round"
+    forbids_attacks = True
+    rows = Rows(table=6)
+
+
+@POLICIES.register("multi-dimensional")
+class MultiDimensionalPolicy(SolvedPolicy):
+    """A partition of the domain into regions with one generalization each; classes are those of the table."""
+
+    label = "Multi-dimensional"
+    description = "the domain split into regions, each in the generalization that pays most there"
+    by_agents = False
+    walk = "always"
+    of_whole_table = True
+    needs = frozenset({ONE_RECORD_PER_PERSON})
+    rows = Rows(record=4, table=5)
+
+    def takes_best(self, publisher: Any) -> bool:
+        """Return whether any number of records may be suppressed."""
+        return bool(publisher.suppression_limit == 1.0)
+
+    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+        """Return the generalization of each record's region."""
+        if study.persons is not None:
+            raise InputError("a person's records would be in several regions", where=self.name)
+        played, n = whole_game(study, self.name, game), study.space.n_records
+        section = study.scenario.publisher
+        if isinstance(played, AnyAdversaryGame):
+            limit, lowest = section.suppression_limit, study.lattice.index(study.minimum)
+            rule = MultiDimensional(
+                self.name, study.weights, limit, self.forbids_attacks, lowest, admissible=study.admissible
+            )
+            return rule.choose(played.record_game)
+        with locating(study.loaded.path, WHERE):
+            best = multi_dimensional(played)
+        return TablesChoice(
+            best.strategies,
+            SPLITS,
+            np.full(n, best.evaluated, dtype=np.int64),
+            best.exact,
+            planned_payout=best.payout,
+            gap=best.gap,
+            classes=best.regions,
+        )
+
+
+@POLICIES.register("multi-dimensional-no-attack")
+class MultiDimensionalNoAttack(MultiDimensionalPolicy):
+    """Multi-dimensional recoding without attacks."""
+
+    label = "Multi-dimensional No-Attack"
+    description = "multi-dimensional recoding that suppresses attacked records"
+    forbids_attacks = True
+    rows = Rows(table=7)
+
+
+@POLICIES.register("lattice-search")
+class LatticeSearch(SolvedPolicy):
+    """The greedy search of Wan et al. 2015."""
+
+    label, description = "Lattice search", "each record by the greedy search of the lattice (Wan et al. 2015)"
+    has_lowest_level = False
+    meets_attribute_limits = False
+    separate = True
+    rows = Rows(record=3)
+
+    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+        """Return the strategies that the greedy search ends at."""
+        return lattice_search(game)
+
+
+@POLICIES.register("anytime")
+class Anytime(SolvedPolicy):
+    """Search of the lattice within a budget."""
+
+    label, description = "Anytime", "all records in the best generalization found within a number of nodes"
+    of_whole_table = True
+    rows = Rows(table=3)
+
+    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+        """Return the best node found."""
+        played = whole_game(study, self.name, game)
+        solution = anytime_search(played, nodes=study.scenario.publisher.nodes or FEW_NODES)
+        evaluated = np.full(study.space.n_records, solution.evaluated, dtype=np.int64)
+        return Choice(node_strategies(played, int(solution.nodes[0])), "anytime", evaluated, solution.exact)
+
+
+@POLICIES.register("opt-in")
+class OptInPolicy(SolvedPolicy):
+    """Release without changes, or not at all."""
+
+    label, description = "Opt-in game", "each record unchanged if that pays, else withheld"
+    has_lowest_level = False
+    few_nodes = True
+    improves = True
+    rows = Rows(record=7, table=10)
+
+    def improvement(self, study: TablesStudy, constraint: Constraint) -> dict[str, Any]:
+        """Return the two strategies."""
+        unchanged = np.arange(study.lattice.size) == study.lattice.most_specific
+        limits = Constraint(admissible=constraint.admissible)
+        return {"constraint": limits, "may_withhold": True, "forms": unchanged}
+
+    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+        """Return the better of the two strategies."""
+        return OptIn(admissible=study.admissible).choose(game)
+
+
+@POLICIES.register(K_ANONYMITY)
+class KAnonymityPolicy(SolvedPolicy):
+    """k-anonymity of the whole table."""
+
+    label, description = "k-anonymity", "the one generalization that keeps most utility with k records in each class"
+    is_rule = True
+    rows = Rows(record=9, table=14)
+
+    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+        """Return the node; for a table, with the classes in which records are decided on."""
+        section = study.scenario.publisher
+        k, of_table = k_of(self, section.k, "publisher.k"), section.unit == "table"
+        limit = section.suppression_limit if of_table else 0.0
+        lowest, admissible = study.lattice.index(study.minimum), study.admissible
+        choice = KAnonymity(k, study.weights, limit, lowest, self.name, admissible).choose(game)
+        node = int(choice.strategies.max(initial=WITHHELD))
+        if not of_table or node == WITHHELD:
+            return choice
+        return TablesChoice(
+            choice.strategies,
+            choice.solver,
+            choice.evaluated,
+            choice.exact,
+            nodes=(node,),
+            classes=_everywhere(study, node),
+        )
+
+
+@POLICIES.register("independent")
+class Independent(BestOfUnit):
+    """Best replies that ignore earlier releases."""
+
+    label = "Independent replies"
+    description = "with several releases, the generalization that pays most if each were the only one"
+    replies = "alone"
+    needs = frozenset({SEVERAL_RELEASES})
+    rows = Rows()
+
+
+@POLICIES.register("hold-first")
+class HoldFirst(BestOfUnit):
+    """Best replies at the first release, repeated later."""
+
+    label = "First release held"
+    description = (
+        "with several releases, the generalization that pays most when a record is first released, kept ever after"
+    )
+    replies = "hold"
+    needs = frozenset({SEVERAL_RELEASES})
+    rows = Rows()
+
+
+@POLICIES.register("m-invariance")
+class MInvariance(SolvedPolicy):
+    """m-invariance of several releases (Xiao and Tao 2007)."""
+
+    label = "m-invariance"
+    description = (
+        "with several releases, groups of m or more sensitive values that stay the same around each record "
+        "(Xiao and Tao 2007)"
+    )
+    is_rule = True
+    meets_attribute_limits = False
+    replies = "planned"
+    needs = frozenset({SEVERAL_RELEASES, ONE_SENSITIVE_COLUMN, ONE_RECORD_PER_PERSON})
+    rows = Rows()
+
+    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+        """Raise an error: releases are planned before the first round."""
+        raise InputError("a policy of several releases, which are played in rounds", where=self.name)
+
+
+@POLICIES.register("random")
+class Random(Rule):
+    """Generalizations at random."""
+
+    label, description = "Random", "each record in a generalization drawn at random"
+    rows = Rows(record=12, table=15)
+
+    def form(self, study: TablesStudy) -> Strategies:
+        """Return nodes drawn with the scenario's seed."""
+        drawn = random_stream(study.scenario.seed, "cross-play")
+        return drawn.integers(study.lattice.size, size=study.space.n_records)
+
+
+def _one_node(study: TablesStudy, game: FullDomainGame) -> TablesChoice:
+    solution, listed = search_nodes(study, game)
+    node, n = int(solution.nodes[0]), study.space.n_records
+    found = node != NO_SOLUTION
+    return TablesChoice(
+        node_strategies(game, node),
+        study.scenario.publisher.search,
+        np.full(n, solution.evaluated, dtype=np.int64),
+        solution.exact,
+        planned_payout=float(solution.payout[0]),
+        nodes=(node,) if found else (),
+        gap=float(solution.gap[0]),
+        classes=_everywhere(study, node) if found else None,
+        listed=listed,
+    )

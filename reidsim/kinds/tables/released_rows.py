@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from reidsim.errors import InputError, listed, locating, nearest, refuse_rows
-from reidsim.kinds.tables.memory import released_memory
 from reidsim.kinds.tables.release import columns_of_release
 from reidsim.kinds.tables.released_file import ReleasedFile
 from reidsim.kinds.tables.study import TablesStudy
@@ -17,6 +16,9 @@ from reidsim.memory import free_memory, require_memory
 from reidsim.releases.strategy_space import Rows
 from reidsim.tables import read_table, require_columns, sniff_delimiter
 from reidsim.wording import counted
+
+# Bytes to play each row of a released file, and each value in it.
+_OF_ROW, _OF_VALUE = 300, 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,8 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> Rel
         raise InputError("no such file", source=path, expected="a released file")
     free = free_memory()
     frame = read_table(path, delimiter=sniff_delimiter(path))
-    require_memory(released_memory(frame.shape), "too large for memory", source=path, free=free)
+    rows, width = frame.shape
+    require_memory(rows * (_OF_ROW + _OF_VALUE * width), "too large for memory", source=path, free=free)
     named = {name: section.column or name for name, section in study.scenario.attributes.items()}
     columns = {
         name: column if column in frame else name for name, column in named.items() if column in frame or name in frame

@@ -37,7 +37,7 @@ from reidsim.kinds.tables.outcomes import (
     release_table,
 )
 from reidsim.kinds.tables.people import household_risk, warning_of_estimator
-from reidsim.kinds.tables.policies import POLICIES, policy_named
+from reidsim.kinds.tables.policy import POLICIES, policy_named
 from reidsim.kinds.tables.record_figures import figure_tables
 from reidsim.kinds.tables.solving import SPLITS, TablesChoice, choose
 from reidsim.kinds.tables.study import TablesStudy

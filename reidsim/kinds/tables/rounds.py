@@ -16,7 +16,7 @@ from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Planne
 from reidsim.errors import InputError, listed, locating
 from reidsim.games.record_game import Choice, Linker, RecordGame
 from reidsim.kinds.tables.own_adversary import planner_of
-from reidsim.kinds.tables.policies import POLICIES, WHERE, policy_named
+from reidsim.kinds.tables.policy import POLICIES, WHERE, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.m_invariance import counterfeits_of, forms_of_groups, m_invariant_groups
 from reidsim.releases.strategy_space import Rows, StrategySpace
@@ -167,7 +167,7 @@ def _reply_of(study: TablesStudy, policy: str) -> Reply:
     """Return how a policy takes what was released before."""
     named, publisher = policy_named(policy), study.scenario.publisher
     # Under prosecutor risk who may be taken for whom follows from the past, too.
-    best_of_each = named.way == "unit" and publisher.unit == "record" and publisher.solver != "lattice-search"
+    best_of_each = named.picks_each(publisher) and publisher.solver != "lattice-search"
     if named.replies == "to-past" and best_of_each and "prosecutor" not in study.scenario.risks:
         return "each-to-past"
     return named.replies
@@ -182,7 +182,7 @@ def _releases_of(study: TablesStudy) -> dict[str, Any]:
 
 def planned_of(study: TablesStudy, policy: str) -> Callable[[str], PlannedReleases] | None:
     """Return what tells the releases of a policy that plans them before the first; None of others."""
-    if policy_named(policy).way != "m-invariance":
+    if policy_named(policy).replies != "planned":
         return None
     return lambda name: _m_invariant_releases(study)
 

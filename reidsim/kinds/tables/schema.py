@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from reidsim.errors import InputError, require_among, require_distinct
 from reidsim.kinds.tables.consistency import check_consistent
 from reidsim.kinds.tables.data_schema import AttributeSection, PopulationSection, ReleaseSection, TablesResourceSection
-from reidsim.kinds.tables.policies import PolicyName, Way, policy_named
+from reidsim.kinds.tables.policy import SAFE_HARBOR, PolicyName, TablesPolicy, policy_named
 from reidsim.kinds.tables.waves import ReleasesSection
 from reidsim.linkage.sensitive_values import AttributeLimits
 from reidsim.scenarios.adversary_schema import (
@@ -138,14 +138,18 @@ class PublisherSection(PoliciesSection):
             raise InputError("the anytime search needs a budget", where="search", expected="nodes, seconds or both")
         if self.search == "exact" and budgeted:
             raise InputError("only the anytime search has a budget", where="search", found="exact", expected="anytime")
-        if self.solver == "iceberg" and self.attribute_limits and self.has_way("unit") and self.unit == "record":
+        if (
+            self.solver == "iceberg"
+            and self.attribute_limits
+            and self.some_policy(lambda policy: policy.picks_each(self))
+        ):
             raise InputError(
                 "iceberg goes by group sizes and cannot meet limits on sensitive columns", where="solver",
                 found=self.attribute_limits.describe(), expected="backward-induction or branch-and-bound",
             )  # fmt: skip
         if self.solver == "lattice-search" and self.unit == "record":
             constrained = [name for name in self.policies if policy_named(name).is_constrained]
-            if constrained or (self.attribute_limits and self.has_way("unit")):
+            if constrained or (self.attribute_limits and self.some_policy(lambda policy: policy.of_unit)):
                 raise InputError(
                     "lattice-search cannot meet the constraint of a policy", where="solver",
                     found=constrained[0] if constrained else self.attribute_limits.describe(),
@@ -158,9 +162,14 @@ class PublisherSection(PoliciesSection):
         """The limits on what a group of records reveals of the sensitive columns; none unless they are given."""
         return AttributeLimits(self.l_diversity, self.t_closeness, self.max_inference)
 
-    def has_way(self, *ways: Way) -> bool:
-        """Return whether a policy picks generalizations in one of some ways."""
-        return any(policy_named(name).way in ways for name in self.policies)
+    def some_policy(self, holds: Callable[[TablesPolicy], bool]) -> bool:
+        """Return whether a condition holds for at least one policy."""
+        return any(holds(policy_named(name)) for name in self.policies)
+
+    @property
+    def optimizes_each(self) -> bool:
+        """Whether a policy finds the best generalization of each record."""
+        return self.some_policy(lambda policy: policy.picks_each(self))
 
     def _check_sensitive(self) -> None:
         columns = key_columns(self.sensitive)
@@ -201,14 +210,17 @@ class TablesFiguresSection(FiguresSection):
     )
 
 
-# Ways to pick one generalization, or several, for the table as a whole.
-_OF_WHOLE_TABLE: tuple[Way, ...] = ("node", "rounds", "splits", "anytime")
-_OF_UNIT: Mapping[str, tuple[Way, ...]] = {"table": ("unit",), "record": ()}
+def _with_policy(expected: str, holds: Callable[[TablesPolicy], bool]) -> ReadIf:
+    """Return the condition that a policy of the scenario has a property."""
+    return ReadIf(lambda section, scenario: scenario.publisher.some_policy(holds), f"with {expected}")
 
 
-def _with_way(expected: str, *ways: Way) -> ReadIf:
-    """Return the condition that a policy picks generalizations in one of some ways."""
-    return ReadIf(lambda section, scenario: scenario.has_way(*ways), f"with {expected}")
+def _of_whole_table(policy: TablesPolicy) -> bool:
+    return policy.of_whole_table
+
+
+def _is_planned(policy: TablesPolicy) -> bool:
+    return policy.replies == "planned"
 
 
 class TablesScenario(ScenarioHead):
@@ -220,7 +232,7 @@ class TablesScenario(ScenarioHead):
             ReadIf(lambda section, scenario: "sample" in scenario.risks, 'with risk = "sample"'),
         ),
         "publisher.sensitive": ReadIf(
-            lambda section, scenario: scenario.infers or section.has_way("m-invariance"),
+            lambda section, scenario: scenario.infers or section.some_policy(_is_planned),
             "with l_diversity, t_closeness, max_inference, policy m-invariance, or adversaries who gain from an "
             "inference",
         ),
@@ -228,22 +240,26 @@ class TablesScenario(ScenarioHead):
             ("publisher.sensitive_hierarchies.*.suppress", "publisher.sensitive_hierarchies.*.costless_levels"),
             ReadIf(lambda section, scenario: False, "of hierarchies of attributes, whose values are released"),
         ),
-        "releases.m": _with_way("policy m-invariance", "m-invariance"),
-        "publisher.rounds": _with_way("a policy of local recoding", "rounds"),
+        "releases.m": _with_policy("policy m-invariance", _is_planned),
+        "publisher.rounds": _with_policy("a policy of local recoding", lambda policy: policy.in_rounds),
         "publisher.suppression_limit": ReadIf(
-            lambda section, scenario: section.unit == "table" or scenario.has_way(*_OF_WHOLE_TABLE),
+            lambda section, scenario: (
+                section.unit == "table" or section.some_policy(lambda policy: policy.of_whole_table)
+            ),
             'with unit = "table", or a policy for the whole table',
         ),
         "publisher.solver": ReadIf(
-            lambda section, scenario: section.unit == "record" and scenario.has_way("unit"),
+            lambda section, scenario: section.some_policy(lambda policy: policy.picks_each(section)),
             'with unit = "record" and a policy such as basic',
         ),
         "publisher.prune": ReadIf(
-            lambda section, scenario: scenario.has_way("node", "rounds", *_OF_UNIT[section.unit]),
+            lambda section, scenario: section.some_policy(
+                lambda policy: policy.picks_node(section) or policy.in_rounds
+            ),
             "with a search for one generalization of the whole table",
         ),
         "publisher.safe_class": ReadIf(
-            lambda section, scenario: any(policy_named(name).forbids_attacks for name in section.policies),
+            lambda section, scenario: section.some_policy(lambda policy: policy.forbids_attacks),
             "with a policy that forbids attacks",
         ),
         "beliefs.risk": ReadIf(
@@ -251,7 +267,7 @@ class TablesScenario(ScenarioHead):
             "with an adversary that does not look records up in lists",
         ),
         "safe_harbor": ReadIf(
-            lambda section, scenario: any(policy_named(name).needs_safe_harbor for name in scenario.publisher.policies),
+            lambda section, scenario: scenario.publisher.some_policy(lambda policy: SAFE_HARBOR in policy.needs),
             "with policy safe-harbor or sh-friendly",
         ),
         "resources": ReadIf(
@@ -343,10 +359,6 @@ class TablesScenario(ScenarioHead):
     def _consistent(self) -> TablesScenario:
         check_consistent(self)
         return self
-
-    def has_way(self, *ways: Way) -> bool:
-        """Whether a policy picks generalizations in one of some ways."""
-        return self.publisher.has_way(*ways)
 
     @property
     def lists(self) -> tuple[str, ...]:

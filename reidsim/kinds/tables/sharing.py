@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from reidsim.errors import InputError
-from reidsim.kinds.tables.policies import policy_named
+from reidsim.kinds.tables.policy import policy_named
 from reidsim.kinds.tables.release import attribute_labels
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.sensitive import sensitive_attributes
@@ -72,7 +72,7 @@ class TablesSharing(RecordSharing):
     def sensitive_column(self, scenario: TablesScenario, policy: str) -> SensitiveColumn | None:
         """Return the column that m-invariance protects; None for other policies."""
         section = scenario.releases
-        if section is None or policy_named(policy).way != "m-invariance":
+        if section is None or policy_named(policy).replies != "planned":
             return None
         return SensitiveColumn(key_columns(scenario.publisher.sensitive)[0], section.m)
 

@@ -21,7 +21,7 @@ from reidsim.games.full_domain.prices import Prices
 from reidsim.games.people import adversary_of_people
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
 from reidsim.kinds.tables.own_adversary import OwnAdversary, alone, planner_of, sequential_attack_of
-from reidsim.kinds.tables.policies import TablesPolicy, policy_named
+from reidsim.kinds.tables.policy import TablesPolicy, policy_named
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.table_data import PRICES, TableData
 from reidsim.linkage.group_sizes import GroupSizes

@@ -1,6 +1,6 @@
 """A target compared with every man of a genealogy, locus by locus, and the men who may be nearest.
 
-`GenealogyArrays` and `Workspace` are what the compiled functions read and write.
+Compiled functions read and write `GenealogyArrays` and `Workspace`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Integers = NDArray[np.int64]
 
 _ONE = np.uint64(1)
 _BLOCK = 8192
-# About so many men are looked at one by one at first, judged by as many as are sampled.
+# About this many men are compared one by one at first, judged by a sample of this size.
 _FIRST_LEADERS = 256
 _SAMPLE = 2048
 _EACH_BYTE = np.uint64(0x0101010101010101)
@@ -51,19 +51,19 @@ class GenealogyArrays(NamedTuple):
 class Workspace(NamedTuple):
     """Room for one target at a time: the men of the genealogy by the number of loci at which they agree with him.
 
-    Only those who agree at many loci are looked at one by one; the others when a set of shared loci needs them.
+    Only men who agree at many loci are compared one by one; the others when a set of shared loci needs them.
 
     Attributes
     ----------
     agreeing, observed : ndarray of uint64, shape (n_men,)
-        Loci at which each man agrees with the target, and those known of both; men by falling number of agreements,
+        Loci at which each man agrees with the target, and loci known of both; men by falling number of agreements,
         in the order of the genealogy among equals.
     rows : ndarray of int32, shape (n_men,)
         Their rows in the genealogy.
     ends : ndarray of int64, shape (n_loci + 1,)
         ``ends[k]`` of the men who are here agree at k loci or more.
     floor : ndarray of int64, shape (1,)
-        All men with so many agreements are here, and nobody with fewer.
+        All men with this number of agreements or more are here, and nobody with fewer.
     target : ndarray of int32, shape (n_loci,)
         The target's alleles.
     counts : ndarray of uint8, shape (n_men, rounded up to a multiple of 8)
@@ -71,7 +71,7 @@ class Workspace(NamedTuple):
     eights : ndarray of uint64
         The same memory, eight men at a time.
     shared_counts : ndarray of uint8, shape (n_men,)
-        The same at the loci of one set.
+        The same at the loci of a single set.
     expected : ndarray of int64, shape (n_loci + 1,)
         ``expected[k]`` men of the genealogy agree at k loci or more, judged by a sample.
     distances : ndarray of float64, shape (n_men,)
@@ -149,7 +149,7 @@ count_bits: Any = intrinsic(_type_count_bits)
 
 @owning()
 def compare_target(genealogy: GenealogyArrays, target: NDArray[np.int32], room: Workspace) -> None:
-    """Compare a target with everybody in the genealogy, once for all sets of shared loci.
+    """Compare a target with all men of the genealogy, once for all sets of shared loci.
 
     Men are put in order of the number of loci at which they agree. A set of shared loci can only lower that number,
     so the search for men who agree enough ends early.
@@ -200,7 +200,7 @@ def _count_agreements(
 def candidates_among_all(genealogy: GenealogyArrays, room: Workspace, shared: np.uint64, candidate_share: float) -> int:
     """Put down the candidates for a set of loci that asks for many men; return how many.
 
-    Those who are not here yet are put behind the others, and forgotten after this set.
+    Men who are not here yet are appended, and forgotten after this set.
     """
     n = len(room.rows)
     counts, floor = room.shared_counts, room.floor[0]
@@ -232,12 +232,12 @@ def _put(genealogy: GenealogyArrays, room: Workspace, row: int, to: int) -> None
 
 @owning()
 def lower_floor(genealogy: GenealogyArrays, room: Workspace, floor: int) -> None:
-    """Add the men who agree at fewer loci than those here, and at `floor` loci or more."""
+    """Add the men who agree at fewer loci than the men here, and at `floor` loci or more."""
     n_loci, n = genealogy.alleles.shape
     before = room.ends[0]
     counts, found, above = room.counts, room.candidates, room.floor[0]
     n_found = 0
-    # Added to a byte, it sets the highest bit of those who agree enough; counts are below 64.
+    # Added to a byte, it sets the highest bit if enough loci agree; counts are below 64.
     enough = np.uint64(128 - floor) * _EACH_BYTE
     for eight in range(len(room.eights)):
         if (room.eights[eight] + enough) & _HIGHEST_BITS:

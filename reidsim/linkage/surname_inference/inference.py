@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.borrowed_arrays import borrowing
-from reidsim.errors import InputError
-from reidsim.linkage.number_checks import check_share, check_whole, checked_alleles
 from reidsim.linkage.surname_inference.comparison import (
     GenealogyArrays,
     Integers,
@@ -50,7 +48,7 @@ NEAREST = 10
 """Men among whom the runner-up is looked for."""
 
 _ONE = np.uint64(1)
-# More than so many, and an eighth of all, are not sorted for a set of loci.
+# Beyond this number, and an eighth of all men, men are not sorted for a set of loci.
 _MOST_LEADERS = 2048
 _NOTHING = np.uint64(0)
 
@@ -93,7 +91,7 @@ def nearest_surname(
     if shared == 0:
         return NO_SURNAME, 0.0
     fewest = fewest_agreements(room.agreeing, room.ends, shared, candidate_share)
-    # Whoever is not here agrees at fewer loci than the floor; so if candidates need that many, none is missed.
+    # A man who is not here agrees at fewer loci than the floor; so if candidates need that many, none is missed.
     everybody = False
     while fewest < room.floor[0] and not everybody:
         everybody = room.expected[fewest] > max(_MOST_LEADERS, len(room.rows) // 8)
@@ -108,7 +106,7 @@ def nearest_surname(
     for i in range(0 if everybody else room.ends[fewest]):
         candidates[n] = i
         n += count_bits(agreeing[i] & shared) >= fewest
-    # The nearest man so far and the nearest with another surname, beyond whom nobody matters.
+    # The nearest man so far and the nearest with another surname; men further away do not matter.
     first = other = (np.inf, np.int32(-1), _NOTHING, _NOTHING)
     surname = NO_SURNAME
     for k in range(n):
@@ -176,7 +174,7 @@ def _order(distance: float, row: int | np.signedinteger, agree: np.uint64, diffe
 
 @borrowing()
 def _is_nearer(tables: AncestryTables, cache: DistanceCache, weights: Floats, one: _Man, other: _Man) -> bool:
-    """Tell which of two men is nearer by distances that are equal where rates are, or else earlier."""
+    """Return whether a man is nearer than another by exact distances, or earlier at equal distance."""
     mine = exact_distance(tables, cache, one[2], one[3], weights)
     its = exact_distance(tables, cache, other[2], other[3], weights)
     return bool(mine < its or (mine == its and one[1] < other[1]))
@@ -215,25 +213,14 @@ class SurnameInference:
     candidate_share : float
         Share of the most agreements that makes a man a candidate.
 
-    Raises
-    ------
-    InputError
-        If shapes do not fit, an allele or surname is not a whole number of 0 or more, or nobody is in the genealogy.
     """
 
     def __init__(
         self, ancestry: Ancestry, alleles: Integers, surnames: Integers, *, candidate_share: float = 0.8
     ) -> None:
-        check_share("candidate_share", candidate_share)
-        men = checked_alleles("genealogy", alleles, ancestry.n_loci)
-        names = check_whole("genealogy: surname", surnames)
-        if len(men) == 0 or names.shape != (len(men),):
-            expected = "one surname for each man, and at least one man"
-            raise InputError("genealogy unusable", found=(len(men), len(names)), expected=expected)
-        self.n_loci = ancestry.n_loci
         self.candidate_share = float(candidate_share)
         self.tables = ancestry.tables()
-        self.genealogy = genealogy_arrays(men, names)
+        self.genealogy = genealogy_arrays(alleles, surnames)
         self.room = workspace(self.genealogy, ancestry.horizon)
         self.cache = distance_cache()
 
@@ -245,32 +232,27 @@ class SurnameInference:
         targets : ndarray of int, shape (n, n_loci)
             0 where missing.
         shared : ndarray of bool, shape (n_loci,), (n, n_loci) or (n, n_sets, n_loci)
-            Loci shared: by everybody, by each target, or several sets for each target.
+            Loci shared: by all targets, by each target, or several sets for each target.
 
         Returns
         -------
         InferredSurnames
             Arrays of shape (n,), or (n, n_sets) where several sets are given.
-
-        Raises
-        ------
-        InputError
-            If shapes do not fit, or an allele is not a whole number of 0 or more.
         """
-        people = checked_alleles("targets", targets, self.n_loci)
+        people = np.ascontiguousarray(targets, dtype=np.int32)
         masks = np.asarray(shared, dtype=np.bool_)
         several = masks.ndim == 3
         n_sets = masks.shape[1] if several else 1
-        bits = pack_bits(np.broadcast_to(masks if several else masks[..., None, :], (len(people), n_sets, self.n_loci)))
+        shape = (len(people), n_sets, people.shape[1])
+        bits = pack_bits(np.broadcast_to(masks if several else masks[..., None, :], shape))
         surnames = np.zeros(bits.shape, dtype=np.int64)
         confidence = np.zeros(bits.shape)
-        columns = np.ascontiguousarray(people, dtype=np.int32)
         _infer_all(
             self.tables,
             self.genealogy,
             self.room,
             self.cache,
-            columns,
+            people,
             bits,
             self.candidate_share,
             surnames,

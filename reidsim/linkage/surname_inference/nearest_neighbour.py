@@ -1,15 +1,13 @@
-"""The surname of the nearest man by the sum of differences in repeats: the alternative inference of Wan et al. 2021."""
+"""Surname of the nearest man by the sum of differences in repeats: the alternative inference of Wan et al. 2021."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.borrowed_arrays import owning
-from reidsim.linkage.surname_inference.comparison import GenealogyArrays, Integers
-from reidsim.linkage.surname_inference.inference import NO_SURNAME, InferredSurnames
+from reidsim.linkage.surname_inference.comparison import GenealogyArrays, Integers, genealogy_arrays
+from reidsim.linkage.surname_inference.inference import NO_SURNAME, InferredSurnames, pack_bits
 
 _ONE = np.uint64(1)
 
@@ -19,8 +17,8 @@ def nearest_neighbour_surnames(
 ) -> InferredSurnames:
     """Infer the surname of each target from the nearest man in L1 distance over the loci shared.
 
-    A missing allele is the number 0, as in the published files, so that a man with gaps is far from everybody. Of
-    equally near men the earlier row counts. The confidence is 1; without a shared locus nothing is inferred.
+    A missing allele counts as the number 0, as in the published files, so a man with gaps is far from all others. The
+    earlier row wins a tie. The confidence is 1; without a shared locus nothing is inferred.
 
     Parameters
     ----------
@@ -34,29 +32,17 @@ def nearest_neighbour_surnames(
     InferredSurnames
         Arrays of shape (n,).
     """
-    # Slow to import, and few attacks use it.
-    from sklearn.metrics import pairwise_distances_chunked
-
-    masks = np.broadcast_to(np.asarray(shared, dtype=np.bool_), targets.shape)
-    surnames = np.full(len(targets), NO_SURNAME, dtype=np.int64)
-    for loci in np.unique(masks, axis=0):
-        rows = np.flatnonzero((masks == loci).all(axis=1))
-        if not loci.any() or not len(rows):
-            continue
-        # Whole distances rather than a search tree: among equals argmin takes the first row, a tree any.
-        chunks: Iterator[NDArray[np.intp]] = pairwise_distances_chunked(
-            targets[np.ix_(rows, np.flatnonzero(loci))],
-            genealogy_alleles[:, loci],
-            reduce_func=lambda distances, _: distances.argmin(axis=1),
-            metric="manhattan",
-        )
-        surnames[rows] = genealogy_surnames[np.concatenate(list(chunks))]
+    genealogy = genealogy_arrays(genealogy_alleles, genealogy_surnames)
+    sets = pack_bits(np.broadcast_to(np.asarray(shared, dtype=np.bool_), targets.shape))
+    people = np.ascontiguousarray(targets, dtype=np.int32)
+    nearest = [nearest_neighbour_surname(genealogy, one, known) for one, known in zip(people, sets, strict=True)]
+    surnames = np.array(nearest, dtype=np.int64)
     return InferredSurnames(surnames, (surnames != NO_SURNAME).astype(np.float64))
 
 
 @owning()
 def nearest_neighbour_surname(genealogy: GenealogyArrays, target: NDArray[np.int32], shared: np.uint64) -> int:
-    """Return the same for one target and set of loci, as compiled solvers need it by the hundred thousand."""
+    """Return the surname of the nearest man for one target and one set of loci."""
     if shared == 0:
         return NO_SURNAME
     n_loci, n = genealogy.alleles.shape

@@ -1,6 +1,6 @@
 """Time to the most recent common ancestor of two men, from the loci at which they agree and differ.
 
-Sets of loci are bits of an unsigned integer: bit j stands for locus j.
+Sets of loci are bits of an unsigned integer: bit j is locus j.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Bits = NDArray[np.uint64]
 
 MOST_LOCI = 60
 
-# Factors of so many loci together are tabled for all patterns, which are this many.
+# Factors of this many loci together are tabled for all patterns; number of patterns.
 _LOCI_TOGETHER = 4
 _PATTERNS = 1 << 2 * _LOCI_TOGETHER
 # Below it single weights may have lost digits.
 SMALLEST_SUM = 1e-280
-# By what share a distance from tables can differ from that of `posterior`, with much room.
+# Relative error of a distance from tables against `posterior`, with much room.
 ROUNDING = 1e-11
 
 # Set in the first number of a pattern that is kept, so that an empty place is no pattern.
@@ -45,7 +45,7 @@ class AncestryTables(NamedTuple):
     unrelated_survival : ndarray of float64, shape (horizon + 1,)
         ``Pr(T > t)`` for two men taken at random; 0 for t = 0, which counts for nothing.
     order : ndarray of intp, shape (n_loci,)
-        Loci by mutation rate. Factors are multiplied in this order, those of agreement first, so that patterns with
+        Loci by mutation rate. Factors are multiplied in this order, agreements first, so that patterns with
         the same rates have bit-identical distances: ties between them decide who is nearest.
     by_pattern : ndarray of float64, shape (256 * n_quartets, horizon + 1)
         Products of the factors of four consecutive loci, by the quartet (times 256) and the loci of the four that
@@ -84,7 +84,7 @@ class Ancestry:
     Raises
     ------
     InputError
-        If there are too many loci, or a rate, N_e or the horizon is out of its range.
+        If there are too many loci, or a rate or N_e is out of its range.
     """
 
     mutation_rates: Floats
@@ -105,8 +105,6 @@ class Ancestry:
             )
         if not 1 <= self.effective_population < np.inf:
             raise InputError("effective population out of range", found=self.effective_population, expected="1 or more")
-        if isinstance(self.horizon, bool) or not isinstance(self.horizon, int) or self.horizon < 1:
-            raise InputError("horizon out of range", found=self.horizon, expected="a whole number of generations")
         object.__setattr__(self, "mutation_rates", rates)
 
     def __eq__(self, other: object) -> bool:
@@ -148,7 +146,7 @@ class Ancestry:
 
 
 def _nearest(agree: Floats, differ: Floats, prior: Floats, order: NDArray[np.intp]) -> Floats:
-    """Return by how many loci agree and how many differ what no distance is below.
+    """Return a lower bound on all distances, by the number of loci that agree and that differ.
 
     A factor ``exp(-2 mu t)`` or ``1 - exp(-2 mu t)``, over the same of a lower rate, falls in t, so that putting it in
     place of the other lowers the mean. Hence the loci with the highest rates, taken for both, bound all patterns.
@@ -164,14 +162,14 @@ def _nearest(agree: Floats, differ: Floats, prior: Floats, order: NDArray[np.int
 class DistanceCache(NamedTuple):
     """Distances already computed, by pattern; a later pattern takes the place of an earlier one with its hash.
 
-    A distance is a function of its pattern alone, so what is kept and what is computed again changes no result.
+    A distance is a function of its pattern alone, so results do not depend on the entries kept.
 
     Attributes
     ----------
     patterns : ndarray of uint64, shape (2**bits, 4)
         Loci that agree, and that differ.
     distances : ndarray of float64, shape (2**bits, 4)
-        The same memory: the distance from tables, and that of `posterior` or -1 while nobody asked for it. So one
+        The same memory: the distance from tables, and the one of `posterior` or -1 if not computed. So one
         line of the processor's cache holds all of a pattern.
     """
 
@@ -270,7 +268,7 @@ def confidence_score(
 
     ``sum over t >= 1 of P_1(t) Pr(T_2 > t) Pr(T_3 > t)``: the nearest man meets the target t generations back, and
     both the nearest man of another surname and a man taken at random meet him further back. Without a runner-up, whose
-    sum is then 0, the second factor is 1. Weights and their sums are those of `weigh_generations`.
+    sum is then 0, the second factor is 1. Weights and their sums come from `weigh_generations`.
     """
     if nearest_sum == 0.0:
         return 0.0
@@ -279,7 +277,7 @@ def confidence_score(
         for t in range(len(nearest)):
             confidence += nearest[t] * unrelated_survival[t]
         return confidence / nearest_sum
-    # Each step of a running sum waits for the one before, so those of two halves are taken at the same time.
+    # Each step of a running sum waits for the one before, so two halves are summed at the same time.
     half = len(nearest) // 2
     confidence_late, later_late, weight_early = 0.0, 0.0, 0.0
     for t in range(half, 0, -1):

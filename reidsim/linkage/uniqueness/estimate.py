@@ -1,4 +1,4 @@
-"""What every estimator of population uniqueness returns, and what it needs."""
+"""The result of estimators of population uniqueness, and the checks of their arguments."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from reidsim.linkage.group_frequencies import GroupFrequencies
 
 @dataclass(frozen=True)
 class UniquenessEstimate:
-    """How many people are unique in the population, and how far a record unique in the sample can be trusted to be.
+    """The number of people unique in the population, and the probability that a sample unique is one of them.
 
-    The intervals tell what the sample leaves open if the method's model holds, not whether it does: methods often
-    differ by more than their intervals.
+    The intervals describe sampling uncertainty if the method's model holds, not the uncertainty of the model: methods
+    often differ by more than their intervals.
 
     Parameters
     ----------
     method : str
         Such as ``"pitman"``.
     population_size, sample_size, sample_uniques : int
-        People in the population, records in the sample, and those of them that are alone in their group.
+        People in the population, records in the sample, and records that are unique in the sample.
     expected_uniques : float
         Expected number of people who are unique in the population, from 0 to `population_size`.
     uniques_low, uniques_high : float
@@ -36,10 +36,10 @@ class UniquenessEstimate:
     parameters : mapping of str to float
         Of the fitted model, by name.
     note : str
-        What a reader should know about this estimate; empty when nothing is unusual.
+        Caveat of the estimate; empty when nothing is unusual.
     risk_of_sample_uniques : float or None
-        Mean over the records unique in the sample of one over the size of their group in the population, expected;
-        None where the method does not tell it.
+        Expected mean, over the records unique in the sample, of 1 / size of their group in the population; None where
+        the method does not estimate it.
     """
 
     method: str
@@ -84,15 +84,13 @@ class UniquenessEstimate:
         """
         expected, least, most = uniques
         p, low, high = staying
-        return cls(
-            method, int(population_size), frequencies.records, frequencies.uniques, expected, least, most, p, low, high,
-            level, parameters or {}, note,
-        )  # fmt: skip
+        sizes = int(population_size), frequencies.records, frequencies.uniques
+        return cls(method, *sizes, expected, least, most, p, low, high, level, parameters or {}, note)
 
 
 @dataclass(frozen=True)
 class FixedUniqueness:
-    """A probability that is given rather than estimated; stands wherever an estimate can.
+    """A given probability in the place of an estimate.
 
     Parameters
     ----------
@@ -108,13 +106,10 @@ class FixedUniqueness:
     p_unique_given_sample_unique: float
 
     def __post_init__(self) -> None:
-        if not 0 <= self.p_unique_given_sample_unique <= 1:
-            raise InputError(
-                "not a probability",
-                where="p_unique_given_sample_unique",
-                found=self.p_unique_given_sample_unique,
-                expected="a number from 0 to 1",
-            )
+        found = self.p_unique_given_sample_unique
+        if not 0 <= found <= 1:
+            where, expected = "p_unique_given_sample_unique", "a number from 0 to 1"
+            raise InputError("not a probability", where=where, found=found, expected=expected)
 
     @property
     def low(self) -> float:
@@ -128,7 +123,7 @@ class FixedUniqueness:
 
 
 def require_usable(frequencies: GroupFrequencies, population_size: int, level: float) -> None:
-    """Check what every estimator is given.
+    """Check the arguments of an estimator.
 
     Raises
     ------
@@ -136,18 +131,14 @@ def require_usable(frequencies: GroupFrequencies, population_size: int, level: f
         If the population is smaller than the sample or not a whole number, the sample is a single record of a larger
         population, or the level is not between 0 and 1.
     """
-    records = frequencies.records
+    records, where = frequencies.records, "population_size"
     if not math.isfinite(population_size) or population_size != int(population_size):
-        raise InputError(
-            "not a whole number of people", where="population_size", found=population_size, expected="a whole number"
-        )
+        expected = "a whole number"
+        raise InputError("not a whole number of people", where=where, found=population_size, expected=expected)
     if population_size < records:
-        raise InputError(
-            "the population is smaller than the sample",
-            where="population_size",
-            found=population_size,
-            expected=f"at least the {records} records of the sample",
-        )
+        expected = f"at least the {records} records of the sample"
+        problem = "the population is smaller than the sample"
+        raise InputError(problem, where=where, found=population_size, expected=expected)
     if records == 1 and population_size > 1:
         raise InputError("one record does not suffice for an estimate", found=1, expected="at least two records")
     if not 0 < level < 1:
@@ -155,7 +146,7 @@ def require_usable(frequencies: GroupFrequencies, population_size: int, level: f
 
 
 def sample_is_population(method: str, frequencies: GroupFrequencies) -> UniquenessEstimate:
-    """Return what is known when everybody of the population is in the sample."""
+    """Return the exact result if the sample is the whole population."""
     uniques, note = float(frequencies.uniques), "the sample is the whole population"
     return UniquenessEstimate.of_sample(
         method, frequencies, frequencies.records, (uniques,) * 3, (1.0,) * 3, level=1.0, note=note

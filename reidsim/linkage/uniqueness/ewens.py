@@ -32,9 +32,9 @@ def ewens_uniqueness(frequencies: GroupFrequencies, population_size: int, *, lev
     UniquenessEstimate
         With theta so that the expected number of groups, ``theta (1 / theta + ... + 1 / (theta + n - 1))``, is the
         sample's. A record unique in the sample stays unique with probability ``(theta + n - 1) / (theta + N - 1)``;
-        expected uniques are those given the sample's groups. Both rise with theta, so their intervals are those of
+        expected uniques are conditional on the sample's groups. Both rise with theta, so their intervals are those of
         theta: where twice the log-likelihood is within the quantile of chi-square (1 degree of freedom) of the
-        largest. Theta is infinite, and everybody unique, when every record of the sample is; it is 0 when all are in
+        largest. Theta is infinite, and all people unique, when every record of the sample is; it is 0 when all are in
         one group.
 
     Raises
@@ -51,10 +51,10 @@ def ewens_uniqueness(frequencies: GroupFrequencies, population_size: int, *, lev
     thetas = (theta, *likelihood.tau_range(1.0, floor))
     staying = [probability_of_staying_unique(t, 1.0, frequencies.records, population_size) for t in thetas]
     uniques = [uniques_given_sample(t, 1.0, frequencies, population_size) for t in thetas]
+    note = _note(frequencies, theta)
     return UniquenessEstimate.of_sample(
-        "ewens", frequencies, population_size, uniques, staying, level=level, parameters={"theta": theta},
-        note=_note(frequencies, theta),
-    )  # fmt: skip
+        "ewens", frequencies, population_size, uniques, staying, level=level, parameters={"theta": theta}, note=note
+    )
 
 
 def _note(frequencies: GroupFrequencies, theta: float) -> str:

@@ -6,8 +6,8 @@ is. Of a record that is alone in its cell, ::
 
     P(F_k = 1 | f_k = 1) = exp(-v_k)        E[1 / F_k | f_k = 1] = (1 - exp(-v_k)) / v_k
 
-The means are those of a log-linear model with the main effects of all attributes, and with interactions of none, some
-or all pairs of them.
+The means follow a log-linear model with the main effects of all attributes, and with interactions of no, some or all
+pairs of attributes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MOST_ROUNDS = 200
 
 
 class LogLinearModel:
-    """A log-linear model of the people of all cells, those without a record included.
+    """A log-linear model of the people of all cells, including cells without a record.
 
     Parameters
     ----------
@@ -61,10 +61,8 @@ class LogLinearModel:
     def __init__(self, cells: SampleCells, pairs: Sequence[Pair] = (), *, start: LogLinearModel | None = None) -> None:
         size = math.prod(cells.shape)
         if size > MOST_CELLS:
-            raise InputError(
-                "too many cells for a log-linear model", found=size, expected=f"at most {MOST_CELLS:,}",
-                hint="take fewer attributes, or coarser values",
-            )  # fmt: skip
+            problem, hint = "too many cells for a log-linear model", "take fewer attributes, or coarser values"
+            raise InputError(problem, found=size, expected=f"at most {MOST_CELLS:,}", hint=hint)
         self.cells, self.pairs = cells, tuple(pairs)
         begin = None if start is None else start._records
         self._records: Floats = _fitted(cells.table(cells.records), self.pairs, begin)
@@ -76,7 +74,7 @@ class LogLinearModel:
         self.bias_z = self.bias / deviation if deviation > 0 else 0.0
 
     def _bias(self) -> tuple[float, float]:
-        """Estimate by how much too many sample uniques are taken for population uniques, with its standard deviation.
+        """Estimate the bias of the expected number of population uniques in the sample, and its standard deviation.
 
         With d the error of L, f - p L estimates p d and (f - p L)^2 - f estimates (p d)^2 without bias. So the
         expectation of the error of ``sum of exp(-v) over sample uniques`` is, to the second order in d, estimated by ::
@@ -110,20 +108,18 @@ class LogLinearModel:
         """
         unique = self.cells.unique
         parameters = {"cells": self._people.size, "bias": self.bias, "bias_z": self.bias_z}
-        return estimate_of_uniques(
-            self.method, self.cells, np.exp(-self._others()[unique]), self.individual_risk()[unique], level=level,
-            parameters=parameters,
-        )  # fmt: skip
+        staying, share = np.exp(-self._others()[unique]), self.individual_risk()[unique]
+        return estimate_of_uniques(self.method, self.cells, staying, share, level=level, parameters=parameters)
 
     @property
     def method(self) -> str:
-        """What estimates by it are called."""
+        """Name of the method in estimates."""
         if not self.pairs:
             return "log-linear-independence"
         return "log-linear" if len(self.pairs) < len(all_pairs(self.cells)) else "log-linear-pairs"
 
     def individual_risk(self) -> Floats:
-        """Return the expectation of one over the size of each cell's group in the population, shape (n_cells,)."""
+        """Return the expectation of 1 / size of each cell's group in the population, shape (n_cells,)."""
         return individual_risk(self.cells.records, self.cells.records + self._others(), "poisson")
 
     def _others(self) -> Floats:
@@ -132,9 +128,9 @@ class LogLinearModel:
         return np.asarray((1 - cells.records / cells.people) * self._people[tuple(cells.codes.T)])
 
     def everybody(self) -> SampleCells:
-        """Return all cells in which there may be people: records, and with them those whom these stand for.
+        """Return all cells with a positive expected number of people.
 
-        A cell's people are its records and the expected number of those who are not sampled.
+        The people of a cell are its records and the expected number of people who are not sampled.
         """
         cells, at = self.cells, tuple(self.cells.codes.T)
         sampled = np.divide(self._records, self._people, out=np.ones_like(self._people), where=self._people > 0)
@@ -147,7 +143,7 @@ class LogLinearModel:
 
 
 def all_pairs(cells: SampleCells) -> tuple[Pair, ...]:
-    """Return all pairs of attributes, those first that go together most beyond chance."""
+    """Return all pairs of attributes, in order of their association beyond chance."""
     table = cells.table(cells.records)
     axes = range(table.ndim)
 
@@ -181,8 +177,8 @@ def models_forward(cells: SampleCells) -> Iterator[LogLinearModel]:
 def fitting_model(cells: SampleCells) -> LogLinearModel:
     """Return the first of `models_forward` whose estimate is not significantly biased.
 
-    Skinner and Shlomo (2008) advise to go forward like this: a model that lacks interactions makes uniqueness too high,
-    one that has too many makes it too low. If one is too high and the next too low, the one too high is the safe side.
+    Skinner and Shlomo (2008) recommend this forward search: estimates are too high if the model lacks interactions, and
+    too low if it has too many. If a model is too high and the next too low, the high one is the safe choice.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""All estimates of population uniqueness from one sample, and which of them to take where they disagree."""
+"""All estimates of population uniqueness from a sample, and the choice among them."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from reidsim.linkage.uniqueness.sample_cells import Floats, SampleCells
 from reidsim.linkage.uniqueness.sample_uniques import benedetti_franconi_uniqueness
 from reidsim.wording import counted
 
-# Methods that look at the sizes of groups alone, as of a sample in which everybody is as likely.
+# Methods that use group sizes alone, for samples with equal probabilities.
 _BY_GROUP_SIZES: tuple[UniquenessMethod, ...] = ("pitman", "ewens", "zayatz")
 
 
 @dataclass(frozen=True)
 class Uniqueness:
-    """What several methods make of one sample.
+    """Estimates of population uniqueness from a sample by several methods.
 
     Parameters
     ----------
     estimates : tuple of UniquenessEstimate
     taken : str
-        Method of the one to take.
+        Method of the chosen estimate.
     reason : str
-        Why that one, in a sentence without a full stop.
+        Reason of the choice, in a sentence without a full stop.
     cells : SampleCells
         Of the sample.
     risks : dict of str to ndarray of float64, shape (n_cells,)
-        One over the size of each cell's group in the population, expected, by the methods that tell it.
+        Expected 1 / size of each cell's group in the population, by method.
     """
 
     estimates: tuple[UniquenessEstimate, ...]
@@ -44,13 +44,13 @@ class Uniqueness:
 
 
 def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level: float = 0.95) -> Uniqueness:
-    """Estimate population uniqueness by every method, and say which estimate to take.
+    """Estimate population uniqueness by every method, and choose an estimate.
 
-    The rule is that of `fitting_model`: a log-linear model with no more interactions than its bias asks for. Where the
-    table of all combinations of values is too large to be fitted, Pitman's formula is taken: of the methods that
-    ask for group sizes alone it fits long tails, and on populations that are known it errs on the high side more often.
-    The individual risk is never taken for uniqueness: by it a record that stands for w people is population unique with
-    probability 1 / w, whatever its values are.
+    The choice is the log-linear model of `fitting_model`, with as many interactions as its bias requires. Where the
+    table of all combinations of values is too large to be fitted, the choice is Pitman's formula: of the methods that
+    use group sizes alone it fits long tails, and on known populations it errs on the high side more often.
+    The individual risk is never chosen: by it, a record of weight w is population unique with probability 1 / w,
+    independent of its values.
 
     Parameters
     ----------

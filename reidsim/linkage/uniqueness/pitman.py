@@ -18,7 +18,7 @@ from reidsim.linkage.uniqueness.pitman_likelihood import (
     uniques_given_sample,
 )
 
-# Where the profile likelihood is looked at before it is refined: evenly in a, and down to b = 1 - a as good as 0.
+# Grid of the profile likelihood before refinement: evenly spaced in a, and geometrically in b = 1 - a close to 0.
 _EVEN = 20
 _PER_DECADE = 4
 _SMALLEST_B = 1e-14
@@ -61,11 +61,11 @@ def pitman_uniqueness(
     Returns
     -------
     UniquenessEstimate
-        Expected uniques are those given the sample's groups (see `uniques_given_sample`), which meet the sample's own
-        uniques as the sample becomes the population.
+        Expected uniques are conditional on the sample's groups (see `uniques_given_sample`); they converge to the
+        sample's uniques as the sample becomes the population.
         The intervals reach from the smallest to the largest value among all parameters whose log-likelihood is within
-        half the quantile of chi-square (1 degree of freedom) of the largest: profile likelihood. They speak of the
-        parameters, not of chance in who makes up the population.
+        half the quantile of chi-square (1 degree of freedom) of the largest: profile likelihood. They describe
+        uncertainty of the parameters, not the random composition of the population.
 
     Raises
     ------
@@ -75,8 +75,8 @@ def pitman_uniqueness(
     Notes
     -----
     When a = 0 fits best, the region of likely parameters is cut off there and keeps its quantile, so the interval
-    covers at least as often as its level says. Where parameters are equally likely the smallest a counts: 0 when every
-    record is unique (theta is then infinite, and everybody unique) or when all are in one group (theta is then 0).
+    has at least its nominal coverage. Among equally likely parameters, the smallest a is taken: 0 when every
+    record is unique (theta is then infinite, and all people unique) or when all are in one group (theta is then 0).
     """
     require_usable(frequencies, population_size, level)
     if frequencies.records == population_size:
@@ -101,17 +101,22 @@ def pitman_uniqueness(
         drop=float(scipy.stats.chi2.ppf(level, 1)) / 2,
     )
     return UniquenessEstimate.of_sample(
-        "pitman", frequencies, population_size,
-        (uniques(log_b, tau), *region.extremes(uniques)), (staying(log_b, tau), *region.extremes(staying)),
-        level=level, parameters={"theta": fit.theta, "a": fit.a}, note=_note(frequencies, fit),
-    )  # fmt: skip
+        "pitman",
+        frequencies,
+        population_size,
+        (uniques(log_b, tau), *region.extremes(uniques)),
+        (staying(log_b, tau), *region.extremes(staying)),
+        level=level,
+        parameters={"theta": fit.theta, "a": fit.a},
+        note=_note(frequencies, fit),
+    )
 
 
 def fit_pitman(frequencies: GroupFrequencies) -> PitmanFit:
     """Find the parameters of largest likelihood, for a sample of at least two records.
 
-    The profile likelihood in a is looked at all over [0, 1), so that a local maximum is not taken for the largest one;
-    its best maximum is then the root of its derivative, or a = 0.
+    The profile likelihood in a is evaluated on a grid over [0, 1), so that the global maximum is found; it is a root of
+    the derivative, or a = 0.
 
     Raises
     ------

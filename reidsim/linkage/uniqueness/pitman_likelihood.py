@@ -22,7 +22,7 @@ from reidsim.linkage.uniqueness.sums import (
     sum_of_weighted_reciprocals,
 )
 
-# Relative; close to what float64 can tell apart.
+# Relative; close to the resolution of float64.
 _TOLERANCE = 1e-14
 
 
@@ -126,10 +126,10 @@ def probability_of_staying_unique(tau: float, b: float, records: int, population
 
 
 def uniques_given_sample(tau: float, b: float, frequencies: GroupFrequencies, population_size: int) -> float:
-    """Return the expected number of population uniques, given the groups that the sample holds.
+    """Return the expected number of population uniques, given the groups of the sample.
 
-    Those of the sample stay unique with the probability above; each of the N - n other people is, by exchangeability,
-    as likely unique as if last to come, which is ``(theta + U a) / (theta + a + n - 1)`` times that probability.
+    Sample uniques stay unique with the probability above; each of the N - n other people is, by exchangeability,
+    unique with the probability of the last person: ``(theta + U a) / (theta + a + n - 1)`` times the probability above.
     """
     if math.isinf(tau):
         return float(population_size)

@@ -1,4 +1,4 @@
-"""The cells of a sample: who of its records agree in all attributes, and how many people they stand for."""
+"""The cells of a sample: records that agree in all attributes, and the sum of their weights."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class SampleCells:
     Parameters
     ----------
     codes : ndarray of int64, shape (n_cells, n_attributes)
-        Values of each cell, numbered from 0 on over those that occur.
+        Values of each cell, numbered from 0 over the values that occur.
     records : ndarray of int64, shape (n_cells,)
         Sampled records of each cell, 1 or more.
     people : ndarray of float64, shape (n_cells,)
-        People that they stand for: the sum of their weights, no fewer than the records.
+        Sum of the weights of each cell's records, no fewer than the records.
     equal_weights : bool
-        Whether all records stand for the same number of people.
+        Whether all records have the same weight.
     """
 
     codes: Integers
@@ -44,14 +44,14 @@ class SampleCells:
     def of_records(
         cls, columns: Sequence[NDArray[np.integer]], weights: Floats, counts: Integers | None = None
     ) -> SampleCells:
-        """Put records into cells.
+        """Count records and weights by cell.
 
         Parameters
         ----------
         columns : sequence of ndarray of int, shape (n_rows,)
             Values of each attribute, as numbers from 0 on.
         weights : ndarray of float64, shape (n_rows,)
-            People that a record of the row stands for, 1 or more.
+            Sampling weight of a record of the row, 1 or more.
         counts : ndarray of int64, shape (n_rows,), optional
             Records of each row; one each, if not given.
 
@@ -84,17 +84,17 @@ class SampleCells:
 
     @property
     def unique(self) -> NDArray[np.bool_]:
-        """Which cells have one record, shape (n_cells,)."""
+        """Whether each cell has a single record, shape (n_cells,)."""
         return np.asarray(self.records == 1)
 
     @property
     def population_size(self) -> float:
-        """People that all records stand for."""
+        """Sum of all weights."""
         return float(self.people.sum())
 
     @property
     def frequencies(self) -> GroupFrequencies:
-        """How many cells have how many records."""
+        """Numbers of cells by number of records."""
         return GroupFrequencies.from_group_sizes(self.records)
 
 
@@ -114,7 +114,7 @@ def weights_in(frame: pd.DataFrame, column: str, source: str | Path) -> Floats:
 
 
 def require_weights(weights: Floats, where: str = "row {row}") -> None:
-    """Check that every record stands for itself at least.
+    """Check that sampling weights are finite and at least 1.
 
     Parameters
     ----------
@@ -132,10 +132,7 @@ def require_weights(weights: Floats, where: str = "row {row}") -> None:
         row = int(wrong.argmax())
         mean = float(np.mean(weights))
         relative = abs(mean - 1) < 0.01
-        raise InputError(
-            "not a sampling weight",
-            where=where.format(row=row + 1),
-            found=float(weights[row]),
-            expected="a number of 1 or more: how many people of the population the record stands for",
-            hint="the weights have mean 1: multiply them by people of the population per record" if relative else None,
-        )
+        expected = "a number of 1 or more: how many people of the population the record stands for"
+        hint = "the weights have mean 1: multiply them by people of the population per record" if relative else None
+        place, found = where.format(row=row + 1), float(weights[row])
+        raise InputError("not a sampling weight", where=place, found=found, expected=expected, hint=hint)

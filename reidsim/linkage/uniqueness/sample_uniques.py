@@ -1,4 +1,4 @@
-"""What chances of single sample uniques say of the whole population; the individual risk of Benedetti and Franconi."""
+"""Population uniqueness from probabilities of single sample uniques; the individual risk of Benedetti and Franconi."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def benedetti_franconi_uniqueness(cells: SampleCells, *, level: float = 0.95) ->
     Returns
     -------
     UniquenessEstimate
-        A record unique in the sample that stands for w people is unique in the population with probability 1 / w.
-        So as many people are expected to be unique in the population as records are in the sample.
+        A record unique in the sample with weight w is unique in the population with probability 1 / w. So the expected
+        number of population uniques is the number of sample uniques.
     """
     people = cells.people[cells.unique]
     share = individual_risk(np.ones(len(people)), people)
@@ -41,7 +41,7 @@ def estimate_of_uniques(
     level: float,
     parameters: Mapping[str, float] | None = None,
 ) -> UniquenessEstimate:
-    """Return what the chances of sample uniques add up to.
+    """Return the estimate from probabilities of single sample uniques.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ def estimate_of_uniques(
     staying : ndarray of float64, shape (n_uniques,)
         Probability of each record unique in the sample that it is unique in the population.
     share : ndarray of float64, shape (n_uniques,)
-        Expectation of one over the size of its group in the population.
+        Expectation of 1 / size of its group in the population.
     level : float
-        Confidence level of the intervals. They tell how far the number of population uniques among the sample's may be
-        off by chance if the probabilities are right and independent; a normal approximation.
+        Confidence level of the intervals: a normal approximation of the random number of population uniques in the
+        sample, if the probabilities are correct and independent.
     parameters : mapping of str to float, optional
         Of the fitted model.
 
@@ -69,7 +69,7 @@ def estimate_of_uniques(
     reach = float(scipy.stats.norm.ppf((1 + level) / 2))
     spread = staying * (1 - staying)
     of_share = reach * float(np.sqrt(spread.sum())) / max(n, 1)
-    # Chance in who is unique, and in who of them is sampled.
+    # Variance of uniqueness, and of the sampling of uniques.
     of_uniques = reach * float(np.sqrt((weights**2 * spread + weights * (weights - 1) * staying).sum()))
     return UniquenessEstimate(
         method=method,

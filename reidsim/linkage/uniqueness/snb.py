@@ -76,7 +76,7 @@ class SlideNegativeBinomial:
         )
 
     def _factor(self, shape: float, seen_mean: float) -> Floats:
-        """Return what the one person besides the others adds: being one of the records, or leaving one more of them."""
+        """Return the factor of the first person: being a record, or leaving one more record to the others."""
         one_more = seen_mean / (shape + seen_mean) * (shape + self._others) / self._sizes
         return self.fraction + (1 - self.fraction) * one_more
 
@@ -125,14 +125,14 @@ class SlideNegativeBinomial:
 
     def staying_unique(self, shape: float, seen_mean: float) -> float:
         """Return the probability that a record unique in the sample is unique in the population."""
-        # Of all groups, how many are of one and in the sample, and how many have one record there for another reason.
+        # Shares of all groups: single people in the sample, and larger groups with a single record there.
         alone = self.fraction * self._alone(shape, seen_mean)
         none_of_others = math.exp(-shape * math.log1p(seen_mean / shape))
         one_of_others = (1 - self.fraction) * shape * seen_mean / (shape + seen_mean)
         return alone / (none_of_others * (self.fraction + one_of_others))
 
     def uniques(self, shape: float, seen_mean: float) -> float:
-        """Return the expected number of population uniques: those of the sample, and those among groups not seen."""
+        """Return the expected number of population uniques, in the sample and among unseen groups."""
         unseen = (1 - self.fraction) * math.exp(-shape * math.log1p(seen_mean / shape))
         all_groups = self._groups / (1 - unseen)
         not_seen = all_groups * (1 - self.fraction) * self._alone(shape, seen_mean)
@@ -165,7 +165,7 @@ def snb_uniqueness(frequencies: GroupFrequencies, population_size: int, *, level
     ------
     InputError
         If the population is smaller than the sample, the sample is one record, or no parameters fit best: group sizes
-        are all equal, or vary less than those of a Poisson distribution, or hardly any two records are alike.
+        are all equal, or vary less than a Poisson distribution, or hardly any two records are equal.
 
     Notes
     -----
@@ -195,11 +195,15 @@ def snb_uniqueness(frequencies: GroupFrequencies, population_size: int, *, level
     )
     log_mean = model.best_log_mean(best)
     return UniquenessEstimate.of_sample(
-        "snb", frequencies, population_size,
-        (uniques(best, log_mean), *region.extremes(uniques)), (staying(best, log_mean), *region.extremes(staying)),
-        level=level, parameters={"shape": math.exp(best), "mean": math.exp(log_mean) / model.fraction},
+        "snb",
+        frequencies,
+        population_size,
+        (uniques(best, log_mean), *region.extremes(uniques)),
+        (staying(best, log_mean), *region.extremes(staying)),
+        level=level,
+        parameters={"shape": math.exp(best), "mean": math.exp(log_mean) / model.fraction},
         note="no record of the sample is unique" if frequencies.uniques == 0 else "",
-    )  # fmt: skip
+    )
 
 
 def _no_fit(reason: str) -> InputError:

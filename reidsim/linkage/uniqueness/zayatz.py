@@ -1,4 +1,4 @@
-"""Zayatz's estimator: the sample's group sizes stand for the population's (Zayatz 1991)."""
+"""Zayatz's estimator: the population's group sizes are distributed like the sample's (Zayatz 1991)."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def zayatz_uniqueness(
         ``P = S_1 h(1) / sum_j S_j h(j)``, where S_j groups of the sample have j records and h(j) is the hypergeometric
         probability that exactly one of j people is among the n drawn of N; expected uniques are ``S_1 P N / n``. The
         intervals are percentiles over samples whose groups are drawn from the sample's with replacement, n and N
-        staying; where all groups or none are of one record, the limit that resampling cannot move is the one at which
-        that would still happen with probability ``(1 - level) / 2``. They do not hold the bias of taking the sample's
-        sizes for the population's.
+        staying; where all groups or none have a single record, the limit that resampling cannot move is the value
+        at which that would still happen with probability ``(1 - level) / 2``. They exclude the bias of using the
+        sample's sizes for the population's.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def zayatz_uniqueness(
     uniques_low, uniques_high = np.quantile(np.concatenate([values for _, values in drawn]), tails).tolist()
     note = ""
     if frequencies.uniques in (0, groups):
-        # The share of groups that could be otherwise, without any of the sample's being so.
+        # Largest share of other groups of which the sample would still contain none.
         unseen = 1 - ((1 - level) / 2) ** (1 / groups)
         pairs = float(_exactly_one_drawn(np.array([2]), records, population_size)[0])
         if frequencies.uniques == groups:
@@ -88,17 +88,15 @@ def zayatz_uniqueness(
             note = "no record of the sample is unique: only the upper limits are informative"
             high = unseen / (unseen + (1 - unseen) * float(shares @ weights))
             uniques_high = groups * unseen * high * scale
-    return UniquenessEstimate.of_sample(
-        "zayatz", frequencies, population_size, (uniques, uniques_low, uniques_high), (p, low, high), level=level,
-        note=note,
-    )  # fmt: skip
+    intervals = (uniques, uniques_low, uniques_high), (p, low, high)
+    return UniquenessEstimate.of_sample("zayatz", frequencies, population_size, *intervals, level=level, note=note)
 
 
 def _exactly_one_drawn(sizes: NDArray[np.int64], records: int, population_size: int) -> NDArray[np.float64]:
-    """Return h(j) / h(1): how likely exactly one of j people is drawn, against one of one."""
+    """Return h(j) / h(1): the probability of drawing exactly one of j people, relative to a single person."""
     others = sizes - 1.0
     left = population_size - records - others
-    # Of j people one may only be the one drawn if the j - 1 others fit among those not drawn.
+    # Exactly one of j people can be drawn only if the others fit among the people who are not drawn.
     possible = left >= 0
     log_ratio = (
         np.log(sizes)

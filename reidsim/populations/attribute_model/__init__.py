@@ -1,1 +1,1 @@
-"""People whose attributes follow published shares, each given some of the attributes before it."""
+"""Populations drawn attribute by attribute from published shares given earlier attributes."""

@@ -1,4 +1,4 @@
-"""Drawing people by an attribute model, as counts by cell."""
+"""Draws of people from an attribute model, as counts by cell."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Integers = NDArray[np.int64]
 # Whole people or expected ones
 Number = TypeVar("Number", np.int64, np.float64)
 
-# Cells with at most this many people have them drawn one by one, which is then cheaper than binomial draws.
+# Cells with at most this many people are drawn person by person, which is then cheaper than binomial draws.
 _FEW = 16
-# Entries of the table (cells x values) that a split works on at a time; decides memory, never the result.
+# Entries of the table (cells x values) that are split at a time; bounds memory and leaves the result unchanged.
 _SPLIT_ENTRIES = 1 << 21
 
 _MOST_EXPECTED_CELLS = 20_000_000
@@ -42,7 +42,7 @@ def attribute_model_population(
         Where the recipe's files are.
     name : str
     expected : bool
-        Keep expected counts (float64) instead of drawing; for models of few cells.
+        Keep expected counts (float64) instead of drawing; for models with few cells.
     seed : int
         Of the draw.
 
@@ -54,8 +54,8 @@ def attribute_model_population(
     Raises
     ------
     InputError
-        If the recipe or one of its files cannot be used, the domain has 2**62 cells or more, or there are more than
-        20 million cells and expected counts are asked for.
+        If the recipe or one of its files cannot be used, the domain has 2**62 cells or more, or expected counts of more
+        than 20 million cells are required.
     """
     model = build_model(recipe, folder)
     cells, counts = expected_counts(model, recipe.people) if expected else draw_counts(model, recipe.people, seed)
@@ -94,7 +94,7 @@ def draw_counts(model: AttributeModel, people: int, seed: int) -> tuple[Codes, I
 
 
 def expected_counts(model: AttributeModel, people: int) -> tuple[Codes, Floats]:
-    """Return the expected people of each cell that anybody can be in; they sum to `people`.
+    """Return the expected people of each cell with a positive probability; they sum to `people`.
 
     Raises
     ------
@@ -107,12 +107,9 @@ def expected_counts(model: AttributeModel, people: int) -> tuple[Codes, Floats]:
         shares = model.conditionals[position].shares[rows]
         cells[position] += int(np.count_nonzero(shares))
         if cells[position] > _MOST_EXPECTED_CELLS:
-            raise InputError(
-                "too many cells for expected counts",
-                where=f"attribute {model.domain.names[position]!r}",
-                expected=f"at most {_MOST_EXPECTED_CELLS:,}",
-                hint="draw whole people instead",
-            )
+            where, expected = f"attribute {model.domain.names[position]!r}", f"at most {_MOST_EXPECTED_CELLS:,}"
+            problem, hint = "too many cells for expected counts", "draw whole people instead"
+            raise InputError(problem, where=where, expected=expected, hint=hint)
         return np.asarray(counts[:, None] * shares)
 
     keys, counts = _split_by_attribute(model, np.array([people], dtype=np.float64), split)
@@ -124,7 +121,7 @@ def _split_by_attribute(
     counts: NDArray[Number],
     split: Callable[[int, Integers, NDArray[Number]], NDArray[Number]],
 ) -> tuple[Integers, NDArray[Number]]:
-    """Split one cell with everybody in it attribute after attribute; return mixed-radix keys and counts of cells."""
+    """Split one cell of all people attribute by attribute; return mixed-radix keys and counts of cells."""
     shape = model.domain.shape
     # Raises the error of a domain too large for keys.
     model.domain.keys(np.zeros((0, len(shape)), dtype=np.int32))

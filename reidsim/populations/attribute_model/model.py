@@ -1,4 +1,4 @@
-"""From a recipe and its files to arrays: the shares of each attribute's values, given earlier attributes."""
+"""The arrays of an attribute model: shares of each attribute's values given earlier attributes, read and checked."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.bundled import data_file
-from reidsim.errors import InputError, nearest, require_among
+from reidsim.errors import InputError, refuse_rows, require_among
 from reidsim.populations.attribute_model.recipe import AttributeModelRecipe, AttributeRecipe, ShareTable
 from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.figure_files import read_figures
 from reidsim.populations.value_groups import Combinations, GroupedAttribute, Groups, number_range, values_in_order
-from reidsim.tables import numbers, read_table, require_columns
+from reidsim.tables import numbers
 
 Floats = NDArray[np.float64]
 
-# Published shares are rounded; those that miss 1 by more than this are taken for a mistake.
+# Published shares are rounded; sums further from 1 are taken for a mistake.
 SUM_TOLERANCE = 1e-6
 
 _TOO_MANY_VALUES = 10**7
@@ -28,12 +28,12 @@ _TOO_MANY_VALUES = 10**7
 
 @dataclass(frozen=True)
 class ConditionalShares:
-    """How the values of one attribute are shared out, for every combination of groups of the given attributes.
+    """Shares of the values of one attribute, for every combination of groups of the given attributes.
 
     Parameters
     ----------
     given : tuple of int
-        Positions of the earlier attributes that the shares depend on.
+        Positions of the attributes on which the shares depend.
     combinations : Combinations
         Of their groups.
     shares : ndarray of float64, shape (n_combinations, n_values)
@@ -130,8 +130,8 @@ def _given(
 def _shares(section: AttributeRecipe, given: Combinations, folder: Path) -> tuple[tuple[str, ...], Floats]:
     """Return an attribute's values and the shares of each, shape (n_combinations, n_values)."""
     if section.uniform is not None:
-        uniform = _listed_values(section.uniform)
-        return uniform, np.full((1, len(uniform)), 1 / len(uniform))
+        values = tuple(value for member in section.uniform for value in _listed_values(member))
+        return values, np.full((1, len(values)), 1 / len(values))
     if section.shares is not None:
         return tuple(section.shares), _normalised(np.array([list(section.shares.values())]), lambda _: "shares")
     if section.shares_by is not None:
@@ -140,53 +140,43 @@ def _shares(section: AttributeRecipe, given: Combinations, folder: Path) -> tupl
     return _read_shares(section.table, given, folder)
 
 
-def _listed_values(members: Sequence[str]) -> tuple[str, ...]:
-    values: list[str] = []
-    for member in members:
-        bounds = number_range(member)
-        if bounds is None:
-            values.append(member)
-            continue
-        first, last = bounds
-        if last is None:
-            raise InputError("range without an end", where="uniform", found=member)
-        if last - first >= _TOO_MANY_VALUES:
-            raise InputError("too many values", where="uniform", found=member)
-        values.extend(str(number) for number in range(first, last + 1))
-    return tuple(values)
+def _listed_values(member: str) -> list[str]:
+    bounds = number_range(member)
+    if bounds is None:
+        return [member]
+    first, last = bounds
+    if last is None or last - first >= _TOO_MANY_VALUES:
+        problem = "range without an end" if last is None else "too many values"
+        raise InputError(problem, where="uniform", found=member)
+    return [str(number) for number in range(first, last + 1)]
 
 
 def _shares_by(shares_by: Mapping[str, Mapping[str, float]], given: GroupedAttribute) -> tuple[tuple[str, ...], Floats]:
     problem = f"neither a value nor a group of {given.attribute.name!r}"
     require_among(problem, shares_by, given.labels, where="shares_by")
-    missing = [given.labels[code] for code in np.unique(given.codes) if given.labels[code] not in shares_by]
-    if missing:
-        raise InputError(f"no shares for a value of {given.attribute.name!r}", where="shares_by", found=missing[0])
+    occupied = [given.labels[code] for code in np.unique(given.codes)]
+    problem = f"no shares for a value of {given.attribute.name!r}"
+    require_among(problem, occupied, shares_by, where="shares_by")
     values = tuple(dict.fromkeys(value for shares in shares_by.values() for value in shares))
-    table = np.array([[shares_by.get(label, {}).get(value, 0.0) for value in values] for label in given.labels])
-    # A group without values may have no shares; nobody is ever drawn by those it gets here.
-    table[[label not in shares_by for label in given.labels]] = 1 / len(values)
+    # A group without values may have no shares; nobody is ever drawn by its shares.
+    nobody = dict.fromkeys(values, 1 / len(values))
+    table = np.array([[shares_by.get(label, nobody).get(value, 0.0) for value in values] for label in given.labels])
     return values, _normalised(table, lambda row: f"shares_by.{given.labels[row]}")
 
 
 def _normalised(shares: Floats, where: Callable[[int], str], source: Path | None = None) -> Floats:
-    """Divide each row by its sum, which has to be 1 already but for rounding."""
+    """Divide each row by its sum, which has to be 1 within `SUM_TOLERANCE`."""
     sums = shares.sum(axis=1)
     wrong = np.abs(sums - 1) > SUM_TOLERANCE
     if wrong.any():
         row = int(wrong.argmax())
-        raise InputError(
-            "shares do not sum to 1",
-            source=source,
-            where=where(row),
-            found=round(float(sums[row]), 9),
-            expected=f"1, within {SUM_TOLERANCE:g}",
-        )
+        found, expected = round(float(sums[row]), 9), f"1, within {SUM_TOLERANCE:g}"
+        raise InputError("shares do not sum to 1", source=source, where=where(row), found=found, expected=expected)
     return np.asarray(shares / sums[:, None])
 
 
 def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, float]) -> Floats:
-    """Give some values a fixed share; the others divide the rest in the proportions they had."""
+    """Give some values a fixed share; the others divide the rest in their former proportions."""
     require_among("no such value", fixed, values, where="fixed_shares")
     is_fixed = np.array([value in fixed for value in values])
     total = sum(fixed.values())
@@ -207,34 +197,30 @@ def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, flo
 
 
 def _read_shares(table: ShareTable, given: Combinations, folder: Path) -> tuple[tuple[str, ...], Floats]:
-    path = data_file(table.file, folder, "populations")
     column = table.count if table.count is not None else str(table.share)
     given_columns = [table.columns.get(g.attribute.name, g.attribute.name) for g in given.grouped]
-    frame = read_table(path, delimiter=table.delimiter, comment="#", encoding=table.encoding)
-    require_columns(frame, [table.value, column, *given_columns, *table.where], path)
+    columns = [table.value, column, *given_columns, *table.where]
+    frame, path = read_figures(table.file, folder, columns, delimiter=table.delimiter, encoding=table.encoding)
     chosen = _rows_where(frame, table.where, path)
-    # Rows left out may hold anything; set to 0 they keep the numbering of the rows that are checked.
+    # Other rows may hold anything; set to 0 they keep the numbering of rows in messages.
     figures = numbers(frame.assign(**{column: frame[column].where(chosen, "0")}), column, path).to_numpy(dtype=float)
-    # Groups that the recipe does not use, such as ages that nobody has, are passed over.
+    # Groups that the recipe does not use, such as ages that nobody has, are skipped.
     row = given.of_labels([frame[name] for name in given_columns], len(frame))
     chosen &= row >= 0
     values = values_in_order(frame[table.value][chosen])
-    shares = np.zeros((given.size, len(values)))
     at = np.flatnonzero(chosen)
-    value = pd.Index(values).get_indexer(pd.Index(frame[table.value].iloc[at]))
-    cells = row[at] * len(values) + value
-    if table.share is not None and len(np.unique(cells)) < len(cells):
-        first = np.unique(cells, return_index=True)[1]
-        repeated = int(at[np.setdiff1d(np.arange(len(cells)), first)[0]])
-        raise InputError(
-            "share given twice", source=path, where=f"row {repeated + 1}", found=frame[table.value].iloc[repeated]
-        )
+    cells = row[at] * len(values) + pd.Index(values).get_indexer(pd.Index(frame[table.value].iloc[at]))
+    if table.share is not None:
+        repeated = np.zeros(len(frame), dtype=bool)
+        repeated[at] = pd.Series(cells).duplicated()
+        refuse_rows(repeated, "share given twice", source=path, found=frame[table.value])
+    shares = np.zeros((given.size, len(values)))
     np.add.at(shares.reshape(-1), cells, figures[at])
     missing = given.possible & ~(shares.sum(axis=1) > 0)
     if missing.any():
         where = given.label(int(missing.argmax())) or None
         raise InputError("no row with a figure above 0", source=path, where=where)
-    # Only combinations that nobody has are left; nobody is ever drawn by the shares they get here.
+    # Nobody is ever drawn by the shares of the remaining combinations, which nobody has.
     shares[shares.sum(axis=1) == 0] = 1 / len(values)
     if table.count is not None:
         return values, np.asarray(shares / shares.sum(axis=1, keepdims=True))
@@ -243,16 +229,11 @@ def _read_shares(table: ShareTable, given: Combinations, folder: Path) -> tuple[
 
 
 def _rows_where(frame: pd.DataFrame, conditions: Mapping[str, str], path: Path) -> NDArray[np.bool_]:
+    """Return the rows that have given texts in some columns."""
     chosen = np.ones(len(frame), dtype=np.bool_)
     for column, text in conditions.items():
-        matches = (frame[column] == text).to_numpy(dtype=np.bool_)
-        if not (chosen & matches).any():
-            raise InputError(
-                "no row has this text",
-                source=path,
-                where=f"column {column!r}",
-                found=text,
-                hint=nearest(text, frame[column][chosen].unique()),
-            )
-        chosen &= matches
+        require_among(
+            "no row has this text", (text,), frame[column][chosen].unique(), source=path, where=f"column {column!r}"
+        )
+        chosen &= (frame[column] == text).to_numpy(dtype=np.bool_)
     return chosen

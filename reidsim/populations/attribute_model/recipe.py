@@ -1,4 +1,4 @@
-"""What a recipe of kind ``attribute-model`` may say."""
+"""The schema of recipes of kind ``attribute-model``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ShareTable(Section):
     columns: dict[str, str] = Field(default={}, description="given attribute = column, where names differ")
 
     @model_validator(mode="after")
-    def _one_column_of_figures(self) -> ShareTable:
+    def _has_one_column_of_figures(self) -> ShareTable:
         if (self.count is None) == (self.share is None):
             raise InputError("one column of figures is needed", expected="either count or share")
         return self
@@ -53,26 +53,17 @@ class AttributeRecipe(Section):
     grouped: dict[str, str] = Field(default={}, description="given attribute = grouping of its values")
 
     @model_validator(mode="after")
-    def _one_way(self) -> AttributeRecipe:
+    def _has_shares_in_one_way(self) -> AttributeRecipe:
         ways = [way for way in ("shares", "shares_by", "table", "uniform") if getattr(self, way) is not None]
+        given = list(self.given)
         if len(ways) != 1:
-            raise InputError(
-                "an attribute's shares are given in one way",
-                where=self.name,
-                found=listed(ways) if ways else "none",
-                expected="one of shares, shares_by, table, uniform",
-            )
-        if self.shares_by is not None and len(self.given) != 1:
-            raise InputError(
-                "shares_by needs one given attribute", where=self.name, found=list(self.given), expected="one name"
-            )
-        if self.given and self.shares_by is None and self.table is None:
-            raise InputError(
-                "these shares cannot depend on other attributes",
-                where=self.name,
-                found=f"given = {list(self.given)}",
-                expected="shares_by or table",
-            )
+            problem, expected = "an attribute's shares are given in one way", "one of shares, shares_by, table, uniform"
+            raise InputError(problem, where=self.name, found=listed(ways) or "none", expected=expected)
+        if self.shares_by is not None and len(given) != 1:
+            raise InputError("shares_by needs one given attribute", where=self.name, found=given, expected="one name")
+        if given and self.shares_by is None and self.table is None:
+            problem, found = "these shares cannot depend on other attributes", f"given = {given}"
+            raise InputError(problem, where=self.name, found=found, expected="shares_by or table")
         if len(set(self.given)) != len(self.given):
             raise InputError("attribute named twice", where=f"{self.name}.given", found=list(self.given))
         return self

@@ -1,1 +1,1 @@
-"""Simulated families with Y-chromosome haplotypes: who descends from whom, and what people share with whom."""
+"""Genealogies with Y-chromosome haplotypes, simulated as in Wan et al. 2021."""

@@ -1,4 +1,4 @@
-"""A genealogy in the making: columns that an engine fills generation by generation."""
+"""The columns of a genealogy that an engine fills generation by generation."""
 
 from __future__ import annotations
 
@@ -35,9 +35,8 @@ class Columns(NamedTuple):
 
 
 def empty_columns(parameters: GenealogyParameters) -> Columns:
-    """Return columns with only what is certain beforehand: generation and subpopulation, and nobody's parents."""
-    p = parameters
-    n = p.total
+    """Return columns in which generation and subpopulation are filled, and all parents are unknown."""
+    p, n = parameters, parameters.total
     of_birth = np.repeat(np.arange(len(p.subpopulations), dtype=np.int16), p.subpopulations)
     return Columns(
         father=np.full(n, NO_PARENT, dtype=np.int32),
@@ -71,7 +70,7 @@ def as_genealogy(
 
 
 def joined(mutations: list[Mutations]) -> Mutations:
-    """Join several lists of mutations to one, sorted by individual and locus."""
+    """Return several lists of mutations as one, sorted by individual and locus."""
     if not mutations:
         nothing = np.empty(0, dtype=np.uint8)
         return Mutations(nothing.astype(np.int32), nothing.astype(np.int16), nothing, nothing)
@@ -82,8 +81,5 @@ def joined(mutations: list[Mutations]) -> Mutations:
 
 def no_couple(subpopulation: int, generation: int) -> InputError:
     """Return the error of a subpopulation in which nobody can marry."""
-    return InputError(
-        "no rank has both a man and a woman, so that nobody can marry",
-        where=f"subpopulation {subpopulation}, generation {generation}",
-        hint="more people or fewer ranks",
-    )
+    problem, where = "no rank has both a man and a woman", f"subpopulation {subpopulation}, generation {generation}"
+    return InputError(f"{problem}, so that nobody can marry", where=where, hint="more people or fewer ranks")

@@ -1,4 +1,4 @@
-"""A genealogy: individuals of several generations, their parents, traits and Y haplotypes, as columns of arrays."""
+"""Genealogies: individuals of several generations with parents, traits and Y haplotypes, as columns of arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAN = 1
 
 @dataclass(frozen=True)
 class Mutations:
-    """Steps that happened on the way from a man's Y haplotype to the one that all of his sons were born with.
+    """Mutation steps between a man's Y haplotype and the haplotype that all of his sons inherit.
 
     Parameters
     ----------
@@ -127,21 +127,20 @@ class Genealogy:
         wanted = np.zeros(count, dtype=np.bool_)
         for generation in generations:
             if not -count <= generation < count:
-                raise InputError(
-                    "no such generation", where="generations", found=generation, expected=f"{-count} to {count - 1}"
-                )
+                expected = f"{-count} to {count - 1}"
+                raise InputError("no such generation", where="generations", found=generation, expected=expected)
             wanted[generation] = True
         return np.flatnonzero((self.sex == MAN) & wanted[self.generation])
 
     def living(self, generations: int = 3, *, women: bool = False) -> Rows:
-        """Return the rows of the men of the last generations, who Wan et al. 2021 take to be alive.
+        """Return the rows of the men of the last generations, assumed to be alive (Wan et al. 2021).
 
         Parameters
         ----------
         generations : int
-            How many; at most all.
+            Number of generations; more than all means all.
         women : bool
-            Whether also those of the women.
+            Include the women.
         """
         if women:
             return np.flatnonzero(self.generation >= self.n_generations - generations)

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from reidsim.errors import InputError
-from reidsim.parquet_sizes import require_parquet_fits
-from reidsim.populations.files import replace_table
+from reidsim.file_sizes import require_parquet_fits
 from reidsim.populations.genealogy.genealogy import Genealogy, Mutations
 
 _KEY = b"reidsim"
@@ -30,7 +29,7 @@ def to_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None) -> pa.
     ----------
     genealogy : Genealogy
     made : mapping, optional
-        What else the metadata are to say.
+        Further metadata.
 
     Returns
     -------
@@ -41,22 +40,28 @@ def to_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None) -> pa.
         recipe's name, engine, seed, versions and a digest of the content.
     """
     g = genealogy
-    columns: dict[str, Any] = {"individual": np.arange(len(g), dtype=np.int32), "father": g.father, "mother": g.mother}
-    columns["sex"] = _labelled(g.sex, _SEXES)
-    columns |= {"generation": g.generation, "subpopulation": g.subpopulation}
-    columns["surname"] = _labelled(g.surname, g.surnames)
-    columns["birth_year"] = g.birth_year
-    columns["state"] = _labelled(g.state, g.states)
-    columns |= {"wealth": g.wealth, "rank": g.rank}
-    columns |= {locus: np.ascontiguousarray(g.haplotypes[:, at]) for at, locus in enumerate(g.loci)}
-    columns["mutations"] = _mutation_lists(g)
+    columns = {
+        "individual": np.arange(len(g), dtype=np.int32),
+        "father": g.father,
+        "mother": g.mother,
+        "sex": _labelled(g.sex, _SEXES),
+        "generation": g.generation,
+        "subpopulation": g.subpopulation,
+        "surname": _labelled(g.surname, g.surnames),
+        "birth_year": g.birth_year,
+        "state": _labelled(g.state, g.states),
+        "wealth": g.wealth,
+        "rank": g.rank,
+        **{locus: np.ascontiguousarray(g.haplotypes[:, at]) for at, locus in enumerate(g.loci)},
+        "mutations": _mutation_lists(g),
+    }
     packages = ("reidsim", "numpy", "numba", "simuPOP") if g.engine == "simupop" else ("reidsim", "numpy", "numba")
     about = {
         **(made or {}),
         "kind": "genealogy",
         "title": g.recipe,
         "count": None,
-        # What an attacker may know; the rest is for following the pedigree.
+        # Attributes that an adversary may know; other columns hold the pedigree.
         "attributes": ["sex", "birth_year", "state", "surname"],
         "recipe": g.recipe,
         "engine": g.engine,
@@ -70,19 +75,8 @@ def to_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None) -> pa.
     return pa.table(columns).replace_schema_metadata({_KEY: json.dumps(about)})
 
 
-def write_genealogy(genealogy: Genealogy, path: Path) -> None:
-    """Write a genealogy as Parquet; the file appears complete or not at all, and is the same for the same genealogy.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
-    replace_table(path, to_table(genealogy))
-
-
 def is_genealogy(path: Path) -> bool:
-    """Tell whether a file says of itself that it is a genealogy; what cannot be read does not."""
+    """Return whether a file's metadata declare a genealogy; False for files that cannot be read."""
     try:
         content = json.loads((parquet.read_schema(path.absolute()).metadata or {}).get(_KEY, b"{}"))
     except (OSError, pa.ArrowException, ValueError):
@@ -91,12 +85,12 @@ def is_genealogy(path: Path) -> bool:
 
 
 def read_genealogy(path: Path) -> Genealogy:
-    """Read a genealogy that `write_genealogy` wrote.
+    """Read a genealogy that ``reidsim populate`` wrote.
 
     Raises
     ------
     InputError
-        If the file cannot be read, is not a genealogy, or its content is not what was written.
+        If the file cannot be read, is not a genealogy, or its content has changed.
     """
     if not path.is_file():
         raise InputError("no such file", source=path, expected="a genealogy (Parquet)")

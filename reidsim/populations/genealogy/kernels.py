@@ -1,4 +1,4 @@
-"""Marriages and births of one generation, compiled."""
+"""Compiled kernels: marriages and births of a generation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reidsim.random_counts import first_above
 
 
 class MarriageRules(NamedTuple):
-    """Who marries whom; `children` holds the cumulative probabilities of 1, 2, ... children."""
+    """Rules of marriage; `children` holds the cumulative probabilities of 1, 2, ... children."""
 
     n_ranks: int
     years_older: int
@@ -26,7 +26,7 @@ class MarriageRules(NamedTuple):
 
 
 class BirthRules(NamedTuple):
-    """What becomes of children; what is drawn by cumulative probabilities ends in 1."""
+    """Rules of birth; cumulative probabilities end in 1."""
 
     mother_ages: Ints
     mother_age_cumulative: Floats
@@ -41,13 +41,13 @@ class BirthRules(NamedTuple):
 def marry(
     rng: np.random.Generator, people: NDArray[np.int32], columns: Columns, rules: MarriageRules, start: int, size: int
 ) -> bool:
-    """Form couples of one subpopulation until their children fill it; note the parents of each child.
+    """Form couples of a subpopulation until their children fill it, and record the parents of each child.
 
     Parameters
     ----------
     rng : numpy.random.Generator
     people : ndarray of int32, shape (n_people,)
-        Rows of those who may marry.
+        Rows of the people who may marry.
     columns : Columns
         ``father`` and ``mother`` are filled from row `start` on, siblings together.
     rules : MarriageRules

@@ -1,33 +1,31 @@
-"""The numbers that a genealogy is made with: a recipe and its files as arrays, checked."""
+"""The parameters of a genealogy: a recipe and its files as arrays, checked."""
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.bundled import data_file
 from reidsim.errors import InputError, locating, refuse_rows
 from reidsim.populations.census_cells import largest_remainders
+from reidsim.populations.figure_files import read_figures
 from reidsim.populations.genealogy.recipe import Children, GenealogyRecipe, Labels, Migration
-from reidsim.tables import numbers, read_table, require_columns
+from reidsim.tables import numbers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Published frequencies are rounded; what they miss of 1 is shared out.
+# Published frequencies are rounded, and are rescaled to a sum of 1.
 _ROUNDING = 1e-6
 _ALLELES = 256
 # Columns of the table of individuals beside the loci.
 RESERVED_NAMES = (
-    "individual", "father", "mother", "sex", "generation", "subpopulation", "surname", "birth_year", "state", "wealth",
-    "rank", "mutations", "age",
-)  # fmt: skip
+    *("individual", "father", "mother", "sex", "generation", "subpopulation", "surname", "birth_year", "state"),
+    *("wealth", "rank", "mutations", "age"),
+)
 _LOCUS_COLUMNS = ("locus", "mutation_rate", "lowest", "highest", "first", "frequencies")
 
 
@@ -56,7 +54,7 @@ class GenealogyParameters:
     founder_birth_years : tuple of int
         First and last, equally likely.
     migration_generations : tuple of int
-        Those before whose marriages people migrate.
+        Generations before whose marriages people migrate.
     migration_shares : ndarray of float64, shape (n_subpopulations, n_subpopulations)
         Share of each subpopulation (row) that goes to each (column).
     rank_starts : ndarray of int64, shape (n_ranks - 1,)
@@ -68,7 +66,7 @@ class GenealogyParameters:
     leaves_pool : float
         Probability that a man or woman marries no more.
     mean_children : float
-        Of the Poisson distribution, before couples without children are left out.
+        Of the Poisson distribution, before couples without children are excluded.
     father_at_least : int
         Least age of a father, in years.
     mother_ages : ndarray of int64, shape (n_ages,)
@@ -108,17 +106,15 @@ class GenealogyParameters:
     state_from: Floats
 
     def __post_init__(self) -> None:
-        if self.total >= 2**31:
-            raise InputError("too many people", where="people", found=self.total, expected="below 2**31 in all")
-        if len(self.states) > np.iinfo(np.int16).max:
-            raise InputError(
-                "too many states", where="founders.states", found=len(self.states), expected="32,767 at most"
-            )
         highest = len(self.wealth_shares) + self.generations * int(np.abs(self.wealth_steps).max())
-        if highest > np.iinfo(np.int16).max:
-            raise InputError(
-                "wealth can get too high", where="children.wealth_steps", found=highest, expected="32,767 at most"
-            )
+        # Columns hold people in 32 bits, states and levels of wealth in 16.
+        for problem, where, found, bits in (
+            ("too many people", "people", self.total, 31),
+            ("too many states", "founders.states", len(self.states), 15),
+            ("wealth can get too high", "children.wealth_steps", highest, 15),
+        ):
+            if found >= 2**bits:
+                raise InputError(problem, where=where, found=found, expected=f"{2**bits - 1:,} at most")
 
     @property
     def people(self) -> int:
@@ -150,59 +146,35 @@ class GenealogyParameters:
             shares = (sizes / sizes.sum())[None, :]
             sizes = largest_remainders(np.array([float(people)]), shares)[0]
             if sizes.min() < 2:
-                raise InputError(
-                    "too few people", where="people", found=people, expected="at least 2 in every subpopulation"
-                )
+                expected = "at least 2 in every subpopulation"
+                raise InputError("too few people", where="people", found=people, expected=expected)
         if generations is not None and not 1 <= generations <= 10_000:
             raise InputError("value not allowed", where="generations", found=generations, expected="1 to 10,000")
         return replace(self, subpopulations=sizes, generations=generations or self.generations)
 
-    def digest(self) -> str:
-        """Return the SHA-256 of all values, in hexadecimal."""
-        digest = hashlib.sha256()
-        for field in fields(self):
-            value: Any = getattr(self, field.name)
-            content = repr((value.dtype.str, value.shape)) if isinstance(value, np.ndarray) else repr(value)
-            digest.update(f"{field.name}={content};".encode())
-            if isinstance(value, np.ndarray):
-                digest.update(np.ascontiguousarray(value).tobytes())
-        return digest.hexdigest()
-
 
 def genealogy_parameters(recipe: GenealogyRecipe, folder: Path, *, name: str) -> GenealogyParameters:
-    """Turn a recipe and its files into arrays.
-
-    Parameters
-    ----------
-    recipe : GenealogyRecipe
-    folder : Path
-        Where the recipe's files are.
-    name : str
-
-    Returns
-    -------
-    GenealogyParameters
+    """Return the parameters of a recipe whose files are in a folder.
 
     Raises
     ------
     InputError
-        If something is missing or probabilities do not sum to 1; names the file and row, or the key.
+        If a value is missing or probabilities do not sum to 1; names the file and row, or the key.
     """
     sizes = np.array(recipe.people.subpopulations, dtype=np.int64)
-    first_year, last_year = recipe.founders.birth_years
+    founders, marriage, children = recipe.founders, recipe.marriage, recipe.children
+    first_year, last_year = founders.birth_years
     if first_year > last_year:
-        raise InputError(
-            "first year after the last", where="founders.birth_years", found=list(recipe.founders.birth_years)
-        )
-    ranks = np.array(recipe.marriage.ranks, dtype=np.int64)
+        raise InputError("first year after the last", where="founders.birth_years", found=list(founders.birth_years))
+    ranks = np.array(marriage.ranks, dtype=np.int64)
     if (np.diff(ranks) <= 0).any():
-        raise InputError("wealth levels do not rise", where="marriage.ranks", found=list(recipe.marriage.ranks))
-    loci, rates, lowest, highest, alleles = _read_loci(data_file(recipe.loci.file, folder, "populations"))
-    surnames, surname_shares = _read_labels(recipe.founders.surnames, folder)
-    states, state_shares = _read_labels(recipe.founders.states, folder)
-    _, wealth_shares = _read_labels(recipe.founders.wealth, folder)
-    ages, age_shares = _mother_ages(recipe.children)
-    odds = recipe.children.state_from
+        raise InputError("wealth levels do not rise", where="marriage.ranks", found=list(marriage.ranks))
+    loci, rates, lowest, highest, alleles = _read_loci(recipe.loci.file, folder)
+    surnames, surname_shares = _read_labels(founders.surnames, folder)
+    states, state_shares = _read_labels(founders.states, folder)
+    _, wealth_shares = _read_labels(founders.wealth, folder)
+    ages, age_shares = _mother_ages(children)
+    odds = children.state_from
     return GenealogyParameters(
         name=name,
         subpopulations=sizes,
@@ -221,65 +193,48 @@ def genealogy_parameters(recipe: GenealogyRecipe, folder: Path, *, name: str) ->
         migration_generations=tuple(sorted(set(recipe.migration.generations))),
         migration_shares=_migration_shares(recipe.migration, len(sizes)),
         rank_starts=ranks,
-        years_older=recipe.marriage.years_older,
-        years_younger=recipe.marriage.years_younger,
-        accepted_anyway=recipe.marriage.accepted_anyway,
-        leaves_pool=recipe.marriage.leaves_pool,
-        mean_children=recipe.children.mean,
-        father_at_least=recipe.children.father_at_least,
+        years_older=marriage.years_older,
+        years_younger=marriage.years_younger,
+        accepted_anyway=marriage.accepted_anyway,
+        leaves_pool=marriage.leaves_pool,
+        mean_children=children.mean,
+        father_at_least=children.father_at_least,
         mother_ages=ages,
         mother_age_shares=age_shares,
-        wealth_steps=np.array(recipe.children.wealth_steps, dtype=np.int64),
+        wealth_steps=np.array(children.wealth_steps, dtype=np.int64),
         state_from=_shares(np.array([odds.father, odds.mother, odds.anywhere]), "children.state_from"),
     )
 
 
-def _read_loci(path: Path) -> tuple[tuple[str, ...], Floats, Ints, Ints, Floats]:
-    frame = read_table(path, comment="#")
-    require_columns(frame, _LOCUS_COLUMNS, path)
-    _require_distinct(frame["locus"], path)
-    for row, locus in enumerate(frame["locus"], start=1):
-        if locus in RESERVED_NAMES:
-            raise InputError("a locus has the name of another column", source=path, where=f"row {row}", found=locus)
-    refuse_rows(
-        frame["mutation_rate"].eq(""), "a locus without a mutation rate", source=path, column="mutation_rate",
-        found=frame["locus"], expected="mutations per generation",
-    )  # fmt: skip
-    values: dict[str, Floats] = {
-        column: np.asarray(numbers(frame, column, path), dtype=np.float64) for column in _LOCUS_COLUMNS[1:5]
-    }
-    impossible, rate = values["mutation_rate"] > 1, frame["mutation_rate"]
-    refuse_rows(impossible, "not a probability", source=path, column="mutation_rate", found=rate)
-    alleles = np.zeros((len(frame), _ALLELES))
-    for row in range(len(frame)):
-        lowest, highest, first = (float(values[column][row]) for column in ("lowest", "highest", "first"))
-        # A locus of one allele cannot be told from an unbounded one by simuPOP's mutator.
-        if not (1 <= lowest < highest < _ALLELES and lowest % 1 == 0 and highest % 1 == 0):
-            raise InputError(
-                "bounds of alleles not allowed",
-                source=path,
-                where=f"row {row + 1}, columns 'lowest' and 'highest'",
-                found=(frame["lowest"].iloc[row], frame["highest"].iloc[row]),
-                expected="whole numbers from 1 to 255, the second above the first",
-            )
-        frequencies = _frequencies(frame["frequencies"].iloc[row], path, row + 1)
-        last = first + len(frequencies) - 1
-        if first % 1 or first < lowest or last > highest:
-            raise InputError(
-                "a founder's allele outside the bounds",
-                source=path,
-                where=f"row {row + 1}, columns 'first' and 'frequencies'",
-                found=f"{first:g} to {last:g}",
-                expected=f"whole numbers from {lowest:g} to {highest:g}",
-            )
-        alleles[row, int(first) : int(last) + 1] = frequencies
-    return (
-        tuple(frame["locus"]),
-        values["mutation_rate"],
-        values["lowest"].astype(np.int64),
-        values["highest"].astype(np.int64),
-        alleles,
+def _read_loci(file: str, folder: Path) -> tuple[tuple[str, ...], Floats, Ints, Ints, Floats]:
+    """Return names, mutation rates, lowest and highest alleles, and frequencies of founders' alleles of the loci."""
+    frame, path = read_figures(file, folder, _LOCUS_COLUMNS)
+    names = frame["locus"]
+    _require_names(names, path)
+    reserved = names.isin(RESERVED_NAMES)
+    refuse_rows(reserved, "a locus has the name of another column", source=path, column="locus", found=names)
+    rate, problem = "mutation_rate", "a locus without a mutation rate"
+    refuse_rows(frame[rate].eq(""), problem, source=path, column=rate, found=names, expected="mutations per generation")
+    rates, low, high, first = (
+        np.asarray(numbers(frame, column, path), dtype=np.float64) for column in _LOCUS_COLUMNS[1:5]
     )
+    refuse_rows(rates > 1, "not a probability", source=path, column=rate, found=frame[rate])
+    # Bounds differ, as simuPOP's mutator cannot distinguish a locus of one allele from an unbounded one.
+    allowed = (low >= 1) & (low < high) & (high < _ALLELES) & (low % 1 == 0) & (high % 1 == 0)
+    bounds, expected = [*zip(frame["lowest"], frame["highest"], strict=True)], "whole numbers from 1 to 255, rising"
+    where = "lowest and highest"
+    refuse_rows(~allowed, "bounds of alleles not allowed", source=path, column=where, found=bounds, expected=expected)
+    alleles = np.zeros((len(frame), _ALLELES))
+    for row, text in enumerate(frame["frequencies"]):
+        frequencies = _frequencies(text, path, row + 1)
+        last = first[row] + len(frequencies) - 1
+        if first[row] % 1 or first[row] < low[row] or last > high[row]:
+            where, found = f"row {row + 1}, columns 'first' and 'frequencies'", f"{first[row]:g} to {last:g}"
+            expected = f"whole numbers from {low[row]:g} to {high[row]:g}"
+            problem = "a founder's allele outside the bounds"
+            raise InputError(problem, source=path, where=where, found=found, expected=expected)
+        alleles[row, int(first[row]) : int(last) + 1] = frequencies
+    return tuple(names), rates, low.astype(np.int64), high.astype(np.int64), alleles
 
 
 def _frequencies(text: str, path: Path, row: int) -> Floats:
@@ -287,31 +242,28 @@ def _frequencies(text: str, path: Path, row: int) -> Floats:
     try:
         frequencies = np.array([float(part) for part in text.split()])
     except ValueError:
-        raise InputError("not numbers", source=path, where=where, found=text) from None
+        frequencies = np.array([-1.0])
     if not len(frequencies) or not (frequencies >= 0).all():
-        raise InputError(
-            "frequencies not allowed", source=path, where=where, found=text, expected="numbers of 0 or more"
-        )
+        expected = "numbers of 0 or more"
+        raise InputError("frequencies not allowed", source=path, where=where, found=text, expected=expected)
     with locating(path):
         return _summing_to_one(frequencies, where)
 
 
 def _read_labels(labels: Labels, folder: Path) -> tuple[tuple[str, ...], Floats]:
-    path = data_file(labels.file, folder, "populations")
-    frame = read_table(path, comment="#")
-    require_columns(frame, [labels.label, labels.people], path)
-    _require_distinct(frame[labels.label], path)
-    names = frame[labels.label].tolist()
-    people: Floats = np.asarray(numbers(frame, labels.people, path), dtype=np.float64)
+    """Return the labels of a file, and the share of the people who bear each."""
+    frame, path = read_figures(labels.file, folder, [labels.label, labels.people])
+    _require_names(frame[labels.label], path)
+    people = numbers(frame, labels.people, path)
     if labels.largest is not None:
-        # In the order of the file, the first of those alike.
-        kept = np.sort(np.argsort(-people, kind="stable")[: labels.largest])
-        names, people = [names[row] for row in kept.tolist()], people[kept]
+        # In the order of the file; ties keep the first labels.
+        people = people.nlargest(labels.largest, keep="first").sort_index()
     with locating(path):
-        return tuple(names), _shares(people, f"column {labels.people!r}")
+        shares = _shares(np.asarray(people, dtype=np.float64), f"column {labels.people!r}")
+    return tuple(frame[labels.label][people.index]), shares
 
 
-def _require_distinct(names: pd.Series[str], path: Path) -> None:
+def _require_names(names: pd.Series[str], path: Path) -> None:
     refuse_rows(names.eq(""), "empty", source=path, column=names.name, found=names)
     refuse_rows(names.duplicated(), "given twice", source=path, column=names.name, found=names)
 
@@ -319,20 +271,17 @@ def _require_distinct(names: pd.Series[str], path: Path) -> None:
 def _migration_shares(migration: Migration, n_subpopulations: int) -> Floats:
     if not migration.generations:
         return np.eye(n_subpopulations)
-    where = "migration.shares"
-    if [len(row) for row in migration.shares] != [n_subpopulations] * n_subpopulations:
-        raise InputError(
-            "as many rows and columns as subpopulations are needed",
-            where=where,
-            found=f"rows of {[len(row) for row in migration.shares]}",
-            expected=f"{n_subpopulations} rows of {n_subpopulations}",
-        )
-    return np.array(
-        [_summing_to_one(np.array(row), f"{where}: row {at}") for at, row in enumerate(migration.shares, start=1)]
-    )
+    where, lengths = "migration.shares", [len(row) for row in migration.shares]
+    if lengths != [n_subpopulations] * n_subpopulations:
+        problem = "as many rows and columns as subpopulations are needed"
+        found, expected = f"rows of {lengths}", f"{n_subpopulations} rows of {n_subpopulations}"
+        raise InputError(problem, where=where, found=found, expected=expected)
+    rows = enumerate(migration.shares, start=1)
+    return np.array([_summing_to_one(np.array(row), f"{where}: row {number}") for number, row in rows])
 
 
 def _mother_ages(children: Children) -> tuple[Ints, Floats]:
+    """Return the ages of mothers and the share of each."""
     where = "children.mother_ages"
     weights: dict[int, float] = {}
     for first, last, weight in children.mother_ages:
@@ -350,7 +299,7 @@ def _shares(weights: Floats, where: str) -> Floats:
     total = weights.sum()
     if not total > 0:
         raise InputError("weights sum to 0", where=where, expected="a positive sum")
-    return np.asarray(weights / total)
+    return np.asarray(weights / total, dtype=np.float64)
 
 
 def _summing_to_one(probabilities: Floats, where: str) -> Floats:

@@ -1,4 +1,4 @@
-"""The people of a genealogy as individuals over a domain, so that resources can be drawn from them."""
+"""The people of a genealogy as individuals over a domain."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def genealogy_individuals(genealogy: Genealogy, rows: Rows | None = None) -> Ind
     ----------
     genealogy : Genealogy
     rows : ndarray of int64, shape (n_people,), optional
-        Who, such as ``genealogy.living()`` (everybody, if not given).
+        Rows of the people, such as ``genealogy.living()`` (all, if not given).
 
     Returns
     -------
     Individuals
-        Over `TRAITS` and a locus each; alleles of women are missing. Whole numbers have a category for every number
-        from the smallest to the largest of the genealogy, whoever is chosen.
+        Over `TRAITS` and the loci; alleles of women are missing. Whole numbers have a category for every number
+        from the smallest to the largest of the whole genealogy.
     """
     g = genealogy
     chosen = np.arange(len(g)) if rows is None else rows

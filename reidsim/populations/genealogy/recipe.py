@@ -1,4 +1,4 @@
-"""What a recipe of a Y-STR genealogy may say."""
+"""The schema of recipes of kind ``ystr-genealogy``."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Migration(Section):
 
 
 class Marriage(Section):
-    """Who marries whom."""
+    """Rules of marriage."""
 
     ranks: tuple[int, ...] = Field(
         default=(),
@@ -75,7 +75,7 @@ class Marriage(Section):
     )
     years_older: Years = Field(description="most years by which a suitable husband is older than his wife")
     years_younger: Years = Field(description="most years by which he is younger")
-    # Far below the least probability allowed, two who suit nobody would be tried for minutes.
+    # With lower probabilities, an unsuitable pair would be tried for minutes.
     accepted_anyway: Annotated[float, Field(ge=0.001, le=1)] = Field(
         description="probability that an unsuitable pair marries, at each attempt"
     )
@@ -91,7 +91,7 @@ class StateFrom(Section):
 
 
 class Children(Section):
-    """How many children couples have, and what becomes of them."""
+    """Numbers and traits of children."""
 
     mean: Annotated[float, Field(gt=0, le=50)] = Field(
         description="mean of the Poisson distribution of children, which is drawn without 0"

@@ -21,13 +21,8 @@ from reidsim.populations.genealogy.columns import TASK, Progress, as_genealogy, 
 from reidsim.populations.genealogy.genealogy import MAN, NO_ALLELE, WOMAN, Genealogy, Mutations
 from reidsim.populations.genealogy.parameters import GenealogyParameters
 
-# Belongs to the name of every genealogy kept: to be raised with any change that alters results.
-VERSION = 1
-
-_INFO_FIELDS = (
-    "ind_id", "father_id", "mother_id", "migrate_to", "surname", "birth_year", "state", "wealth", "rank",
-)  # fmt: skip
 _RECORDED = ("surname", "birth_year", "state", "wealth", "rank")
+_INFO_FIELDS = ("ind_id", "father_id", "mother_id", "migrate_to", *_RECORDED)
 
 
 def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress | None = None) -> Genealogy:

@@ -26,13 +26,10 @@ from reidsim.populations.genealogy.kernels import BirthRules, MarriageRules, bea
 from reidsim.populations.genealogy.parameters import Floats, GenealogyParameters
 from reidsim.random_counts import draw_binomial
 
-# Belongs to the name of every genealogy kept: to be raised with any change that alters results.
-VERSION = 2
-
 
 @dataclass(frozen=True)
 class _Streams:
-    """One random stream for each kind of event, so that a rule changed in one leaves the draws of the others."""
+    """One random stream for each kind of event: a change of one rule does not affect the draws of others."""
 
     founders: np.random.Generator
     mutation: np.random.Generator
@@ -116,7 +113,7 @@ def _found(columns: Columns, p: GenealogyParameters, rng: np.random.Generator) -
 
 
 def _draws(shares: Floats, n: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    # Positions of share 0 are left out, so that no rounding can draw one.
+    # Positions of share 0 are excluded, so that rounding cannot draw one.
     positions = np.flatnonzero(shares)
     found = np.searchsorted(np.cumsum(shares[positions]), rng.random(n), side="right")
     return np.asarray(positions[np.minimum(found, len(positions) - 1)])
@@ -154,7 +151,7 @@ def migrate(people: list[NDArray[np.int32]], shares: Floats, rng: np.random.Gene
     Parameters
     ----------
     people : list of ndarray of int32
-        Rows of those who live in each subpopulation.
+        Rows of the residents of each subpopulation.
     shares : ndarray of float64, shape (n_subpopulations, n_subpopulations)
         Share of each subpopulation (row) that goes to each (column), rounded down to whole people; the rest stay.
     rng : numpy.random.Generator

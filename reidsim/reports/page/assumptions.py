@@ -1,4 +1,4 @@
-"""What a result rests on: every value of the scenario, what it means, and where it comes from."""
+"""The assumptions of a result: every value of the scenario with its meaning and its source."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
+from pydantic import BaseModel, ValidationError
+
 from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.drafts.scenario_text import OF_PAPER
 from reidsim.errors import InputError
-from reidsim.reports.page.blocks import Block, Bullets, Cell, Table, paragraph, shortened
 from reidsim.reports.page.stored_run import StoredRun
+from reidsim.reports.writer import Cell, Table, shortened
 from reidsim.scenarios.adversary_defaults import spelled_out
-from reidsim.scenarios.origins import Origins, RecipeOrigin, leaves, origins_of, recipe_origins
+from reidsim.scenarios.origins import Origins, leaves, origins_of
 from reidsim.scenarios.registry import schemas
 from reidsim.toml_text import inline_toml
 from reidsim.validation import Section, read_text, section_classes, validated
@@ -23,19 +25,31 @@ from reidsim.wording import Code, Inline
 # `key = value # comment`, where no text holds the sign.
 _COMMENTED = re.compile(r"^([\w.-]+)\s*=\s*([^#]*?)\s*#\s*(.+)$")
 _HEADING = re.compile(r"^\[+([^\[\]]+)\]+\s*(?:#.*)?$")
-# What a value may be written with, and mean the same.
+# Signs that do not change the meaning of a value.
 _SPACES = re.compile(r"[\s_]")
-_UNTOLD = "-"
 
 
-def assumption_blocks(run: StoredRun, scenario_file: Path | None = None) -> tuple[Iterator[Block], Iterator[Block]]:
-    """Return the values that a scenario states with the sources of its figures, and the defaults that matter in it.
+class _Recipe(BaseModel):
+    name: str
+    title: str = ""
+    sources: list[str] = []
+
+
+class _Origins(BaseModel):
+    """The origins in a manifest; see `reidsim.scenarios.origins.Origins`."""
+
+    texts: list[str] = []
+    recipes: list[_Recipe] = []
+
+
+def assumptions(run: StoredRun, scenario_file: Path | None = None) -> tuple[dict[str, Any], Table | None]:
+    """Return the values of the template `assumptions`, and the table of the defaults that matter.
 
     Parameters
     ----------
     run : StoredRun
     scenario_file : Path, optional
-        The scenario's file, whose comments say where values come from, instead of what the run kept of it.
+        The scenario's file, whose comments give the sources of values, instead of the copy that the run kept.
 
     Raises
     ------
@@ -47,32 +61,28 @@ def assumption_blocks(run: StoredRun, scenario_file: Path | None = None) -> tupl
     stated: list[list[Cell]] = []
     defaults: list[list[Cell]] = []
     for path, value, of_scenario in _values(run):
-        row: list[Cell] = [Code(path), Code(shortened(inline_toml(value))), _meaning(run, path, value) or _UNTOLD]
+        row: list[Cell] = [Code(path), Code(shortened(inline_toml(value))), _meaning(run, path, value) or "-"]
         if of_scenario:
-            # What an adversary takes from [adversary] is written there.
+            # Values that a named adversary takes from [adversary] are written there.
             written = path if path in whose else f"adversary.{path.split('.', 2)[2]}"
-            stated.append([*row, "; ".join(text for text in (why.get(written, ""), whose[written]) if text)])
+            stated.append([*row, "; ".join(filter(None, (why.get(written, ""), whose[written])))])
         else:
             defaults.append(row)
-    return _stated(run, stated, origins), _defaults(defaults)
-
-
-def _stated(run: StoredRun, rows: list[list[Cell]], origins: Origins) -> Iterator[Block]:
+    source = run.content.get("source")
+    header: list[Inline] = ["Key", "Value", "Meaning", "Source"]
     caption = "Values that the scenario states; 'yours' were set by whoever ran it"
-    yield Table(["Key", "Value", "Meaning", "Source"], rows, caption, text_columns=frozenset(range(4)))
-    sources = list(_sources(run, origins))
-    yield paragraph("Sources:")
-    yield Bullets(tuple(sources) if sources else (("The scenario names no source.",),))
-
-
-def _defaults(rows: list[list[Cell]]) -> Iterator[Block]:
-    if rows:
-        caption = "Defaults that the scenario keeps"
-        yield Table(["Key", "Value", "Meaning"], rows, caption, text_columns=frozenset(range(3)))
+    table = Table(header, stated, caption, frozenset(range(4)))
+    context = {
+        "table": table,
+        "source": source if isinstance(source, str) else "",
+        "recipes": origins["recipes"],
+    }
+    kept = Table(header[:3], defaults, "Defaults that the scenario keeps", frozenset(range(3)))
+    return context, kept if defaults else None
 
 
 def _whose(run: StoredRun, origins: Origins) -> dict[str, str]:
-    """Return of each stated value whether a bundled scenario says it, or whoever ran the scenario."""
+    """Return the origin of each stated value: a bundled scenario, the paper or the user."""
     bundled = {read_text(bundled_folder("scenarios") / f"{name}.toml") for name in bundled_names("scenarios")}
     said: dict[str, tuple[object, str]] = {}
     for text in origins["texts"]:
@@ -101,23 +111,20 @@ def _parsed(text: str) -> Mapping[str, Any]:
 def _values(run: StoredRun) -> Iterator[tuple[str, object, bool]]:
     """Yield key path, value and whether the scenario states it; defaults follow the values of their section."""
     stated = dict(leaves(dict(spelled_out(run.content))))
-    defaults: dict[str, object] = {}
-    model = schemas().get(run.game)
-    if model is not None:
-        try:
-            scenario = validated(model, run.content, run.name)
-        except InputError:
-            scenario = None
-        if scenario is not None:
-            defaults = dict(leaves(scenario.model_dump(mode="json", by_alias=True)))
     for path, value in stated.items():
         yield path, value, True
-    for path, value in defaults.items():
-        if path not in stated and _worth_telling(run, path, value, stated):
-            yield path, value, False
+    model = schemas().get(run.game)
+    try:
+        scenario = None if model is None else validated(model, run.content, run.name)
+    except InputError:
+        return
+    if scenario is not None:
+        for path, value in leaves(scenario.model_dump(mode="json", by_alias=True)):
+            if path not in stated and _is_worth_showing(path, value, stated):
+                yield path, value, False
 
 
-def _worth_telling(run: StoredRun, path: str, value: object, stated: Mapping[str, object]) -> bool:
+def _is_worth_showing(path: str, value: object, stated: Mapping[str, object]) -> bool:
     if value in (None, "", [], {}) or path.startswith("attributes."):
         return False
     if any(path.startswith(f"{key}.") for key in stated):
@@ -126,7 +133,7 @@ def _worth_telling(run: StoredRun, path: str, value: object, stated: Mapping[str
     section, plan, _ = path.partition(".sequential.")
     if plan and section.partition(".")[0] in ("adversary", "adversaries"):
         return stated.get(f"{section}.planner") == "fmdp"
-    # The default adversary is nobody where others have names.
+    # The default adversary has no role beside named adversaries.
     return not (path.startswith("adversary.") and any(key.startswith("adversaries.") for key in stated))
 
 
@@ -151,69 +158,30 @@ def _meaning(run: StoredRun, path: str, value: object) -> str:
 
 
 def _comments(run: StoredRun, origins: Origins) -> dict[str, str]:
-    """Return comments that stand behind values in the scenario's files, where the value is the one of the run."""
+    """Return the comments behind values in the scenario's files, where the value is the one of the run."""
     stated = dict(leaves(run.content))
     found: dict[str, str] = {}
     for text in origins["texts"]:
-        found |= _comments_in(text, stated)
+        section = ""
+        for line in map(str.strip, text.splitlines()):
+            if heading := _HEADING.match(line):
+                section = heading[1].replace('"', "").replace(" ", "") + "."
+            elif match := _COMMENTED.match(line):
+                key = section + match[1]
+                if key in stated and _SPACES.sub("", match[2]) == _SPACES.sub("", inline_toml(stated[key])):
+                    found[key] = match[3].strip().replace("`", "")
     return found
-
-
-def _comments_in(text: str, stated: Mapping[str, object]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    section = ""
-    for line in text.splitlines():
-        heading = _HEADING.match(line.strip())
-        if heading:
-            section = heading[1].replace('"', "").replace(" ", "")
-        match = _COMMENTED.match(line.strip())
-        if match is None:
-            continue
-        key = f"{section}.{match[1]}" if section else match[1]
-        if key in stated and _SPACES.sub("", match[2]) == _SPACES.sub("", inline_toml(stated[key])):
-            found[key] = match[3].strip().replace("`", "")
-    return found
-
-
-def _sources(run: StoredRun, origins: Origins) -> Iterator[tuple[Inline, ...]]:
-    """Yield the sources that the scenario and the recipes it names state."""
-    source = run.content.get("source")
-    if isinstance(source, str) and source:
-        yield ("Scenario: ", source)
-    for recipe in origins["recipes"]:
-        title = f": {recipe['title']}. " if recipe["title"] else ". "
-        yield ("Recipe ", Code(recipe["name"]), title, "; ".join(recipe["sources"]) or "It names no source.")
 
 
 def _origins(run: StoredRun, scenario_file: Path | None) -> Origins:
-    """Return what the scenario's files say: those named or, without, those that the run kept.
-
-    Of results of earlier versions, which kept none, the files of a bundled scenario are read.
-    """
+    """Return the texts and sources of the scenario's files: of the file that is named, or as the run kept them."""
     if scenario_file is not None:
         return origins_of(scenario_file, run.content)
-    kept = run.manifest.get("origins")
-    if isinstance(kept, Mapping):
-        return _kept_origins(kept)
-    if run.name in bundled_names("scenarios"):
-        return origins_of(bundled_folder("scenarios") / f"{run.name}.toml", run.content)
-    return {"texts": [], "recipes": recipe_origins(run.content, None)}
-
-
-def _kept_origins(kept: Mapping[str, Any]) -> Origins:
-    """Return what a manifest says of origins, without what nobody can have written there but by hand."""
-    listed = kept.get("recipes")
-    recipes: list[RecipeOrigin] = [
-        {"name": str(recipe["name"]), "title": _text(recipe.get("title")), "sources": _texts(recipe.get("sources"))}
-        for recipe in (listed if isinstance(listed, list) else ())
-        if isinstance(recipe, Mapping) and "name" in recipe
-    ]
-    return {"texts": _texts(kept.get("texts")), "recipes": recipes}
-
-
-def _texts(value: object) -> list[str]:
-    return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    try:
+        kept = _Origins.model_validate(run.manifest.get("origins"))
+    except ValidationError:
+        kept = _Origins()
+    return {
+        "texts": kept.texts,
+        "recipes": [{"name": recipe.name, "title": recipe.title, "sources": recipe.sources} for recipe in kept.recipes],
+    }

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from math import inf
 from pathlib import Path
+from typing import Any
 
-from reidsim.engine.switch.break_even import TIMES_OWN, BestAt, BreakEven, break_even
+from reidsim.engine.switch.break_even import TIMES_OWN, BreakEven, break_even
 from reidsim.errors import InputError
-from reidsim.reports.page.blocks import Block, Cell, Table, paragraph
 from reidsim.reports.page.stored_run import StoredRun
+from reidsim.reports.writer import Table
 from reidsim.scenarios.asked import loss_text
 from reidsim.scenarios.load import LoadedScenario, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 from reidsim.validation import validated
-from reidsim.wording import Code, Inline, joined
+from reidsim.wording import Code, Inline
 
 # Payoffs of a run and of the same game solved again differ by rounding alone.
 _SAME = 1e-6
@@ -48,52 +47,24 @@ def break_even_of(run: StoredRun, progress: Progress | None = None) -> BreakEven
     return found
 
 
-def best_losses(even: BreakEven, policy: str) -> str:
-    """Return the losses at which a policy pays most."""
-    return ", ".join(_range(each) for each in even.of(policy)) or "none"
-
-
-def _range(best: BestAt) -> str:
-    if best.high == inf:
-        return f"more than {loss_text(best.low)}" if best.low else "any amount"
-    return f"{loss_text(best.low)} to {loss_text(best.high)}" if best.low else f"less than {loss_text(best.high)}"
-
-
-def gain_text(even: BreakEven) -> str:
-    """Return whether the adversary's gain moves with the loss."""
-    if even.gain is None:
-        return "the adversary's gain moves with the loss (the scenario states no gain, so it equals the loss)"
-    return f"the adversary's gain stays at {loss_text(even.gain)}, whatever the loss is"
-
-
-def break_even_text(even: BreakEven, unit: str) -> tuple[Inline, ...]:
-    """Return the break-even losses in words."""
-    low, high = even.tried
-    parts: list[Inline] = [f"Break-even: every release was chosen anew at each loss per re-identified {unit}; "]
-    parts += [f"{gain_text(even)}. "]
-    if len(even.best) == 1:
-        parts += [Code(even.best[0].policy), f" pays most at every loss tried, from {loss_text(low)} to "]
-        return (*parts, f"{loss_text(high)} (the scenario's is {loss_text(even.own)}).")
-    told = joined(((Code(each.policy), f" pays most at {_range(each)}") for each in even.best), "; ")
-    return (
-        *parts, *told, f". Tried: {loss_text(low)} to {loss_text(high)} (the scenario's is {loss_text(even.own)}).",
-    )  # fmt: skip
-
-
-def break_even_blocks(even: BreakEven | None, unit: str) -> Iterator[Block]:
-    """Yield what each policy pays at each loss at which the game was solved."""
+def break_even_context(even: BreakEven | None, unit: str, *, table: bool = False) -> dict[str, Any]:
+    """Return the values of the template `break_even`, on request with the payoffs at each loss tried."""
     if even is None:
-        return
+        return {"even": None}
+    gain = (
+        "the adversary's gain moves with the loss (the scenario states no gain, so it equals the loss)"
+        if even.gain is None
+        else f"the adversary's gain stays at {loss_text(even.gain)}, whatever the loss is"
+    )
     policies = list(even.payoffs[even.own])
-    rows: list[list[Cell]] = [
+    # Other losses only located a change of the best policy.
+    tried = {times * even.own for times in TIMES_OWN} & set(even.payoffs)
+    rows = [
         [loss_text(loss), *(f"{payoffs[policy]:,.2f}" for policy in policies)]
         for loss, payoffs in even.payoffs.items()
-        # Others only located a change of the best policy.
-        if loss in [times * even.own for times in TIMES_OWN]
+        if loss in tried
     ]
-    yield paragraph(*break_even_text(even, unit))
-    yield Table(
-        [f"Loss per re-identified {unit}", *(Code(policy) for policy in policies)], rows,
-        f"Publisher's payoff per {unit} with the release that each policy chooses at this loss; {gain_text(even)}",
-        text_columns=frozenset(),
-    )  # fmt: skip
+    caption = f"Publisher's payoff per {unit} with the release that each policy chooses at this loss; {gain}"
+    header: list[Inline] = [f"Loss per re-identified {unit}", *map(Code, policies)]
+    payoffs = Table(header, rows, caption, frozenset())
+    return {"even": even, "even_gain": gain, "unit": unit} | ({"even_table": payoffs} if table else {})

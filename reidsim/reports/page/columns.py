@@ -1,9 +1,9 @@
-"""Every column of the source file: what the release makes of it, with three sample rows before and after."""
+"""The columns of the source file: the treatment of each in the release, with three sample rows before and after."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,68 +11,99 @@ from numpy.typing import NDArray
 
 from reidsim.audit.identifiers import why_identifying
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.reports.page.blocks import Block, Cell, Table, paragraph, shortened
 from reidsim.reports.shared.records import SharedRecords
 from reidsim.reports.shared.releases import Release
+from reidsim.reports.writer import Cell, Table, shortened
 from reidsim.scenarios.hierarchy_schema import Dates, Groups, Intervals, Prefix
 from reidsim.scenarios.hierarchy_schema import Table as TableOfLabels
-from reidsim.wording import Code, Inline, counted, joined
+from reidsim.wording import Code, Inline, counted
 
 SAMPLES = 3
-# Omitted columns that have a row of their own; more of them share one.
-_OMITTED_SHOWN = 12
+# Columns beside the quasi-identifiers that fit the first page; of more columns, the appendix has the first of these.
+_MOST_ON_FIRST_PAGE, _MOST_IN_APPENDIX = 12, 60
 _ARROW = " \N{RIGHTWARDS ARROW} "
 
 
-def column_blocks(release: Release, *, samples: bool) -> Iterator[Block]:
-    """Yield the table of all columns of the source file.
+class Columns(NamedTuple):
+    """The table of the first page, and a table for the appendix if the file has many columns.
+
+    Attributes
+    ----------
+    shown : Table
+        All columns; of a file with many columns, the quasi-identifiers only, which are the columns that change.
+    others : Table or None
+        The other columns of a file with many columns.
+    has_samples : bool
+    """
+
+    shown: Table
+    others: Table | None
+    has_samples: bool
+
+
+def columns_of_release(release: Release, *, samples: bool) -> Columns:
+    """Return the treatment of all columns of the source file.
 
     Parameters
     ----------
     release : Release
     samples : bool
-        Whether to show sample rows, whose values before the release are those of real people.
+        Whether to show sample rows, which hold values of real people.
     """
-    shared = release.shared
-    rows = sample_rows(release) if samples else []
-    header: list[Inline] = ["Column", "In the release"]
-    header += [f"Sample row {number}" for number in range(1, len(rows) + 1)]
-    table: list[list[Cell]] = []
-    omitted: list[tuple[str, str]] = []
-    columns = shared.source.columns
-    attribute_of = {column: attribute for attribute, column in columns.column_of.items()}
-    for column in map(str, shared.source.frame.columns):
+    shared, source = release.shared, release.shared.source
+    places = sample_rows(release) if samples else []
+    attribute_of = {column: attribute for attribute, column in source.columns.column_of.items()}
+    changed: list[list[Cell]] = []
+    kept: list[list[Cell]] = []
+    omitted: list[list[Cell]] = []
+    for column in map(str, source.frame.columns):
         attribute = attribute_of.get(column)
         if attribute is not None:
-            name = column if columns.header else attribute
-            cells = [_change(shared, column, name, row) for row in rows]
-            table.append([Code(column), treatment(shared, attribute), *cells])
+            name = column if source.columns.header else attribute
+            changed.append([Code(column), treatment(shared, attribute), *_changes(shared, column, name, places)])
         elif column in shared.kept_columns:
             reason = shared.declared.get(column)
             declared = f"; declared unknown to outsiders: {reason}" if reason else ""
-            table.append([Code(column), f"kept as it is{declared}", *["unchanged"] * len(rows)])
+            kept.append([Code(column), f"kept as it is{declared}", *["unchanged"] * len(places)])
         else:
-            why = why_identifying(column, shared.source.frame[column], shared.source.persons)
-            omitted.append((column, f"omitted: direct identifier ({why})" if why else "omitted"))
-    if len(omitted) <= _OMITTED_SHOWN:
-        table += [[Code(column), what, *["omitted"] * len(rows)] for column, what in omitted]
-    yield Table(
-        header, table, f"All {counted(len(shared.source.frame.columns), 'column')} of the source file in release "
-        f"{shared.policy}; " + ("sample rows: before" + _ARROW + "after" if rows else "sample rows left out"),
-        text_columns=frozenset(range(len(header))),
-    )  # fmt: skip
-    if len(omitted) > _OMITTED_SHOWN:
-        names = joined((Code(column),) for column, _ in omitted)
-        yield paragraph(f"Omitted, {counted(len(omitted), 'column')}: ", *names, ".")
-    if rows:
-        yield paragraph(
-            "The sample rows belong to real people. Their released forms fit most people; values "
-            "of omitted and of kept columns are not shown beside them. ", Code("--no-cells"), " leaves them out.",
-        )  # fmt: skip
+            why = why_identifying(column, source.frame[column], source.persons)
+            said = f"omitted: direct identifier ({why})" if why else "omitted"
+            omitted.append([Code(column), said, *["omitted"] * len(places)])
+    header: list[Inline] = ["Column", "In the release", *(f"Sample row {at}" for at in range(1, len(places) + 1))]
+    samples_are = f"sample rows: before{_ARROW}after" if places else "sample rows left out"
+    n_columns, others = len(source.frame.columns), [*kept, *omitted]
+    text = frozenset(range(len(header)))
+    if len(others) <= _MOST_ON_FIRST_PAGE:
+        order = list(map(str, source.frame.columns))
+        in_file = sorted([*changed, *kept], key=lambda row: order.index(_name(row)))
+        caption = f"All {counted(n_columns, 'column')} of the source file in release {shared.policy}; {samples_are}"
+        return Columns(Table(header, [*in_file, *omitted], caption, text), None, bool(places))
+    changed_are = f"{counted(len(changed), 'quasi-identifier')} among the {n_columns:,} columns of the source file"
+    caption = (
+        f"The {changed_are} in release {shared.policy}; {samples_are}. Of the other columns {len(kept):,} are kept and "
+        f"{len(omitted):,} omitted: see the appendix"
+    )
+    return Columns(Table(header, changed, caption, text), _others(kept, omitted), bool(places))
+
+
+def _others(kept: list[list[Cell]], omitted: list[list[Cell]]) -> Table:
+    """Return the first columns that are kept or omitted, and how many more there are."""
+    rows = [row[:2] for row in (*kept, *omitted)]
+    more_kept = max(0, len(kept) - _MOST_IN_APPENDIX)
+    more_omitted = max(0, len(rows) - _MOST_IN_APPENDIX) - more_kept
+    caption = "Columns that are kept or omitted"
+    caption += f"; and {more_kept:,} more in the sidecar" if more_kept else ""
+    caption += f"; and {more_omitted:,} more that are omitted" if more_omitted else ""
+    return Table(["Column", "In the release"], rows[:_MOST_IN_APPENDIX], caption, frozenset({0, 1}))
+
+
+def _name(row: list[Cell]) -> str:
+    name = row[0]
+    return name.text if isinstance(name, Code) else str(name)
 
 
 def sample_rows(release: Release) -> list[int]:
-    """Return places in the table of shared rows: the first row of each of the forms that fit most people."""
+    """Return places in the table of shared rows: the first row of each of the released forms that fit most people."""
     shared = release.shared
     real = np.flatnonzero(shared.is_real)
     forms = shared.table.iloc[real][list(shared.quasi_identifiers)]
@@ -82,23 +113,26 @@ def sample_rows(release: Release) -> list[int]:
     return [int(place) for place in real[first][order]]
 
 
-def _change(shared: SharedRecords, column: str, name: str, row: int) -> str:
-    before = str(shared.source.frame[column].iloc[int(shared.own[row])]).strip() or "(empty)"
-    after = str(shared.table[name].iloc[row]) or "(empty)"
-    return f"{shortened(before)}{_ARROW}{shortened(after)}"
+def _changes(shared: SharedRecords, column: str, name: str, places: list[int]) -> list[str]:
+    """Return the value of a column before and after the release, for some shared rows."""
+    before = shared.source.frame[column].iloc[shared.own[places]].astype(str).str.strip()
+    after = shared.table[name].iloc[places].astype(str)
+    return [
+        f"{shortened(old or '(empty)')}{_ARROW}{shortened(new or '(empty)')}"
+        for old, new in zip(before, after, strict=True)
+    ]
 
 
 def treatment(shared: SharedRecords, attribute: str) -> str:
-    """Return how the values of a quasi-identifier are released, with the share of the rows where it is not one way."""
+    """Return how a quasi-identifier is released, with the share of the rows of each way if there are several."""
     rows = shared.own[shared.is_real]
     if not len(rows):
         return "withheld: no row is shared"
-    told = np.asarray(_ways(shared, attribute, rows))
-    ways, numbers = np.unique(told, return_counts=True)
-    order = np.argsort(-numbers, kind="stable")
-    if len(ways) == 1:
-        return str(ways[0])
-    return "; ".join(f"{ways[at]} in {_percent(numbers[at] / len(rows))}" for at in order)
+    shares = pd.Series(_ways(shared, attribute, rows)).value_counts(normalize=True).sort_index()
+    shares = shares.sort_values(ascending=False, kind="stable")
+    if len(shares) == 1:
+        return str(shares.index[0])
+    return "; ".join(f"{way} in {_percent(share)}" for way, share in shares.items())
 
 
 def _percent(share: float) -> str:
@@ -107,41 +141,36 @@ def _percent(share: float) -> str:
 
 def _ways(shared: SharedRecords, attribute: str, rows: NDArray[np.intp]) -> NDArray[np.object_]:
     """Return the treatment of a quasi-identifier in each of some records, shape (n_rows,)."""
-    labels = shared.forms.labels[attribute].iloc[rows].astype("str")
-    truth = shared.source.truth[attribute].iloc[rows].astype("str")
+    labels = shared.forms.labels[attribute].iloc[rows].astype(str).to_numpy()
+    truth = shared.source.truth[attribute].iloc[rows].astype(str).to_numpy()
     generalized = np.full(len(rows), "generalized", dtype=object)
-    levels, names = _levels(shared, attribute, rows), level_names(_hierarchy(shared, attribute))
+    levels, names = _levels(shared, attribute, rows), _level_names(shared, attribute)
     if levels is not None and names:
-        # The level above the named ones is that of suppression.
+        # The level above the named levels is suppression.
         words = np.array([f"generalized to {name}" for name in ("", *names)] + ["generalized"], dtype=object)
         generalized = words[np.minimum(levels, len(words) - 1)]
-    same = (labels.to_numpy() == truth.to_numpy()) if levels is None else levels == 0
-    gone = (labels == SUPPRESSED).to_numpy() & ~same
+    same = labels == truth if levels is None else levels == 0
+    gone = (labels == SUPPRESSED) & ~same
     return np.where(same, "shared as is", np.where(gone, "suppressed", generalized)).astype(object)
 
 
 def _levels(shared: SharedRecords, attribute: str, rows: NDArray[np.intp]) -> NDArray[np.int64] | None:
     """Return the level of an attribute in each of some records; None if strategies do not name levels."""
     strategies: pd.Series[Any] = shared.forms.strategies.iloc[rows]
-    place = list(shared.source.columns.column_of).index(attribute)
-    number = len(shared.source.columns.column_of)
+    attributes = list(shared.source.columns.column_of)
     level_of = {}
     for text in strategies.unique():
         parts = str(text).split(",")
-        if len(parts) != number or not all(part.isdigit() for part in parts):
+        if len(parts) != len(attributes) or not all(part.isdigit() for part in parts):
             return None
-        level_of[text] = int(parts[place])
+        level_of[text] = int(parts[attributes.index(attribute)])
     return strategies.map(level_of).to_numpy(dtype=np.int64)
 
 
-def _hierarchy(shared: SharedRecords, attribute: str) -> object:
-    section = getattr(shared.source.scenario, "attributes", {}).get(attribute)
-    return getattr(section, "hierarchy", None)
-
-
-def level_names(hierarchy: object) -> Sequence[str]:
+def _level_names(shared: SharedRecords, attribute: str) -> Sequence[str]:
     """Return a name for each level of a hierarchy between the value and its suppression."""
-    match hierarchy:
+    section = getattr(shared.source.scenario, "attributes", {}).get(attribute)
+    match getattr(section, "hierarchy", None):
         case Dates(levels=levels):
             return levels
         case Intervals(widths=widths):
@@ -153,7 +182,7 @@ def level_names(hierarchy: object) -> Sequence[str]:
         case Groups(groups=groups):
             return [f"groups of level {level}" for level in range(1, len(groups) + 1)]
         case TableOfLabels():
-            # As many levels as the file has; its labels stand in the samples.
+            # As many levels as the file has; the samples show its labels.
             return [f"level {level} of its hierarchy file" for level in range(1, 100)]
         case _:
             return ()

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.reports.page.blocks import Block, Cell, Table, paragraph, shortened
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.forms import ChosenForms, chosen_forms, policies_of
+from reidsim.reports.writer import Cell, Table, shortened
 from reidsim.scenarios.people import PERSON
-from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import validated
 from reidsim.wording import Code
 
@@ -22,13 +20,8 @@ from reidsim.wording import Code
 MOST_CELLS = 8
 
 
-def quasi_identifiers(run: StoredRun) -> list[str]:
-    """Return the attributes whose released values stand in the table of records."""
-    return [name for name in run.attributes if name in run.records.columns]
-
-
-def cell_blocks(run: StoredRun, shown: Sequence[str] | None = None) -> Iterator[Block]:
-    """Yield, by policy, the cells in which an attack would succeed most probably.
+def highest_risk(run: StoredRun, shown: Sequence[str] | None = None) -> dict[str, Any] | None:
+    """Return the values of the template `highest_risk`: by policy, the cells where an attack most probably succeeds.
 
     Parameters
     ----------
@@ -36,65 +29,47 @@ def cell_blocks(run: StoredRun, shown: Sequence[str] | None = None) -> Iterator[
     shown : sequence of str, optional
         Policies; all if not given.
 
+    Returns
+    -------
+    dict or None
+        None if the run keeps no released values, or its scenario is not of an installed kind or version.
+
     Raises
     ------
     InputError
         If the table of records cannot be read.
     """
     if "records" not in run.tables or run.kind is None or "success_probability" not in run.records.columns:
-        return
-    attributes = quasi_identifiers(run)
+        return None
+    records = run.records
+    attributes = [name for name in run.attributes if name in records.columns]
     try:
-        scenario: ScenarioHead = validated(run.kind.schema, run.content, run.name)
+        scenario = validated(run.kind.schema, run.content, run.name)
         policies = policies_of(run) if shown is None else shown
     except InputError:
-        # Results of former versions, and of batches, are told without their records.
-        return
-    if not attributes:
-        return
-    rows: list[list[Cell]] = []
-    for policy in policies:
-        forms = chosen_forms(run, run.kind, scenario, attributes, policy)
-        rows += _cells(policy, forms, _people(run, policy))
-    if not rows:
-        return
-    yield paragraph(
-        "Cells are combinations of quasi-identifiers as released. Listed are those in which an attack on a "
-        f"{run.units[0]} would most probably succeed, whether or not this scenario's adversary attacks. A cell of few "
-        "people can identify them: omit this list (",
-        Code("--no-cells"),
-        ") for readers who may not see the records.",
-    )
-    yield Table(
-        ["Policy", "Cell as released", f"{run.units[1].capitalize()} in it", "Success probability"],
-        rows,
-        f"The {MOST_CELLS} cells at the highest risk, by policy; the largest first among equals",
-        text_columns=frozenset({0, 1}),
-    )
-
-
-def _people(run: StoredRun, policy: str) -> NDArray[np.integer] | None:
-    """Return the person of each record, where people are counted, shape (n_records,)."""
-    if PERSON not in run.records.columns:
         return None
-    return run.records.loc[run.records["policy"] == policy, PERSON].to_numpy()
+    rows: list[list[Cell]] = []
+    for policy in policies if attributes else ():
+        forms = chosen_forms(run, run.kind, scenario, attributes, policy)
+        people = records.loc[records["policy"] == policy, PERSON].to_numpy() if PERSON in records else None
+        rows += _cells(forms, np.arange(len(forms.labels)) if people is None else people)
+    header = ["Policy", "Cell as released", f"{run.units[1].capitalize()} in it", "Success probability"]
+    caption = f"The {MOST_CELLS} cells at the highest risk, by policy; the largest first among equals"
+    return {"unit": run.units[0], "table": Table(header, rows, caption, frozenset({0, 1}))} if rows else None
 
 
-def _cells(policy: str, forms: ChosenForms, people: NDArray[np.integer] | None) -> Iterator[list[Cell]]:
+def _cells(forms: ChosenForms, person: np.ndarray) -> Iterator[list[Cell]]:
     shared = forms.labels[forms.shared]
     if shared.empty:
         return
-    who = np.arange(len(forms.labels)) if people is None else people
-    cell = shared.groupby(list(shared.columns), sort=False, observed=True).ngroup().to_numpy()
-    outcomes = pd.DataFrame({"cell": cell, "success": forms.success[forms.shared], "who": who[forms.shared]})
-    found = outcomes.groupby("cell", observed=True).agg(highest=("success", "max"), size=("who", "nunique"))
-    labels = shared.drop_duplicates().reset_index(drop=True)
-    order = np.lexsort([-found["size"].to_numpy(), -found["highest"].round(12).to_numpy()])
-    for at in order[:MOST_CELLS].tolist():
-        size, highest = found["size"].iloc[at], found["highest"].iloc[at]
-        yield [Code(policy), _in_words(labels.iloc[at], list(labels.columns)), f"{size:,}", f"{highest:.4f}"]
-
-
-def _in_words(row: pd.Series[str], attributes: list[str]) -> str:
-    told = [f"{name} {row[name] or '(empty)'}" for name in attributes if row[name] != SUPPRESSED]
-    return shortened(", ".join(told)) if told else "everything suppressed"
+    attributes = list(shared.columns)
+    table = shared.assign(success_=forms.success[forms.shared], person_=person[forms.shared])
+    cells = table.groupby(attributes, sort=False, observed=True).agg(
+        success_=("success_", "max"), person_=("person_", "nunique")
+    )
+    cells = cells.reset_index().assign(rounded_=lambda cells: cells["success_"].round(12))
+    worst = cells.sort_values(["rounded_", "person_"], ascending=False, kind="stable").head(MOST_CELLS)
+    for row in worst.to_dict("records"):
+        values = [f"{name} {row[name] or '(empty)'}" for name in attributes if row[name] != SUPPRESSED]
+        words = shortened(", ".join(values)) if values else "everything suppressed"
+        yield [Code(forms.policy), words, f"{row['person_']:,}", f"{row['success_']:.4f}"]

@@ -1,4 +1,4 @@
-"""How a run is repeated: the command, and the scenario as run, which says everything by itself."""
+"""The command that repeats a run, and the files that it needs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FILES = (".csv", ".csv.gz", ".csv.bz2", ".parquet", ".toml", ".data", ".test", 
 
 
 def repeating_command(run: StoredRun) -> str | None:
-    """Return the command that repeats a run of a bundled scenario, with what was replaced; None for other scenarios.
+    """Return the command that repeats a run of a bundled scenario with its changes; None for other scenarios.
 
     The command is given only if the bundled scenario, changed by it, is exactly the scenario as run.
     """
@@ -58,7 +58,7 @@ def command_of(run: StoredRun) -> list[str]:
 
 
 def _changes(base: Mapping[str, Any], run: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any] | None:
-    """Return what to replace in `base` to get `run`, by key path; None if there is no such path."""
+    """Return the values to replace in `base` to get `run`, by key path; None if there is no such path."""
     found: dict[str, Any] = {}
     if set(base) - set(run):
         # Keys cannot be taken away one by one: their table is replaced as a whole.
@@ -83,7 +83,7 @@ def _assignment(key: str, value: object) -> str:
 
 
 def _gives(base: Mapping[str, Any], changes: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
-    """Tell whether the changes, as the command line reads them, make the scenario as run."""
+    """Return whether the changes, as the command line reads them, make the scenario as run."""
     changed = deepcopy(dict(base))
     try:
         override(changed, dict(parse_override(_assignment(key, value)) for key, value in changes.items()))

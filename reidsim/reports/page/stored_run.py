@@ -10,11 +10,11 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.results import measures_told, require_no_links, require_sound
 from reidsim.engine.run_result import RunResult
 from reidsim.errors import InputError, locating, reading
-from reidsim.measures import Measure, measures_among
-from reidsim.parquet_sizes import require_parquet_fits
+from reidsim.file_sizes import require_parquet_fits
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy
@@ -23,13 +23,13 @@ from reidsim.tables import reading_parquet
 from reidsim.validation import read_json
 
 _PNG = b"\x89PNG\r\n\x1a\n"
-# What the manifest of results says that hold another table than that of runs, and the table; none if it depends.
+# Keys of manifests of results without a table of runs, with the table in its place; none if it depends.
 _INSTEAD_OF_RUNS = {"cross_play": "cross_play", "failed_points": None}
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """What a results folder holds; tables are read when they are asked for.
+    """The contents of a results folder; tables are read when they are used.
 
     Parameters
     ----------
@@ -91,11 +91,11 @@ class StoredRun:
 
     @property
     def decides(self) -> str:
-        """Who shares the records; the publisher, where the kind is not at hand."""
+        """The player who shares the records; the publisher if the kind is not installed."""
         return "publisher" if self.kind is None else self.kind.decides
 
     def compares(self, policy: str) -> bool:
-        """Tell whether payoffs of a policy compare with those of others; see `Policy.in_another_game`."""
+        """Return whether payoffs of a policy can be compared; see `Policy.in_another_game`."""
         return policy not in self.policies or not self.policies[policy].in_another_game
 
     @property
@@ -106,7 +106,7 @@ class StoredRun:
 
     @property
     def units(self) -> tuple[str, str]:
-        """What is counted, one and several: records, or people where they may have several."""
+        """The unit of counts in singular and plural: record, or person if people may have several records."""
         return counted_units(self.content)
 
     @property
@@ -117,7 +117,7 @@ class StoredRun:
 
     @property
     def attributes(self) -> list[str]:
-        """The attributes that the scenario names, or those of its subjects."""
+        """The attributes of the scenario, or of its subjects."""
         given, subjects = self.content.get("attributes"), self.content.get("subjects")
         if not isinstance(given, Mapping | list | tuple):
             given = subjects.get("attributes", ()) if isinstance(subjects, Mapping) else ()
@@ -249,7 +249,7 @@ def open_results(folder: Path) -> StoredRun:
 
 
 def _require_tables(folder: Path, manifest: Mapping[str, Any], tables: Mapping[str, Path]) -> None:
-    """Check that the table is there from which the answer is read; those of figures may be missing."""
+    """Check that the table behind the answer is there; tables of figures may be missing."""
     if manifest.get("state") == "running":
         hint = f"reidsim run SCENARIO -o {folder} --resume goes on with it"
         raise InputError("the batch has not ended", source=folder, expected="results of a finished run", hint=hint)
@@ -266,10 +266,9 @@ def _manifest(path: Path) -> dict[str, Any]:
         if not isinstance(manifest, dict) or not isinstance(manifest.get(key), kind):
             raise InputError("not the manifest of a run", source=path, where=key, expected="what reidsim run writes")
     require_sound(manifest, path)
-    for key in ("records", "released_people"):
-        if not isinstance(manifest.get(key, 0), int):
-            raise InputError("not the manifest of a run", source=path, where=key, expected="a whole number")
-    for key in ("figures", "warnings"):
-        if not isinstance(manifest.get(key, []), list):
-            raise InputError("not the manifest of a run", source=path, where=key, expected="a list")
+    # Assessments of several sizes list the numbers of records.
+    optional = {"records": (int, list), "released_people": (int,), "figures": (list,), "warnings": (list,)}
+    for key, types in optional.items():
+        if key in manifest and not isinstance(manifest[key], types):
+            raise InputError("not the manifest of a run", source=path, where=key, expected="what reidsim run writes")
     return dict(manifest)

@@ -13,16 +13,14 @@ from numpy.typing import NDArray
 from reidsim.audit.diversity import diversity
 from reidsim.audit.release import ReleaseAudit, audit_release
 from reidsim.errors import InputError
-from reidsim.reports.shared.inference import inference_line
 from reidsim.reports.shared.kept import SingledOut
 from reidsim.reports.shared.limit import FileRisk, odds
 from reidsim.reports.shared.records import SharedRecords
+from reidsim.reports.writer import render
 from reidsim.wording import counted
 
-# Numbers of fitting rows that are told together; up to 10 and 19 are below thresholds in use (k = 11, k = 20).
+# Upper ends of the classes of numbers of fitting rows; k = 11 and k = 20 are thresholds in use.
 _UP_TO = (0, 1, 2, 4, 10, 19)
-# Kept columns that are told in a line.
-_MOST_KEPT = 4
 DEFINITION = (
     "counted in the file as written, assuming knowledge of who is in it and of all true quasi-identifiers: for each "
     "shared row, the people of the release whose true values fit it; for each person, the people whose shared rows fit "
@@ -47,7 +45,7 @@ def audit_of(shared: SharedRecords, written: pd.DataFrame, known: Sequence[str] 
     Parameters
     ----------
     shared : SharedRecords
-        Which records they are, and what is true of them.
+        The records of the file, with their true values.
     written : DataFrame
         The columns of the file.
     known : sequence of str
@@ -72,7 +70,7 @@ def audit_of(shared: SharedRecords, written: pd.DataFrame, known: Sequence[str] 
     )
     if real.all():
         return audit
-    # Counterfeits belong to nobody, but whoever reads the file counts their values.
+    # Counterfeits have no person, but a reader of the file counts their values.
     classes = _classes_of(shared, written)
     return replace(audit, kept=tuple(diversity(str(name), kept[name], classes) for name in kept))
 
@@ -106,7 +104,7 @@ def file_risk(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit)
 
 
 def singled_out(shared: SharedRecords, written: pd.DataFrame) -> SingledOut:
-    """Count the people whom released and kept columns of a file single out."""
+    """Count the people singled out by the released and kept columns of a file."""
     real = written[shared.is_real]
     person = shared.person_of_record[shared.own[shared.is_real]]
     quasi, kept = real[list(shared.quasi_identifiers)], real[shared.kept_columns]
@@ -120,7 +118,7 @@ def _classes_of(shared: SharedRecords, written: pd.DataFrame) -> NDArray[np.int6
 
 
 def sensitive_facts(shared: SharedRecords, written: pd.DataFrame) -> dict[str, Any]:
-    """Return what the classes of a file say of the column that its policy protects, as plain data.
+    """Return the diversity of the protected column in the classes of a file, as plain data.
 
     Raises
     ------
@@ -151,7 +149,7 @@ def sensitive_facts(shared: SharedRecords, written: pd.DataFrame) -> dict[str, A
 
 
 def more_exposed(shared: SharedRecords, audit: ReleaseAudit) -> int | None:
-    """Return how many people are found in the file more easily than the game has it; None if it does not say.
+    """Return the number of people who are easier to find in the file than the game computes; None if unknown.
 
     A game in which the adversary does not know who is in the file, or not all quasi-identifiers, promises less than the
     file can be held to.
@@ -183,7 +181,7 @@ def audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
 
 
 def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tuple[str, ...]:
-    """Say where a file contradicts what the game promises of it."""
+    """Return warnings where a file contradicts the risk that the game computes."""
     warnings = []
     exposed, people = facts["people_more_exposed_than_promised"], facts["people"]
     if exposed:
@@ -199,42 +197,15 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
     return tuple(warnings)
 
 
-def audit_lines(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say what an audit found, in at most five lines."""
-    people = counted(facts["people"], "person", "people")
-    if facts["people_shared"] == 0:
-        return (f"read back: nobody of {people} is in the file",)
-    kept = [_disclosed(column) for column in facts["kept"][:_MOST_KEPT]]
-    more = len(facts["kept"]) - _MOST_KEPT
-    sensitive = facts.get("sensitive")
-    protected = sensitive and (
-        f"every class has {sensitive['fewest_values_of_a_class']:,} or more values of {sensitive['column']!r}, none in "
-        f"more than {sensitive['largest_share_of_a_value']:.0%} of its rows"
-    )
-    inferred = inference_line(facts.get("inference", ()))
-    return (
-        f"read back: every row fits {facts['fewest_people_of_a_row']:,} or more of {people}; every person shared fits "
-        f"the rows of {facts['fewest_rows_of_a_person']:,} or more",
-        f"people by the number of people whose rows fit them: {by_fitting_rows(facts)}",
-        *((protected,) if protected else ()),
-        *((inferred,) if inferred else ()),
-        *((f"attribute disclosure: {'; '.join(kept)}{f'; and {more} more' if more > 0 else ''}",) if kept else ()),
-    )
-
-
-def _disclosed(column: Mapping[str, Any]) -> str:
-    """Say how far classes disclose a kept column: l-diversity and t-closeness of the worst class."""
-    if column["distinct"] == 1:
-        least = f"in at least one class everybody has the same {column['name']} (l = 1"
-    else:
-        least = (
-            f"every class has {column['distinct']:,} or more values of {column['name']} (l = {column['entropy']:.2f}"
-        )
-    return f"{least}; t-closeness {column['closeness']:.2f})"
+def summary_of(sidecar: Mapping[str, Any]) -> str:
+    """Return the sidecar of a shared file in a few lines of text."""
+    fitting = by_fitting_rows(sidecar["audit"])
+    lines = str(render("shared", {"sidecar": sidecar, "by_fitting_rows": fitting}, "text")).splitlines()
+    return "\n".join(filter(str.strip, lines))
 
 
 def by_fitting_rows(facts: Mapping[str, Any]) -> str:
-    """Say how many people fit how many rows, small numbers one by one."""
+    """Return the number of people by number of fitting rows, as text."""
     numbers = np.array([int(number) for number in facts["people_by_fitting_rows"]])
     people = np.array(list(facts["people_by_fitting_rows"].values()))
     place = np.searchsorted(_UP_TO, numbers)

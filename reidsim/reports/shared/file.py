@@ -16,10 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim import __version__
+from reidsim.core.measures import measures_among
 from reidsim.engine.release_file import require_hash
 from reidsim.engine.results import require_no_standard_output
 from reidsim.errors import InputError
-from reidsim.measures import measures_among
 from reidsim.populations.files import not_written, require_new_file, unfinished_beside
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.audited import audit_warnings

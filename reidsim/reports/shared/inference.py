@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,15 +149,3 @@ def require_limits(inferred: Sequence[Inference], shared: SharedRecords) -> None
                 hint='publisher.unit = "table" keeps to limits in the file, other policies may; --accept-risk writes '
                 "the file anyway",
             )
-
-
-def inference_line(facts: Sequence[Mapping[str, Any]]) -> str:
-    """Return a line on what a file reveals of sensitive columns; empty without limits."""
-    columns = [
-        f"{each['column']} {counted(each['fewest_values'], 'value')} or more, none in more than "
-        f"{each['largest_share']:.0%} of them"
-        for each in facts
-    ]
-    if not columns:
-        return ""
-    return f"sensitive values of the rows that fit a person, and of the records that fit a row: {'; '.join(columns)}"

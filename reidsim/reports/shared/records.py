@@ -17,13 +17,11 @@ from reidsim.audit.identifiers import why_identifying
 from reidsim.drafts.values import is_free_text
 from reidsim.engine.release_file import find_release_file, require_hash
 from reidsim.errors import InputError, listed, locating, require_distinct
-from reidsim.memory import free_memory, require_memory
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.hierarchy_file import read_hierarchy_rows
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.shared.forms import ChosenForms, chosen_forms, chosen_policy, policies_of
+from reidsim.reports.shared.forms import ChosenForms, chosen_forms, chosen_policy
 from reidsim.reports.shared.kept import Kept
-from reidsim.reports.shared.memory import sharing_memory
 from reidsim.scenarios.faces import LimitedColumns, SensitiveColumn, SharedColumns
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import scenario_kind
@@ -235,12 +233,9 @@ def shared_records(
     Raises
     ------
     InputError
-        As these do, or if it takes more memory than is free to share it.
+        As these do.
     """
-    free = free_memory()
     source = source_records(run, data=data, allow_code=allow_code)
-    needed = sharing_memory(source.path, source.frame.shape, len(policies_of(run)))
-    require_memory(needed, "too large for memory", source=source.path, free=free)
     chosen = chosen_policy(run, policy)
     sensitive = source.kind.sensitive_column(source.scenario, chosen)
     if sensitive is not None and sensitive.name not in kept.names:

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, listed
 from reidsim.reports.page.stored_run import RunInMemory, StoredRun
 from reidsim.reports.shared.file import FORMAT, sidecar_of, verify_shared
 from reidsim.reports.shared.forms import policies_of
 from reidsim.reports.shared.kept import DECLARATION, Kept
-from reidsim.reports.shared.limit import Limit, limit_of
+from reidsim.reports.shared.limit import Limit, limit_of, odds
 from reidsim.reports.shared.read_back import ReadBack, read_back
 from reidsim.reports.shared.records import SharedRecords, records_of_policy, source_records
 from reidsim.validation import read_json
+from reidsim.wording import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,7 @@ class Releases:
     ----------
     by_policy : mapping of str to Release
     limit : Limit
-        Of the risk of a record and of a person who is looked up.
+        Limit on the risk of a record and of a person looked up.
     written : Path or None
         The file that `share` wrote, if there is one.
     sidecar : mapping
@@ -56,8 +57,31 @@ class Releases:
         """Return whether the rows of a release confirm the risk that the game computes for it."""
         return self.is_within_limit(policy) and self.by_policy[policy].counted.keeps_promise
 
+    @property
+    def within_limit(self) -> list[str]:
+        """The policies whose releases keep to the limits."""
+        return [policy for policy in self.by_policy if self.is_within_limit(policy)]
+
+    def contradiction(self, policy: str) -> str:
+        """Return how the rows of a release contradict the game, after "but"; empty if they do not."""
+        counts = self.by_policy[policy].counted
+        easier, misfits = (
+            counts.audit[key] for key in ("people_more_exposed_than_promised", "rows_that_do_not_fit_their_record")
+        )
+        parts = []
+        if easier:
+            people = counted(counts.audit["people"], "person", "people")
+            parts.append(f"{easier:,} of {people} are easier to find in the rows than the game computes")
+        if misfits:
+            parts.append(f"{counted(misfits, 'row')} do not fit the record behind them")
+        if not self.limit.allows(counts.risk):
+            parts.append(f"the highest risk counted in the rows, {odds(counts.risk.highest)}, is above the limit")
+        if counts.revealed:
+            parts.append(f"the rows reveal more of {listed(counts.revealed)} than the scenario's limits allow")
+        return " and ".join(parts)
+
     def ranked(self, payoffs: Mapping[str, float]) -> list[str]:
-        """Return the policies: those within the limit by payoff, then the others by risk.
+        """Return the policies within the limit by payoff, then the others by risk.
 
         Parameters
         ----------
@@ -73,14 +97,14 @@ class Releases:
         return sorted(names, key=place)
 
     def to_sign(self, payoffs: Mapping[str, float]) -> str:
-        """Return the policy whose release the report describes: that of the written file, else the first by rank."""
+        """Return the policy to sign: the policy of the written file, else the first by rank."""
         return str(self.sidecar["policy"]) if self.sidecar else self.ranked(payoffs)[0]
 
 
 def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | None:
     """Read back the release of every policy of a run; None if its records are not from a file.
 
-    Kept columns and the limit are those of the file that `share` wrote of this run, if it is named or found; else
+    Kept columns and the limit come from the file that `share` wrote of this run, if it is named or found; else
     sensitive columns that have limits are kept, and the limit of risk is the default.
 
     Parameters
@@ -117,7 +141,7 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
 
 
 def _found(run: StoredRun) -> Path | None:
-    """Return the newest file of a run that stands beside its sidecar in or beside the results folder."""
+    """Return the newest shared file of a run, with its sidecar, in or beside the results folder."""
     folders = {run.folder.absolute(), run.folder.absolute().parent}
     files = [path.with_suffix("") for folder in folders for path in folder.glob("*.json")]
     own = [path for path in files if path.is_file() and _is_of(_sidecar(path), run)]
@@ -142,7 +166,7 @@ def _is_of(sidecar: Mapping[str, Any], run: StoredRun) -> bool:
 
 
 def _kept(sidecar: Mapping[str, Any]) -> Kept:
-    """Return the decisions about kept columns with which a file was written; what it holds was accepted then."""
+    """Return the decisions about kept columns with which a file was written."""
     names = [column["name"] for column in sidecar["columns"] if column["role"] != "quasi-identifier"]
     by_option = [name for name, reason in _declared(sidecar).items() if reason.startswith(DECLARATION)]
     return Kept(identifiers=names, free_text=True, unknown_to_outsiders=by_option, max_singled_out=1.0)

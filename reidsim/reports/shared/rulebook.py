@@ -10,11 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError, listed
-from reidsim.memory import free_memory, require_memory
 from reidsim.populations.files import require_new_file
 from reidsim.reports.shared.file import csv_bytes
 from reidsim.reports.shared.kept import Kept
-from reidsim.reports.shared.memory import applying_memory
 from reidsim.reports.shared.records import (
     GENERALIZED,
     NOTHING_KEPT,
@@ -135,18 +133,14 @@ def apply_rules(rulebook: Path, new: Path, kept: Kept = NOTHING_KEPT, *, encodin
     Raises
     ------
     InputError
-        If a file cannot be read or is no rulebook, more memory is needed than is free, a column is missing, or people
-        could be named by one that is kept.
+        If a file cannot be read or is no rulebook, a column is missing, or people could be named by one that is kept.
     """
-    free = free_memory()
     rules, values = _read_rulebook(rulebook)
     if not new.is_file():
         raise InputError("no such file", source=new, expected="new records")
     refuse_encoding_of_types(new, encoding)
     delimiter = sniff_delimiter(new, encoding)
     frame = read_table(new, delimiter=delimiter, trim=False, encoding=encoding or "utf-8")
-    needed = applying_memory(rulebook, rules.shape, new, frame.shape)
-    require_memory(needed, "too large for memory", source=new, free=free)
     require_columns(frame, [*values, *kept.names], new)
     released = next((name for name in kept.names if name in values), None)
     if released is not None:

@@ -1,7 +1,6 @@
 """A partly knowing adversary in games: success of every strategy against a count of people, and best responses."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from small_games import small_games
@@ -11,7 +10,6 @@ from tiers import examples
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker, masking_lattice
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.errors import InputError
 from reidsim.games.backward_induction import backward_induction
 from reidsim.games.branch_and_bound import branch_and_bound
 from reidsim.games.record_game import Constraint, RecordGame
@@ -158,12 +156,3 @@ def test_a_subject_best_responds_with_a_masking_space():
     )
     against_all = np.stack([worst.outcome(strategy).publisher_payoff for strategy in range(space.size)])
     assert (payoffs.max(axis=0) > against_all.max(axis=0)).any()
-
-
-def test_what_is_refused():
-    space, domain, codes, people = masking_case()
-    lattice = masking_lattice(space, domain, codes)
-    with pytest.raises(InputError, match="the knowledge is about other records; found '9 persons"):
-        KnowledgeLinker(lattice, people, everything(domain.names, 9))
-    with pytest.raises(InputError, match="the records have other attributes than the masking space"):
-        masking_lattice(space, domain.select(["age", "sex", "x"]), codes)

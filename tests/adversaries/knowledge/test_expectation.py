@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_knowledge import NAMES, cases, expectation, known_sets, profiles, size_of
+from small_knowledge import NAMES, cases, expectation, known_sets, profiles
 from tiers import examples
 
 from reidsim.adversaries.knowledge.assessment import assess
-from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
+from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
 from reidsim.adversaries.knowledge.network import Network
 from reidsim.adversaries.knowledge.sets import count_sets, enumerate_sets
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
@@ -100,36 +100,12 @@ def test_a_higher_probability_never_lowers_a_risk(case, data):
     assert (all_risks(risks_of(raised)) >= all_risks(risks_of(case)) - 1e-12).all()
 
 
-@given(case=cases())
-def test_nothing_is_worse_than_the_worst_case(case):
-    worst = assess(case.codes, everything(NAMES, case.n), HALF).risks
-    assert (all_risks(worst) >= all_risks(risks_of(case)) - 1e-12).all()
-    for person in range(case.n):
-        assert worst.marketer[person] == 1 / size_of(case.codes, person, NAMES)
-
-
-@given(case=cases(), data=st.data())
-def test_the_order_of_records_changes_nothing(case, data):
-    order = np.array(data.draw(st.permutations(range(case.n))))
-    sources = tuple(replace(s, profile_of_person=s.profile_of_person[order]) for s in case.knowledge.sources)
-    shuffled = replace(case, codes=case.codes[order], knowledge=Knowledge(NAMES, sources))
-    np.testing.assert_allclose(all_risks(risks_of(shuffled)), all_risks(risks_of(case))[:, order], atol=1e-12)
-
-
 @given(case=cases(), data=st.data())
 def test_the_order_of_attributes_changes_nothing(case, data):
     order = data.draw(st.permutations(range(len(NAMES))))
     names = tuple(NAMES[j] for j in order)
     moved = assess(case.codes[:, order], replace(case.knowledge, attributes=names), HALF).risks
     np.testing.assert_allclose(all_risks(moved), all_risks(risks_of(case)), atol=1e-12)
-
-
-def test_exact_risks_have_no_error():
-    codes = np.zeros((3, 1), dtype=np.int32)
-    risks = assess(codes, everything(("a",), 3), HALF).risks
-    assert risks.method == "exact"
-    for risk in (*RISKS, NETWORK):
-        assert (risks.standard_error(risk) == 0).all()
 
 
 def test_more_attributes_than_a_32_bit_number_has_bits():

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reidsim.adversaries.knowledge.load import RECIPES, RecordsFile, load_knowledge
+from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
 from reidsim.adversaries.knowledge.sets import enumerate_sets
-from reidsim.bundled import bundled_folder, bundled_names
+from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError
 from reidsim.populations.attribute_model.model import build_model
 from reidsim.populations.attribute_model.recipe import AttributeModelRecipe
@@ -25,7 +25,6 @@ NATIONAL = (
     "registered-tier",
 )
 # About the records of wan2015 and wan2021.
-OF_GAMES = ("tennessee-voters", "twitter-age-race-sex", "voters-age-state", "twitter-age-state")
 SMALL = Domain(
     (
         Attribute("state", ("Ohio", "Tennessee")),
@@ -69,14 +68,6 @@ def test_bundled_recipes_are_about_the_national_population(recipe, national):
     np.testing.assert_allclose(sets.probability.sum(axis=1), 1)
 
 
-def test_all_bundled_recipes_are_looked_at():
-    assert set(bundled_names(RECIPES)) == {*NATIONAL, *OF_GAMES}
-    for name in bundled_names(RECIPES):
-        content = read_toml(bundled_folder(RECIPES) / f"{name}.toml")
-        assert content["title"], name
-        assert content["source"], name
-
-
 def test_a_voter_list_tells_what_the_list_of_the_state_carries(national):
     carried = {"birth": "year of birth", "sex": "sex", "race": "race", "ethnicity": "ethnicity"}
     persons = np.stack([person(national, state=state) for state in voter_profiles()]).astype(np.int32)
@@ -106,14 +97,6 @@ def test_voters_by_age_and_state_are_those_by_year_of_birth_and_state(national):
         theirs = expected.profiles[expected.profile_of_person[row]].groups[0].attributes
         ours = found.profiles[found.profile_of_person[row]].groups[0].attributes
         assert [names[name] for name in ours] == [name for name in theirs if name in names.values()]
-
-
-def test_twitter_tells_age_and_state_at_any_age():
-    subjects = Domain((Attribute("age", ("9", "41")), Attribute("state", ("Tennessee",))))
-    (found,) = load_knowledge("twitter-age-state", subjects, np.array([[0, 0], [1, 0]], dtype=np.int32)).sources
-    assert found.presence.tolist() == [0.23, 0.23]
-    told = {group.attributes: group.probability for group in found.profiles[0].groups}
-    assert told == {("age",): pytest.approx(0.3), ("state",): pytest.approx(0.51)}
 
 
 def test_who_is_too_young_to_vote_is_on_no_list(tmp_path):
@@ -304,27 +287,8 @@ def test_a_record_for_which_a_recipe_has_no_profile_is_named(tmp_path):
         load_knowledge(path, SMALL, PERSONS, records=RECORDS)
 
 
-def test_without_a_file_the_attribute_is_named(tmp_path):
-    message = refused(tmp_path, BY_BIRTH, TOWNS, np.array([[1, 0]], dtype=np.int32))
-    assert message.startswith("attribute 'state': no such state; found 'Ontario'")
-
-
-def test_states_that_nobody_is_of_need_no_list(tmp_path):
-    path = write(tmp_path, BY_BIRTH + "\n[sources.overrides.Utah]\nsex = true")
-    (lists,) = load_knowledge(path, TOWNS, np.array([[0, 0]], dtype=np.int32)).sources
-    assert lists.presence.tolist() == [voter_profile("Ohio").registered_share]
-    assert "overrides: no such state; found 'Uta'" in refused(
-        tmp_path, BY_BIRTH + "\n[sources.overrides.Uta]\nsex = true", TOWNS, np.array([[0, 0]], dtype=np.int32)
-    )
-
-
 def test_what_is_told_may_not_hang_on_a_generalized_value(tmp_path):
     persons = PERSONS.copy()
     persons[0, 0] = 2
     message = refused(tmp_path, GROUPS + 'when = { state = ["Ohio"] }\n[[sources.profile]]', SMALL, persons)
     assert "what is revealed depends on a value that is generalized" in message
-
-
-def test_an_unknown_recipe_is_refused():
-    with pytest.raises(InputError, match=r"no bundled knowledge recipe of this name; found 'voters'"):
-        load_knowledge("voters", SMALL, PERSONS)

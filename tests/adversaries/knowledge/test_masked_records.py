@@ -15,8 +15,8 @@ from reidsim.adversaries.multistage.stages import Identify, InferByLinkage
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.errors import InputError
 from reidsim.games.defenders.same_form import SameForm
-from reidsim.games.masking.best_first import best_first
-from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame, exhaustive
+from reidsim.games.masking.partial_knowledge import PartialKnowledgeGame
+from reidsim.games.masking.searches import best_first, masking_backward_induction
 from reidsim.releases.masking import MaskingSpace
 
 # Of four attributes the register carries three; the second has a level between: pairs of values.
@@ -108,14 +108,15 @@ def test_subjects_best_respond_whatever_the_solver(case, no_attack):
         # Withholding pays 0; of equal payoffs the lowest number wins, and a record worth exactly 0 is shared.
         top = max(allowed.values(), default=-np.inf)
         best.append(min(s for s, pay in allowed.items() if pay > top - 1e-9) if top > -1e-9 else -1)
-    for solver in (best_first, exhaustive):
+    for solver in (best_first, masking_backward_induction):
         choice = solver(game, no_attack=no_attack)
         assert choice.strategies.tolist() == best
         assert choice.exact
         found = game.evaluate(choice)
         expected = [0.0 if s < 0 else oracle(case, i, s)[3] for i, s in enumerate(best)]
         np.testing.assert_allclose(found.publisher_payoff, expected, atol=1e-9)
-    assert (best_first(game).solver, exhaustive(game).solver) == ("branch-and-bound", "backward-induction")
+    solvers = [solve(game).solver for solve in (best_first, masking_backward_induction)]
+    assert solvers == ["branch-and-bound", "backward-induction"]
 
 
 @given(case=small_games())
@@ -171,6 +172,6 @@ def test_what_is_refused():
     attack = MultistageAttack((Identify(("x0",), "register"),), 1.0, 0.0)
     large = PartialKnowledgeGame(MaskingSpace(names, np.ones(21), 1), attack, many, knowledge=everything(("x0",), 1))
     with pytest.raises(InputError, match=r"too many strategies for .*; found 2097152; expected at most 1,048,576"):
-        exhaustive(large)
+        masking_backward_induction(large)
     with pytest.raises(InputError, match="too many releases to compare; found 2097152; expected at most 1,000,000"):
         SameForm().choose(large)

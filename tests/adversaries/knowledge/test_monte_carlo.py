@@ -10,9 +10,8 @@ from tiers import examples
 from reidsim.adversaries.knowledge import assessment
 from reidsim.adversaries.knowledge.assessment import assess
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
-from reidsim.adversaries.knowledge.monte_carlo import draw_sets
 from reidsim.adversaries.knowledge.network import Network
-from reidsim.adversaries.knowledge.sets import count_sets
+from reidsim.adversaries.knowledge.sets import count_sets, draw_sets
 from reidsim.adversaries.knowledge.uniqueness import KnownPopulation
 from reidsim.errors import InputError
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
@@ -127,13 +126,6 @@ def test_sets_that_cannot_be_are_never_drawn(case):
     assert set(drawn.sets) <= set(possible)
 
 
-def test_draws_depend_on_the_seed_alone():
-    _, knowledge = seven_groups(30, 6)
-    first, again = (draw_sets(knowledge, 100, np.random.default_rng(7)) for _ in range(2))
-    assert first.sets == again.sets
-    assert (first.probability == again.probability).all()
-
-
 @pytest.mark.parametrize("limit", ["_MOST_SETS", "_MOST_WORK"])
 def test_the_choice_is_made_from_the_size(limit, monkeypatch):
     codes, knowledge = seven_groups(30, 8)
@@ -155,11 +147,3 @@ def test_many_groups_are_drawn():
     assert 0 < risks.marketer.mean() < 1
     with pytest.raises(InputError, match=r"too many knowledge sets to list; found 'up to 1.1e\+12 for a person'"):
         assess(codes, knowledge, HALF, method="exact")
-
-
-def test_what_monte_carlo_needs():
-    codes, knowledge = seven_groups(5, 11)
-    with pytest.raises(InputError, match="Monte Carlo needs a random generator"):
-        assess(codes, knowledge, HALF, method="monte-carlo")
-    with pytest.raises(InputError, match="too few trials; found 1"):
-        assess(codes, knowledge, HALF, method="monte-carlo", trials=1, rng=np.random.default_rng(0))

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.adversaries.knowledge.network import Network
-from reidsim.errors import InputError
 
 shares = st.floats(0, 1)
 
@@ -38,10 +37,3 @@ def test_printed_example():
     # 1 - (1 - .25) (1 - .33) (1 - .5).
     risk = Network(0.5, 0.5, 0.5, 0.5).overall(np.ones(1), np.full(1, 0.66), np.ones(1))
     assert risk[0] == pytest.approx(1 - 0.75 * 0.67 * 0.5)
-
-
-@pytest.mark.parametrize("name", ["p_m", "p_fm", "p_cu", "p_c"])
-@pytest.mark.parametrize("value", [-0.01, 1.01, float("nan")])
-def test_capabilities_are_probabilities(name, value):
-    with pytest.raises(InputError, match=rf"{name}: probability outside \[0, 1\]"):
-        Network(**{"p_m": 0.5, "p_fm": 0.5, "p_cu": 0.5, "p_c": 0.5, name: value})

@@ -1,4 +1,4 @@
-"""Where the runs of a batch are done: in this process, in processes of this computer, or on a cluster.
+"""Executors of the runs of a batch: this process, processes of this computer, or a cluster.
 
 An executor does tasks in any order and gives back groups of outcomes as they come, to be written down together.
 """
@@ -15,7 +15,7 @@ from reidsim.engine.batch.tasks import RunOutcome, RunTask, Work
 
 # Outcomes are handed over, and written to disk, about this often; workers are given about as much work at a time.
 HAND_OVER_SECONDS = 0.25
-# So many runs at most, however quick: what they leave is held until it is handed over.
+# Most runs at a time, since a worker keeps their outcomes until all have ended.
 _MOST_RUNS = 1_000
 
 

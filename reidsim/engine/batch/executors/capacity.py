@@ -1,16 +1,16 @@
-"""How many processes this computer carries: its cores, and the memory that is free."""
+"""The number of processes for which this computer has cores and free memory."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
-from reidsim.engine.batch.tasks import Work
 from reidsim.errors import InputError
 from reidsim.memory import free_memory
 
-# A worker that has imported the package and compiled what it needs.
+# Memory of a worker that has imported the package and compiled its functions.
 _WORKER_BYTES = 300 * 1024**2
-# More processes than cores gain nothing; so few do no harm, and results can be compared between numbers of them.
+# So few processes do no harm on a computer with fewer cores, and allow comparisons between numbers of processes.
 _ALWAYS = 4
 
 
@@ -21,62 +21,42 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def default_workers(needed: int = 0) -> int:
-    """Return the number of processes where nobody says one: the cores, as far as free memory carries them.
-
-    Parameters
-    ----------
-    needed : int
-        Bytes that a run takes, besides the program.
-    """
-    return max(1, min(available_cores(), _carried(needed)))
+def default_workers() -> int:
+    """Return the number of processes if the user gives none: the cores, as far as there is memory."""
+    return max(1, min(available_cores(), _fitting()))
 
 
-def workers_for(asked: int | None, work: Work) -> int:
-    """Return the number of processes for some work, once it is known what a run takes.
-
-    Parameters
-    ----------
-    asked : int, optional
-        By the user.
-    work : Work
+def require_carried(workers: int) -> None:
+    """Refuse more processes than cores (than four, on a computer with fewer), or than fit into free memory.
 
     Raises
     ------
     InputError
-        If more are asked for than this computer carries.
+        If there are too many.
     """
-    needed = getattr(work, "needed_memory", 0)
-    if asked is None:
-        return default_workers(needed)
-    require_carried(asked, needed)
-    return asked
-
-
-def require_carried(workers: int, needed: int = 0) -> None:
-    """Refuse more processes than this computer carries.
-
-    Parameters
-    ----------
-    workers : int
-    needed : int
-        Bytes that a run takes, besides the program.
-
-    Raises
-    ------
-    InputError
-        If there are more than cores (than four, on a computer with fewer), or than fit into free memory.
-    """
-    cores, carried = available_cores(), _carried(needed)
-    if workers > max(cores, _ALWAYS):
-        expected = f"{max(cores, _ALWAYS)} or fewer: this computer has {cores} cores for them"
-    elif workers > carried:
-        expected = f"{carried} or fewer: that many fit into the memory that is free"
+    cores, fitting = available_cores(), _fitting()
+    most = max(cores, _ALWAYS)
+    if workers > most:
+        expected = f"{most} or fewer: this computer has {cores} cores for them"
+    elif workers > fitting:
+        expected = f"{fitting} or fewer: that many fit into the memory that is free"
     else:
         return
     raise InputError("too many processes", where="workers", found=workers, expected=expected)
 
 
-def _carried(needed: int) -> int:
+def _fitting() -> int:
+    """Return the number of workers that fit into free memory, each as large as this process, which read the data."""
     free = free_memory()
-    return max(1, free // (_WORKER_BYTES + needed)) if free is not None else available_cores()
+    if free is None:
+        return available_cores()
+    return max(1, free // max(_WORKER_BYTES, _resident()))
+
+
+def _resident() -> int:
+    """Return the bytes of this process in memory; 0 where the system does not show them."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,17 +1,17 @@
-"""The executor that a user names: processes where they pay, otherwise one run after another in this process."""
+"""Executors by name; the default uses processes if they save time, else this process."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
 
-from reidsim import interrupts
 from reidsim.engine.batch.executors import HAND_OVER_SECONDS, Executor, one_thread
-from reidsim.engine.batch.executors.capacity import require_carried, workers_for
+from reidsim.engine.batch.executors.capacity import default_workers, require_carried
 from reidsim.engine.batch.executors.cluster import DaskExecutor
 from reidsim.engine.batch.executors.processes import ProcessExecutor
 from reidsim.engine.batch.tasks import COMPLETE, RunOutcome, RunTask, Work, attempt
 from reidsim.errors import InputError, require_among
+from reidsim.interrupts import came, stop_if_interrupted
 
 EXECUTORS = ("auto", "serial", "processes", "dask")
 
@@ -35,7 +35,7 @@ def executor_named(
     Raises
     ------
     InputError
-        If there is no such executor, or it cannot do what is asked.
+        If there is no such executor, or the options do not fit it.
     """
     require_among("no such executor", (name,), EXECUTORS, where="executor")
     if workers is not None and workers < 1:
@@ -61,12 +61,12 @@ def executor_named(
     return AutomaticExecutor(workers)
 
 
-# Below this, starting processes, each of which has to read what the scenario names, takes longer than it saves.
+# Below this, starting processes, each of which reads the data, takes longer than it saves.
 WORTH_SECONDS = 5.0
 
 
 class AutomaticExecutor:
-    """Begins here, and hands over to processes once the runs left are expected to take more than five seconds.
+    """Begins in this process, and continues in processes if the remaining runs are expected to take over five seconds.
 
     Parameters
     ----------
@@ -79,13 +79,13 @@ class AutomaticExecutor:
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
         """Do every task; see `Executor`."""
-        done, workers = 0, workers_for(self._workers, work)
+        done, workers = 0, self._workers or default_workers()
 
         def goes_on(outcome: RunOutcome) -> bool:
             nonlocal done
             done += 1
             left = len(tasks) - done
-            # The first run also reads files and compiles; it says something about the others only if they are few.
+            # The first run also reads files and compiles; it predicts the time of the other runs only if they are few.
             expected = left * outcome.seconds if done > 1 else outcome.seconds
             return workers == 1 or left < 2 or expected < WORTH_SECONDS
 
@@ -105,17 +105,17 @@ class SerialExecutor:
 def one_by_one(
     work: Work, tasks: Sequence[RunTask], goes_on: Callable[[RunOutcome], bool]
 ) -> Generator[list[RunOutcome], None, None]:
-    """Do tasks in this process, until `goes_on` says no to an outcome; yield groups of outcomes."""
+    """Do tasks in this process, until `goes_on` returns False for an outcome; yield groups of outcomes."""
     group: list[RunOutcome] = []
     since = time.monotonic()
     with one_thread():
         try:
             for task in tasks:
                 outcome = attempt(work, task)
-                if outcome.state == COMPLETE or not interrupts.came():
+                if outcome.state == COMPLETE or not came():
                     group.append(outcome)
                 # A library may have swallowed the interrupt, or made a failure of the run out of it.
-                interrupts.stop_if_interrupted()
+                stop_if_interrupted()
                 if not goes_on(group[-1]):
                     break
                 if time.monotonic() - since >= HAND_OVER_SECONDS:
@@ -123,7 +123,7 @@ def one_by_one(
                     yield ended
                     since = time.monotonic()
         except KeyboardInterrupt:
-            # What ended before is not lost.
+            # Earlier outcomes are kept.
             if group:
                 yield group
             raise

@@ -1,4 +1,4 @@
-"""Runs done by the workers of a dask cluster, near or far."""
+"""Runs done by the workers of a dask cluster, on this computer or on others."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import contextlib
 import functools
 import importlib
 import logging
+import os
 import pickle
 import socket
 from collections import Counter, deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from reidsim.engine.batch.data_files import files_named
 from reidsim.engine.batch.executors import Pace, one_thread
-from reidsim.engine.batch.executors.capacity import workers_for
-from reidsim.engine.batch.executors.shipping import MOST_BYTES, Shipment, shipment
+from reidsim.engine.batch.executors.capacity import default_workers
 from reidsim.engine.batch.tasks import KILLED, RunOutcome, RunTask, Work, attempt, code_version
-from reidsim.errors import InputError
+from reidsim.engine.release_file import sha256_of
+from reidsim.errors import InputError, listed
 from reidsim.threads import in_one_thread
 
 _LOOPBACK = "127.0.0.1"
@@ -24,11 +28,9 @@ _CONNECT_SECONDS = 5
 _FIRST_WORKER_SECONDS = 30
 _DEATHS_ALONE = 2
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-# Above so many bytes, dask warns of what is sent.
-_LARGE = "distributed.admin.large-graph-warning-threshold"
 # Packages that log each failed attempt to reach a scheduler.
 _TALKATIVE = ("distributed", "tornado", "asyncio")
-# A worker has one chunk at a time, what is done after its death is decided here, and its successor may take long to
+# A worker has one chunk at a time, its runs are rescheduled here after its death, and its successor may take long to
 # start on a busy computer.
 _OWN_CLUSTER = {
     "distributed.scheduler.allowed-failures": 0,
@@ -40,11 +42,11 @@ _OWN_CLUSTER = {
 
 
 class DaskExecutor:
-    """Does runs on the workers of a dask cluster.
+    """Does runs on the workers of a dask cluster, which must see the scenario's files at the same paths.
 
-    When a worker dies, the runs that it was given are done once more at the end, one by one and with nothing else on
-    the cluster; one over which workers die again, twice, is reported as ``killed``: a worker may have been on its way
-    out when it was given the run. (The scheduler of a far cluster first tries elsewhere as often as it is set up to.)
+    If a worker dies, its runs are repeated at the end, one by one and with nothing else on the cluster. A run during
+    which workers die again, twice, is reported as ``killed``. (The scheduler of a given cluster first tries other
+    workers, as often as it is configured to.)
 
     Parameters
     ----------
@@ -59,19 +61,24 @@ class DaskExecutor:
         self._scheduler = scheduler
         self._workers = workers
 
-    def execute(self, work: Work, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
+    def execute(self, work: Any, tasks: Sequence[RunTask]) -> Generator[list[RunOutcome], None, None]:
         """Do every task; see `Executor`.
 
         Raises
         ------
         InputError
-            If the scheduler cannot be reached, is lost, or has no workers with the same version of the program.
+            If the scheduler cannot be reached, is lost, or has no workers with the same version of the program and the
+            same files.
         """
         if not tasks:
             return
         with self._client(work) as client:
-            cores = _cores(client)
-            sent = _Sent(client, shipment(work, tasks, far=self._scheduler is not None), tasks, cores)
+            files: dict[str, str] = {}
+            if self._scheduler is not None and hasattr(work, "loaded"):
+                # Workers may have another working folder.
+                work = replace(work, loaded=replace(work.loaded, path=work.loaded.path.absolute()))
+                files = _hashes(work, tasks)
+            sent = _Sent(client, pickle.dumps((pickle.dumps(work), files, code_version())), tasks)
             finished = _distributed().as_completed(sent.more(), loop=client.loop)
             try:
                 for batch in finished.batches():
@@ -79,68 +86,69 @@ class DaskExecutor:
                     for future in sent.more():
                         finished.add(future)
             finally:
-                sent.cancel()
+                with contextlib.suppress(Exception):
+                    client.cancel(list(sent.chunks), force=True)
 
     @contextlib.contextmanager
     def _client(self, work: Work) -> Iterator[Any]:
         distributed = _distributed()
-        if self._scheduler is not None:
+        with contextlib.ExitStack() as started:
+            if self._scheduler is not None:
+                try:
+                    _require_listener(self._scheduler)
+                    client = distributed.Client(self._scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
+                except (OSError, ValueError, TypeError) as error:
+                    problem = f"no dask scheduler can be reached: {error}".splitlines()[0]
+                    expected = "the address of one, such as tcp://10.0.0.1:8786"
+                    where, found = "scheduler", self._scheduler
+                    raise InputError(problem, where=where, found=found, expected=expected) from None
+                started.enter_context(_without_logs())
+                yield started.enter_context(client)
+                return
+            workers = self._workers or default_workers()
+            started.enter_context(importlib.import_module("dask").config.set(_OWN_CLUSTER))
             try:
-                _require_listener(self._scheduler)
-                client = distributed.Client(self._scheduler, timeout=_CONNECT_SECONDS, set_as_default=False)
-            except (OSError, ValueError, TypeError) as error:
-                raise InputError(
-                    f"no dask scheduler can be reached: {error}".splitlines()[0], where="scheduler",
-                    found=self._scheduler, expected="the address of one, such as tcp://10.0.0.1:8786",
-                ) from None  # fmt: skip
-            with _without_logs(), client:
-                yield client
-            return
-        workers = workers_for(self._workers, work)
-        with importlib.import_module("dask").config.set(_OWN_CLUSTER), contextlib.ExitStack() as started:
-            try:
-                _require_loopback()
-                cluster = started.enter_context(
-                    distributed.LocalCluster(
-                        n_workers=workers,
-                        threads_per_worker=1,
-                        processes=True,
-                        dashboard_address=f"{_LOOPBACK}:0",
-                        silence_logs=logging.CRITICAL,
-                    )
+                # Without a loopback interface, dask would try for 30 seconds.
+                with socket.create_server((_LOOPBACK, 0)) as listener:
+                    socket.create_connection(listener.getsockname(), timeout=_CONNECT_SECONDS).close()
+                cluster = distributed.LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address=f"{_LOOPBACK}:0",
+                    silence_logs=logging.CRITICAL,
                 )
+                started.enter_context(cluster)
                 client = started.enter_context(distributed.Client(cluster, set_as_default=False))
             except (OSError, RuntimeError) as error:
-                raise InputError(
-                    f"a dask cluster on this computer does not start: {error}".splitlines()[0], where="executor",
-                    found="dask", expected="executor processes, or a loopback interface and free memory",
-                ) from None  # fmt: skip
+                problem = f"a dask cluster on this computer does not start: {error}".splitlines()[0]
+                expected = "executor processes, or a loopback interface and free memory"
+                raise InputError(problem, where="executor", found="dask", expected=expected) from None
             yield client
 
 
-def _require_loopback() -> None:
-    """Raise an OSError if this computer cannot connect to itself; dask would try for 30 seconds."""
-    with socket.create_server((_LOOPBACK, 0)) as listener:
-        socket.create_connection(listener.getsockname(), timeout=_CONNECT_SECONDS).close()
+def _hashes(work: Any, tasks: Sequence[RunTask]) -> dict[str, str]:
+    """Return the SHA-256 of each file that tasks read, by absolute path; bundled files belong to the program."""
+    values = {repr(value): (key, value) for task in tasks for key, value in task.values.items()}
+    return {str(path): sha256_of(path) for path in files_named(work.loaded, values.values())}
 
 
 @contextlib.contextmanager
 def _without_logs() -> Iterator[None]:
-    """Keep the package from printing how it tries to reach a scheduler that is gone: that is told as an error."""
+    """Silence attempts of dask to reach a lost scheduler, which is reported as an error."""
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in _TALKATIVE]
-    loggers = [logging.getLogger(name) for name in names]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
+    levels = {logging.getLogger(name): logging.getLogger(name).level for name in names}
+    for logger in levels:
         logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
+        for logger, level in levels.items():
             logger.setLevel(level)
 
 
 def _distributed() -> Any:
-    """Return the package, which tells type checkers nothing.
+    """Import dask.distributed, which has no types.
 
     Raises
     ------
@@ -150,41 +158,37 @@ def _distributed() -> Any:
     try:
         return importlib.import_module("distributed")
     except ModuleNotFoundError:
-        raise InputError(
-            "package distributed is not installed", where="executor", found="dask",
-            hint="pip install 'reidsim[distributed]'",
-        ) from None  # fmt: skip
+        hint = "pip install 'reidsim[distributed]'"
+        raise InputError("package distributed is not installed", where="executor", found="dask", hint=hint) from None
 
 
 class _Sent:
     """The tasks of a batch, as futures of a cluster."""
 
-    def __init__(self, client: Any, sent: Shipment, tasks: Sequence[RunTask], cores: int) -> None:
+    def __init__(self, client: Any, work: bytes, tasks: Sequence[RunTask]) -> None:
         self._client = client
         # A result of the cluster, so that it goes to each worker once, and is made again if it is lost with one.
-        with importlib.import_module("dask").config.set({_LARGE: f"{2 * MOST_BYTES}B"}):
-            self._work = client.submit(_as_it_is, pickle.dumps(sent), pure=False)
-        self._left = deque(tasks)
-        self._suspects: deque[RunTask] = deque()
-        self._cores = cores
-        self._chunks: dict[Any, list[RunTask]] = {}
+        self._work = client.submit(bytes, work, pure=False)
+        self._left, self._suspects = deque(tasks), deque[RunTask]()
+        self._cores = _cores(client)
         self._alone: Any = None
         self._deaths: Counter[str] = Counter()
         self._pace = Pace()
+        self.chunks: dict[Any, list[RunTask]] = {}
 
     def more(self) -> list[Any]:
         """Send as many tasks as keep all cores busy for a while; return their futures."""
         futures = []
-        while self._left and len(self._chunks) < 2 * self._cores:
+        while self._left and len(self.chunks) < 2 * self._cores:
             futures.append(self._send(self._pace.chunk(self._left, self._cores)))
-        if self._suspects and not self._left and not self._chunks:
+        if self._suspects and not self._left and not self.chunks:
             self._alone = self._send([self._suspects.popleft()])
             return [self._alone]
         return futures
 
     def outcomes(self, future: Any) -> list[RunOutcome]:
-        """Return what came of a future that ended; nothing of runs that have to be done once more."""
-        chunk = self._chunks.pop(future)
+        """Return the outcomes of a future that ended; none for runs that have to be repeated."""
+        chunk = self.chunks.pop(future)
         try:
             outcomes: list[RunOutcome] = future.result()
         except _distributed().KilledWorker:
@@ -195,34 +199,26 @@ class _Sent:
             self._suspects.extend(chunk)
             return []
         except ModuleNotFoundError as error:
-            raise InputError(
-                f"the cluster lacks a part of the program: {error}", where="scheduler",
-                expected="reidsim, in the same version, wherever its workers run",
-            ) from None  # fmt: skip
+            problem = f"the cluster lacks a part of the program: {error}"
+            expected = "reidsim, in the same version, wherever its workers run"
+            raise InputError(problem, where="scheduler", expected=expected) from None
         except InputError:
             raise
         except Exception as error:
-            # A scheduler that went away, or futures that it forgot; runs themselves do not raise.
-            raise InputError(
-                f"the dask cluster was lost: {type(error).__name__}", where="scheduler",
-                hint="go on with --resume; runs that ended are kept",
-            ) from error  # fmt: skip
+            # The scheduler is gone, or has forgotten futures; runs themselves do not raise.
+            problem, hint = f"the dask cluster was lost: {type(error).__name__}", "go on with --resume; runs that ended"
+            raise InputError(problem, where="scheduler", hint=f"{hint} are kept") from error
         self._pace.note(outcomes)
         return outcomes
 
-    def cancel(self) -> None:
-        """Call off what has not ended."""
-        with contextlib.suppress(Exception):
-            self._client.cancel(list(self._chunks), force=True)
-
     def _send(self, chunk: list[RunTask]) -> Any:
-        future = self._client.submit(_do, self._work, chunk, code_version(), pure=False)
-        self._chunks[future] = chunk
+        future = self._client.submit(_do, self._work, chunk, pure=False)
+        self.chunks[future] = chunk
         return future
 
 
 def _require_listener(address: str) -> None:
-    """Raise an error unless somebody listens at an address; a client that finds nobody complains when it is dropped."""
+    """Raise an error if nothing listens at an address; a dask client without one complains when deleted."""
     comm = importlib.import_module("distributed.comm")
     protocol, _ = comm.parse_address(address)
     if protocol in ("tcp", "tls"):
@@ -231,36 +227,48 @@ def _require_listener(address: str) -> None:
 
 
 def _cores(client: Any) -> int:
-    """Return the number of threads of all workers, of whom at least one must be there."""
+    """Return the number of threads of all workers, of which at least one must exist."""
     try:
         client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
     except TimeoutError:
-        raise InputError(
-            "the dask scheduler has no workers", where="scheduler", found=client.scheduler.address,
-            expected=f"one within {_FIRST_WORKER_SECONDS} s",
-        ) from None  # fmt: skip
+        found, expected = client.scheduler.address, f"one within {_FIRST_WORKER_SECONDS} s"
+        problem = "the dask scheduler has no workers"
+        raise InputError(problem, where="scheduler", found=found, expected=expected) from None
     threads: dict[str, int] = client.nthreads()
     return max(sum(threads.values()), 1)
 
 
-def _do(work: bytes, chunk: list[RunTask], version: str) -> list[RunOutcome]:
+def _do(work: bytes, chunk: list[RunTask]) -> list[RunOutcome]:
     """Do some tasks, in a worker."""
-    if code_version() != version:
-        raise InputError(
-            "a dask worker has another version of the program",
-            where="scheduler",
-            found=code_version(),
-            expected=version,
-        )
     with one_thread(), in_one_thread():
         return [attempt(_loaded(work), task) for task in chunk]
 
 
-def _as_it_is(work: bytes) -> bytes:
-    return work
-
-
 @functools.lru_cache(maxsize=2)
-def _loaded(work: bytes) -> Work:
-    sent: Shipment = pickle.loads(work)  # noqa: S301 - from the process that gave the work
-    return sent.unpacked()
+def _loaded(sent: bytes) -> Work:
+    """Return the work, in a worker that has the same program, files and modules.
+
+    Raises
+    ------
+    InputError
+        If it has not.
+    """
+    pickled, files, version = pickle.loads(sent)  # noqa: S301 - from the process that gave the work
+    if code_version() != version:
+        problem = "a dask worker has another version of the program"
+        raise InputError(problem, where="scheduler", found=code_version(), expected=version)
+    _require_files(files)
+    work: Any = pickle.loads(pickled)  # noqa: S301
+    if hasattr(work, "loaded"):
+        try:
+            work.loaded.makers()
+        except InputError as error:
+            raise error.but(problem=f"a dask worker lacks a part: {error.problem}") from None
+    return work  # type: ignore[no-any-return]
+
+
+def _require_files(files: Mapping[str, str]) -> None:
+    others = [path for path, content in files.items() if not os.path.isfile(path) or sha256_of(Path(path)) != content]
+    if others:
+        problem = f"a dask worker does not see the same files: {listed(others)}"
+        raise InputError(problem, where="scheduler", expected="a folder that all computers share")

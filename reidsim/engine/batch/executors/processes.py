@@ -14,17 +14,17 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Generator, Sequence
-from typing import IO, Any
+from typing import IO, Any, cast
 
-from reidsim.engine.batch.executors import HAND_OVER_SECONDS, Pace, start_worker
-from reidsim.engine.batch.executors.capacity import workers_for
+from reidsim.engine.batch.executors import HAND_OVER_SECONDS, Pace, worker
+from reidsim.engine.batch.executors.capacity import default_workers
 from reidsim.engine.batch.executors.worker import READY
 from reidsim.engine.batch.tasks import KILLED, TIMEOUT, RunOutcome, RunTask, Work
 from reidsim.errors import InputError
 
-# A run is given up when as many processes died over it; one may have been ended by something else.
+# Deaths of processes after which a run is given up; a single death may have another reason.
 _DEATHS = 2
-# Processes that die one after the other before they are ready: then none can be expected to start.
+# Deaths in a row before a process is ready, after which none is expected to start.
 _FAILED_STARTS = 3
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -32,8 +32,10 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NU
 class ProcessExecutor:
     """Does runs in processes of this computer.
 
-    A process works on one run at a time and hands over each outcome at once. When it dies, it is known which run it was
-    at: that run is tried once more, then reported as ``killed``; all others go on.
+    A process does one run at a time and returns each outcome at once. If it dies, its current run is tried once more,
+    then reported as ``killed``; all other runs go on. The pool is our own because pools of other packages do not do
+    this: `concurrent.futures` gives up all runs if one process dies, and that of pebble hangs if processes die while
+    they start.
 
     Parameters
     ----------
@@ -55,16 +57,18 @@ class ProcessExecutor:
         InputError
             If no process can be started.
         """
-        pool = _Pool(work, tasks, workers_for(self._workers, work), self._timeout)
+        pool = _Pool(work, tasks, self._workers or default_workers(), self._timeout)
         try:
             while pool.unfinished:
-                yield from pool.next_group()
+                if group := pool.next_group():
+                    yield group
         finally:
-            pool.stop()
+            for process in [*pool.workers]:
+                pool.remove(process)
 
 
 class _Worker:
-    """A process and what it was given to do."""
+    """A worker process and its current tasks."""
 
     def __init__(self, work: bytes, events: queue.SimpleQueue[tuple[_Worker, Any]]) -> None:
         self.chunk: deque[RunTask] = deque()
@@ -72,141 +76,117 @@ class _Worker:
         self.since = math.inf
         paths = [path or os.getcwd() for path in sys.path]
         self.process = subprocess.Popen(  # noqa: S603 - this very program
-            [sys.executable, "-P", start_worker.__file__, str(os.getpid())],
+            [sys.executable, "-P", worker.__file__, str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), "PYTHONPATH": os.pathsep.join(paths)},
-            # Ctrl-C reaches this process alone, which then ends the others.
+            # Ctrl-C reaches this process alone, which then ends the workers.
             start_new_session=True,
         )
+        self._inbox, self._outbox = cast("IO[bytes]", self.process.stdin), cast("IO[bytes]", self.process.stdout)
         threading.Thread(target=self._listen, args=(events,), daemon=True).start()
         self._write(work)
 
     def give(self, chunk: Sequence[RunTask]) -> None:
         """Send tasks to an idle process."""
-        self.chunk = deque(chunk)
-        self.since = time.monotonic()
+        self.chunk, self.since = deque(chunk), time.monotonic()
         self._write(pickle.dumps(list(chunk)))
 
     def kill(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the process."""
         self.process.kill()
         self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            # What was still to be written has nobody to read it.
+        for pipe in (self._inbox, self._outbox):
+            # Closing flushes input that nobody reads any more.
             with contextlib.suppress(OSError):
-                pipe.close()  # type: ignore[union-attr]
+                pipe.close()
 
-    def how_it_ended(self) -> str:
-        """Tell how the process ended."""
+    def exit_reason(self) -> str:
+        """Return how the process ended, as the end of a sentence."""
         code = self.process.wait()
-        if code >= 0:
-            return f"ended with code {code}"
-        return f"was ended by {signal.Signals(-code).name}"
+        return f"ended with code {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
 
     def _write(self, message: bytes) -> None:
-        pipe = self.process.stdin
-        assert pipe is not None  # noqa: S101 - asked for above, said for the type checker
-        # That the process is gone is noticed at its other pipe.
+        # A broken pipe is noticed by the listener.
         with contextlib.suppress(OSError):
-            pipe.write(message)
-            pipe.flush()
+            self._inbox.write(message)
+            self._inbox.flush()
 
     def _listen(self, events: queue.SimpleQueue[tuple[_Worker, Any]]) -> None:
-        pipe: IO[bytes] | None = self.process.stdout
-        assert pipe is not None  # noqa: S101 - asked for above, said for the type checker
-        while True:
-            try:
-                message = pickle.load(pipe)  # noqa: S301 - from a process that this one started
-            except (EOFError, OSError, ValueError, pickle.UnpicklingError):
-                events.put((self, None))
-                return
-            events.put((self, message))
+        with contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
+            while True:
+                events.put((self, pickle.load(self._outbox)))  # noqa: S301 - from a process that this one started
+        events.put((self, None))
 
 
 class _Pool:
-    """The processes of one batch and the tasks that are left."""
+    """The processes of one batch and the remaining tasks."""
 
-    def __init__(self, work: Work, tasks: Sequence[RunTask], workers: int, timeout: float | None) -> None:
-        self._work = pickle.dumps(work)
-        self._left = deque(tasks)
-        self._timeout = timeout
+    def __init__(self, work: Work, tasks: Sequence[RunTask], size: int, timeout: float | None) -> None:
+        self._work, self._left, self._timeout = pickle.dumps(work), deque(tasks), timeout
         self._events: queue.SimpleQueue[tuple[_Worker, Any]] = queue.SimpleQueue()
         self._deaths: Counter[str] = Counter()
         self._pace = Pace()
         self._failed_starts = 0
-        self._size = min(workers, len(tasks))
-        self._workers: set[_Worker] = set()
+        self._size = min(size, len(tasks))
+        self.workers: set[_Worker] = set()
         self.unfinished = len(tasks)
 
-    def next_group(self) -> Generator[list[RunOutcome], None, None]:
-        """Let the processes work until it is time to hand over; yield what ended, if anything did."""
-        while len(self._workers) < min(self._size, self.unfinished):
-            self._workers.add(_Worker(self._work, self._events))
+    def next_group(self) -> list[RunOutcome]:
+        """Let the processes work for a moment; return the outcomes of this time."""
+        while len(self.workers) < min(self._size, self.unfinished):
+            self.workers.add(_Worker(self._work, self._events))
         group: list[RunOutcome] = []
         until = time.monotonic() + HAND_OVER_SECONDS
         while (wait := until - time.monotonic()) > 0 and len(group) < self.unfinished:
-            self._give_tasks()
+            for idle in self.workers:
+                if idle.is_ready and not idle.chunk and self._left:
+                    idle.give(self._pace.chunk(self._left, self._size))
             with contextlib.suppress(queue.Empty):
                 group += self._handle(*self._events.get(timeout=wait))
-            group += self._overdue()
+            if self._timeout is not None:
+                late = [w for w in self.workers if w.chunk and time.monotonic() - w.since > self._timeout]
+                error = f"took more than {self._timeout:g} s"
+                group += [RunOutcome(self._stop(w), TIMEOUT, error=error, seconds=self._timeout) for w in late]
         self.unfinished -= len(group)
-        if group:
-            yield group
+        return group
 
-    def stop(self) -> None:
-        """End all processes."""
-        for worker in self._workers:
-            worker.kill()
-        self._workers.clear()
+    def remove(self, process: _Worker) -> None:
+        """End a process."""
+        self.workers.discard(process)
+        process.kill()
 
-    def _give_tasks(self) -> None:
-        for worker in self._workers:
-            if worker.is_ready and not worker.chunk and self._left:
-                worker.give(self._pace.chunk(self._left, self._size))
-
-    def _handle(self, worker: _Worker, message: Any) -> list[RunOutcome]:
-        if worker not in self._workers:
+    def _handle(self, process: _Worker, message: Any) -> list[RunOutcome]:
+        if process not in self.workers:
             return []  # Ended by this process, which has dealt with its tasks.
         if message is None:
-            return self._died(worker)
+            return self._died(process)
         if message == READY:
-            worker.is_ready, self._failed_starts = True, 0
+            process.is_ready, self._failed_starts = True, 0
             return []
-        outcome: RunOutcome = message
-        worker.chunk.popleft()
-        worker.since = time.monotonic()
-        self._pace.note([outcome])
-        return [outcome]
+        process.chunk.popleft()
+        process.since = time.monotonic()
+        self._pace.note([message])
+        return [message]
 
-    def _died(self, worker: _Worker) -> list[RunOutcome]:
-        self._remove(worker)
-        self._failed_starts += not worker.is_ready
-        if self._failed_starts >= _FAILED_STARTS and not any(other.is_ready for other in self._workers):
-            raise InputError("worker processes do not start", expected="executor serial", hint=worker.how_it_ended())
-        if not worker.chunk:
+    def _died(self, process: _Worker) -> list[RunOutcome]:
+        self._failed_starts += not process.is_ready
+        others = self.workers - {process}
+        if self._failed_starts >= _FAILED_STARTS and not any(other.is_ready for other in others):
+            raise InputError("worker processes do not start", expected="executor serial", hint=process.exit_reason())
+        if not process.chunk:
+            self.remove(process)
             return []
-        culprit = worker.chunk.popleft()
-        self._left.extendleft(reversed(worker.chunk))
+        culprit, reason = self._stop(process), process.exit_reason()
         self._deaths[culprit.key] += 1
         if self._deaths[culprit.key] < _DEATHS:
             self._left.appendleft(culprit)
             return []
-        return [RunOutcome(culprit, KILLED, error=f"the process that worked on it {worker.how_it_ended()}, twice")]
+        return [RunOutcome(culprit, KILLED, error=f"the process that worked on it {reason}, twice")]
 
-    def _overdue(self) -> list[RunOutcome]:
-        if self._timeout is None:
-            return []
-        late = [w for w in self._workers if w.chunk and time.monotonic() - w.since > self._timeout]
-        outcomes = []
-        for worker in late:
-            self._remove(worker)
-            culprit = worker.chunk.popleft()
-            self._left.extendleft(reversed(worker.chunk))
-            error = f"took more than {self._timeout:g} s"
-            outcomes.append(RunOutcome(culprit, TIMEOUT, error=error, seconds=self._timeout))
-        return outcomes
-
-    def _remove(self, worker: _Worker) -> None:
-        self._workers.discard(worker)
-        worker.kill()
+    def _stop(self, process: _Worker) -> RunTask:
+        """End a process, put its other tasks back, and return the task that it worked on."""
+        self.remove(process)
+        culprit = process.chunk.popleft()
+        self._left.extendleft(reversed(process.chunk))
+        return culprit

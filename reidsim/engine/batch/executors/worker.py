@@ -1,57 +1,73 @@
-"""A process that does runs, started by `ProcessExecutor`.
+"""The program of a worker process, started by `ProcessExecutor` as a file.
 
-It reads pickled objects from its standard input, first the work and then lists of tasks, and writes each outcome to its
-standard output as soon as it has it. It ends when its input does, even in the middle of a run: no worker outlives the
-process that started it.
+The worker reads pickled objects from standard input, first the work and then lists of tasks, and writes each outcome to
+standard output at once. It ends with its parent, even in the middle of a run. The package is imported only after this
+is ensured: an import takes seconds, under memory pressure minutes.
 """
 
 from __future__ import annotations
 
-import contextlib
+import ctypes
 import os
 import pickle
-import queue
 import signal
 import sys
 import threading
-from typing import IO, Any
+import time
+from typing import IO
 
 READY = "ready"
+# Of <sys/prctl.h>.
+_PR_SET_PDEATHSIG = 1
+_LOOK_SECONDS = 0.2
+
+
+def end_with_parent(parent: int) -> None:
+    """End this process as soon as its parent ends, or now if it has ended.
+
+    Parameters
+    ----------
+    parent : int
+        Process that started this one.
+    """
+    if not (sys.platform == "linux" and ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL) == 0):
+        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    # The parent may have ended before.
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK_SECONDS)
+    os._exit(1)
 
 
 def main() -> None:
-    """Do what the process at the other end of the pipes asks for."""
-    # The starter decides when to stop; Ctrl-C is meant for it.
+    """Do the tasks that the process at the other end of the pipes sends."""
+    # The parent decides when to stop; Ctrl-C is meant for it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    # Whatever libraries read or print stays out of the way of the messages.
+    # Input and output of libraries must not mix with the messages.
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    work = pickle.load(inbox)  # noqa: S301 - from the process that started this one
-    from reidsim.engine.batch.tasks import attempt
+    try:
+        work = pickle.load(inbox)  # noqa: S301 - from the process that started this one
+        from reidsim.engine.batch.tasks import attempt
 
-    _send(outbox, READY)
-    chunks: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=_receive, args=(inbox, chunks), daemon=True).start()
-    while True:
-        for task in chunks.get():
-            _send(outbox, attempt(work, task))
-
-
-def _receive(inbox: IO[bytes], chunks: queue.SimpleQueue[Any]) -> None:
-    while True:
-        try:
-            chunks.put(pickle.load(inbox))  # noqa: S301 - from the process that started this one
-        except (EOFError, OSError, pickle.UnpicklingError):
-            os._exit(0)
+        _send(outbox, READY)
+        while True:
+            for task in pickle.load(inbox):  # noqa: S301
+                _send(outbox, attempt(work, task))
+    except (EOFError, BrokenPipeError):
+        os._exit(0)
 
 
 def _send(outbox: IO[bytes], message: object) -> None:
-    try:
-        pickle.dump(message, outbox)
-        outbox.flush()
-    except OSError:
-        # Nobody is there to take it.
-        with contextlib.suppress(OSError):
-            sys.stderr.flush()
-        os._exit(0)
+    pickle.dump(message, outbox)
+    outbox.flush()
+
+
+if __name__ == "__main__":
+    end_with_parent(int(sys.argv[1]))
+    main()

@@ -14,8 +14,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
-from reidsim.errors import InputError
-from reidsim.figures.inputs import checked, only_value, refuse_repeated
 from reidsim.figures.spacing import scale_axis
 from reidsim.figures.style import draw_shares, given_name, label_axes, legend_below, looks, new_figure, sentence
 from reidsim.kinds.assessment.measures import RISKS_OF_PERSONS
@@ -61,28 +59,14 @@ def risk_maps(records: pd.DataFrame) -> Figure:
     Figure
         One row of panels per adversary, one column per risk: worst case on the x axis, the adversary on the y axis, the
         share of persons as colour. On the dashed line nothing changes.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, lacks a column, the worst case or a person, or holds several releases.
     """
-    table = checked(records, "records", text=("knowledge", "records"), numbers=("record", *_RISKS))
-    size = int(only_value(table, "records", "records"))
-    refuse_repeated(table, ("record", "knowledge"), "records")
-    adversaries = [name for name in table["knowledge"].unique() if name != WORST_CASE]
-    worst = table[table["knowledge"] == WORST_CASE].sort_values("record")
-    if worst.empty or not adversaries:
-        raise InputError(
-            "nothing to compare", source="records table", found=", ".join(table["knowledge"].unique()),
-            expected=f"{WORST_CASE!r} and another adversary",
-        )  # fmt: skip
+    size = int(records["records"].iloc[0])
+    adversaries = [name for name in records["knowledge"].unique() if name != WORST_CASE]
+    worst = records[records["knowledge"] == WORST_CASE].sort_values("record")
     figure, grid = new_figure(len(adversaries), len(_RISKS), panel=(3.3, 2.7), sharex=True, sharey=True)
     meshes = []
     for name, row in zip(adversaries, grid, strict=True):
-        theirs = table[table["knowledge"] == name].sort_values("record")
-        if not np.array_equal(theirs["record"], worst["record"]):
-            raise InputError("adversaries are about different persons", source="records table", where=name)
+        theirs = records[records["knowledge"] == name].sort_values("record")
         for risk, axes in zip(_RISKS, row, strict=True):
             meshes.append(_map(axes, worst[risk].to_numpy(), theirs[risk].to_numpy()))
             title = RISKS_OF_PERSONS[risk].label if row is grid[0] else ""
@@ -119,21 +103,12 @@ def risk_reductions(reductions: pd.DataFrame) -> Figure:
     -------
     Figure
         One panel per adversary: medians as a line and from first to third quartile as a band, averaged over samples.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, lacks a column or marketer risk, or has two rows for the same point.
     """
-    table = checked(
-        reductions, "reductions", text=("knowledge", "risk"), numbers=("records", "replication", "q1", "median", "q3")
-    )
-    refuse_repeated(table, ("records", "replication", "knowledge", "risk"), "reductions")
-    table = table[table["risk"] == "marketer"]
-    if table.empty:
-        raise InputError("no marketer risk", source="reductions table")
+    reductions = reductions[reductions["risk"] == "marketer"]
     means = (
-        table.groupby(["knowledge", "records"], sort=False, observed=True)[["q1", "median", "q3"]].mean().reset_index()
+        reductions.groupby(["knowledge", "records"], sort=False, observed=True)[["q1", "median", "q3"]]
+        .mean()
+        .reset_index()
     )
     adversaries = list(means["knowledge"].unique())
     figure, grid = new_figure(1, len(adversaries), panel=(4.0, 3.2))
@@ -168,26 +143,18 @@ def capability_reductions(settings: pd.DataFrame) -> Figure:
     -------
     Figure
         One panel: adversaries' medians, averaged over samples, against the share of combinations with at most that.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, lacks a column, or has two rows for the same point.
     """
     capabilities = ("p_m", "p_fm", "p_cu", "p_c")
-    numbers = (*capabilities, "replication", "q1", "median", "q3")
-    table = checked(settings, "settings", text=("knowledge",), numbers=numbers)
-    refuse_repeated(table, (*capabilities, "replication", "knowledge"), "settings")
-    table = table[table["knowledge"] != WORST_CASE]
-    if table.empty:
-        raise InputError("only the worst case", source="settings table", expected="another adversary")
-    adversaries = list(table["knowledge"].unique())
+    settings = settings[settings["knowledge"] != WORST_CASE]
+    adversaries = list(settings["knowledge"].unique())
     figure, grid = new_figure(1, 1, panel=(6.4, 3.6))
     axes = grid[0][0]
     look = looks(adversaries)
     for name in adversaries:
         means = (
-            table[table["knowledge"] == name].groupby(list(capabilities), observed=True)[["q1", "median", "q3"]].mean()
+            settings[settings["knowledge"] == name]
+            .groupby(list(capabilities), observed=True)[["q1", "median", "q3"]]
+            .mean()
         )
         draw_shares(axes, means["median"].to_numpy(), look[name], sentence(given_name(name)))
     label_axes(axes, x="Reduction of overall risk, median person", y="Share of settings")
@@ -209,13 +176,6 @@ def cohort_figures(cohorts: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
         yield "cohort-growth", cohort_growth(cohorts)
 
 
-def _checked(cohorts: pd.DataFrame) -> pd.DataFrame:
-    numbers = ("records", "replication", "draw", "percentile_risk", "threshold", "percentile")
-    table = checked(cohorts, "cohorts", text=("knowledge", "attribute", "value"), numbers=numbers)
-    refuse_repeated(table, (*_KEYS, "replication", "draw"), "cohorts")
-    return table
-
-
 def _means(table: pd.DataFrame) -> pd.DataFrame:
     """Return means over samples and draws, with the ends of the interval of the draws."""
     risks = table.groupby(list(_KEYS), sort=False, observed=True)["percentile_risk"]
@@ -225,7 +185,7 @@ def _means(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _risk_label(means: pd.DataFrame) -> str:
-    return f"Risk that {float(only_value(means, 'percentile', 'cohorts')):.0%} do not exceed"
+    return f"Risk that {means['percentile'].iloc[0]:.0%} do not exceed"
 
 
 def cohort_groups(cohorts: pd.DataFrame) -> Figure:
@@ -242,13 +202,8 @@ def cohort_groups(cohorts: pd.DataFrame) -> Figure:
     Figure
         One panel per adversary: groups on the y axis, their risk as a dot, red above the dashed line of the accepted
         risk; averaged over samples.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, lacks a column, or has two rows for the same point.
     """
-    means = _means(_checked(cohorts[~cohorts["simulated"]]))
+    means = _means(cohorts[~cohorts["simulated"]])
     means = means[means["records"] == means["records"].max()]
     names = list(means["knowledge"].unique())
     groups = list(dict.fromkeys(zip(means["attribute"], means["value"], strict=True)))
@@ -283,13 +238,8 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
     Figure
         One panel per adversary: everybody as a black line, groups as light ones, the accepted risk dashed; averaged
         over samples and draws, with bands from the 5th to the 95th percentile of these.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, lacks a column, or has two rows for the same point.
     """
-    means = _means(_checked(cohorts))
+    means = _means(cohorts)
     names = list(means["knowledge"].unique())
     figure, grid = new_figure(1, len(names), panel=(3.6, 3.2), sharey=True)
     for name, axes in zip(names, grid[0], strict=True):
@@ -328,5 +278,5 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
 
 
 def _accepted(means: pd.DataFrame) -> Line2D:
-    accepted = float(only_value(means, "threshold", "cohorts"))
+    accepted = float(means["threshold"].iloc[0])
     return Line2D([], [], color=GREY, linestyle="--", linewidth=1, label=f"accepted risk, {accepted:g}")

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from reidsim.figures import style
-from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.style import (
     UNIT,
     draw_line,
@@ -87,16 +86,8 @@ def search_path_figure(path: pd.DataFrame) -> Figure:
     Figure
         Panels of utility, payoff and privacy, in the order of the search joined by a line. Strategies that are attacked
         are red; those that a policy recommends have a ring.
-
-    Raises
-    ------
-    InputError
-        If no strategy is on the path or a column is missing.
     """
-    table = path[path["step"].notna()].assign(confidence=path["confidence"].fillna(0.0))
-    table = checked(table, "search_path", numbers=("step", "confidence", *(name for name, _ in _PANELS))).sort_values(
-        "step"
-    )
+    table = path[path["step"].notna()].assign(confidence=path["confidence"].fillna(0.0)).sort_values("step")
     attacked = path.loc[table.index, "attacked"].to_numpy(dtype=bool)
     ringed = (path.loc[table.index, "recommended_by"] != "").to_numpy()
     figure, grid = style.new_figure(1, len(_PANELS), panel=(3.4, 3.2))
@@ -138,16 +129,9 @@ def usefulness_and_fairness(runs: pd.DataFrame) -> Figure:
     Figure
         One mark per replication and policy: on the left fairness of usefulness against usefulness, on the right
         fairness of privacy against mean privacy (1 - risk).
-
-    Raises
-    ------
-    InputError
-        If the table is empty or lacks a column, or a replication has two rows for a policy.
     """
     complete = runs.dropna(subset=list(FAIRNESS_COLUMNS))
-    table = checked(complete, "runs", text=("policy",), numbers=("replication", RISK.column, *FAIRNESS_COLUMNS))
-    refuse_repeated(table, ("replication", "policy"), "runs")
-    table["privacy"] = 1 - table[RISK.column]
+    table = complete.assign(privacy=1 - complete[RISK.column])
     policies = ordered_masking_policies(table["policy"])
     figure, grid = style.new_figure(1, 2, panel=(4.4, 3.6))
     panels = (
@@ -199,16 +183,9 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
     Figure
         One panel per line. Values that are numbers lie on an axis of numbers, others side by side; bars are one
         standard deviation over replications.
-
-    Raises
-    ------
-    InputError
-        If the table is empty or lacks a column.
     """
     lines = lines[lines[measure].notna()] if measure in lines else lines
-    table = checked(lines, "lines", text=("line", "value", "policy"), numbers=(measure,))
-    if measure == RISK.column:
-        table[measure] = 1 - table[measure]
+    table = lines.assign(**{measure: 1 - lines[measure]}) if measure == RISK.column else lines
     names = list(dict.fromkeys(table["line"]))
     policies = ordered_masking_policies(table["policy"])
     figure, every = panels(len(names), _COLUMNS, panel=(3.6 if len(names) > 1 else 6.4, 2.9))

@@ -15,10 +15,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
 from reidsim.figures import style
-from reidsim.figures.inputs import checked, refuse_repeated
-from reidsim.kinds.masking.policies import POLICIES
+from reidsim.kinds.masking.policy import POLICIES
 from reidsim.palette import BLACK, GREY, VERMILION
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.schema import RECORD_COLUMNS
@@ -53,17 +51,10 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
         On the left the distribution over replications of the mean payoff, or over records of the payoff if there is
         one replication: densities with quartiles and medians. On the right one mark per replication and policy, at
         mean utility and mean privacy (1 - risk).
-
-    Raises
-    ------
-    InputError
-        If a table is empty or lacks a column, or a replication has two rows for a policy.
     """
-    table = checked(runs, "runs", text=("policy",), numbers=("replication", "publisher_payoff", "utility", "risk"))
-    refuse_repeated(table, ("replication", "policy"), "runs")
-    policies = ordered_masking_policies(table["policy"])
-    several = bool((table["replication"] != table["replication"].iloc[0]).any())
-    payoffs = table if several else checked(records, "records", text=("policy",), numbers=("publisher_payoff",))
+    policies = ordered_masking_policies(runs["policy"])
+    several = bool((runs["replication"] != runs["replication"].iloc[0]).any())
+    payoffs = runs if several else records
     figure, grid = style.new_figure(1, 2, panel=(5.2, 0.9 + 0.33 * max(len(policies), 6)))
     left, right = grid[0]
     for row, policy in enumerate(reversed(policies)):
@@ -78,7 +69,7 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
     what = "Mean payoff of a replication" if several else "Payoff of a subject"
     style.label_axes(left, title="(a) Payoff", x=f"{what} ({style.UNIT})")
     for policy in policies:
-        rows = table[table["policy"] == policy]
+        rows = runs[runs["policy"] == policy]
         right.scatter(
             rows["utility"],
             1 - rows["risk"],
@@ -91,7 +82,7 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
             zorder=2,
         )
     right.set_xlim(-0.03, 1.03)
-    lowest = float((1 - table["risk"]).min())
+    lowest = float((1 - runs["risk"]).min())
     right.set_ylim(min(lowest, 1 - 0.1) - 0.03, 1.03 if lowest < 0.8 else 1.01)
     right.grid(color="#E6E6E6", linewidth=0.6)
     right.set_axisbelow(True)
@@ -120,25 +111,11 @@ def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -
         at a level between. Subjects who are not attacked stand left of those who are, on a shaded ground; in both
         groups the number masked falls. Above a map how many attributes each subject masks, right of it the share of
         subjects who mask each attribute; over it mean utility loss, payoff and risk.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, lacks a column, or has two rows for a record under a policy or none of a policy shown.
     """
-    numbers = ("publisher_payoff", "success_probability", "utility")
-    table = checked(records, "records", text=("record", "policy"), numbers=numbers, flags=("attacked",))
-    refuse_repeated(table, ("record", "policy"), "records")
     attributes = [str(column) for column in records.columns if column not in RECORD_COLUMNS]
-    if not attributes:
-        raise InputError("no attributes to draw", source="records table", expected="a column for each attribute")
     released = records[attributes].reset_index(drop=True)
-    present = ordered_masking_policies(table["policy"])
+    present = ordered_masking_policies(records["policy"])
     shown = masks_by_attribute(present) if policies is None else list(policies)
-    missing = [policy for policy in shown if policy not in present]
-    if missing or not shown:
-        found = missing[0] if missing else ", ".join(present)
-        raise InputError("no such policy to draw", source="records table", where="column 'policy'", found=found)
     columns = min(2, len(shown))
     rows = ceil(len(shown) / columns)
     map_height = max(1.2, len(attributes) * 0.165)
@@ -149,9 +126,9 @@ def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -
     )
     parts = figure.subfigures(rows, columns, squeeze=False).ravel()
     for letter, part, policy in zip("abcdefghij", parts, shown, strict=False):
-        chosen = (table["policy"] == policy).to_numpy()
+        chosen = (records["policy"] == policy).to_numpy()
         part.suptitle(f"({letter}) {style.policy_name(policy)}", x=0.01, ha="left", fontsize=10)
-        _map(part, table[chosen], released[chosen], attributes, map_height)
+        _map(part, records[chosen], released[chosen], attributes, map_height)
     return figure
 
 

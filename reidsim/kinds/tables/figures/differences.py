@@ -9,12 +9,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reidsim.errors import InputError, listed, not_among
+from reidsim.core.measures import columns_of
 from reidsim.figures import style
-from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.style import ordered_policies
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
-from reidsim.measures import columns_of
 from reidsim.palette import GREY
 from reidsim.releases.strategy_space import Floats
 
@@ -44,11 +42,6 @@ def payoff_difference_curves(
     Figure
         The publisher on the left, the adversary on the right: the share of records (y) whose difference is at most the
         value (x).
-
-    Raises
-    ------
-    InputError
-        If the table is empty or lacks a column, a policy or a record under one of the policies.
     """
     comparison = compare(records, reference, policies)
     look = style.looks(comparison.policies)
@@ -91,11 +84,6 @@ def payoff_difference_scatter(
     Figure
         One row per policy, the publisher on the left, the adversary on the right; one point per record, drawn as
         pixels even in vector formats.
-
-    Raises
-    ------
-    InputError
-        If the table is empty or lacks a column, a policy or a record under one of the policies.
     """
     comparison = compare(records, reference, policies)
     look = style.looks(comparison.policies)
@@ -168,46 +156,16 @@ def compare(records: pd.DataFrame, reference: str, policies: Sequence[str] | Non
     reference : str
     policies : sequence of str, optional
         All but the reference, no-protection and suppress-all, if not given.
-
-    Raises
-    ------
-    InputError
-        If the table is empty or lacks a column, a policy or a record under one of the policies.
     """
-    table = checked(records, "records", text=("record", "policy"), numbers=_PAYOFFS)
-    present = ordered_policies(table["policy"])
-    if reference not in present:
-        raise _no_such_policy("reference policy missing", reference, present)
+    present = ordered_policies(records["policy"])
     others = [policy for policy in present if policy != reference]
     chosen = (
         [policy for policy in others if policy not in EXTREMES] if policies is None else list(dict.fromkeys(policies))
     )
-    for policy in chosen:
-        if policy not in others:
-            raise _no_such_policy("no such policy to compare", policy, others)
-    if not chosen:
-        raise InputError(
-            f"no policy to compare with {reference!r}", source="records table", where="column 'policy'",
-            found=listed(present),
-        )  # fmt: skip
-    refuse_repeated(table, ("record", "policy"), "records")
-    by_policy = {name: rows.set_index("record") for name, rows in table.groupby("policy", sort=False, observed=True)}
+    by_policy = {name: rows.set_index("record") for name, rows in records.groupby("policy", sort=False, observed=True)}
     order = by_policy[reference].index
     payoffs = {}
     for policy in (reference, *chosen):
         rows = by_policy[policy]
-        unmatched = order.symmetric_difference(rows.index)
-        if len(unmatched):
-            raise InputError(
-                f"a record has a row under only one of {reference!r} and {policy!r}",
-                source="records table",
-                where="column 'record'",
-                found=str(unmatched[0]),
-                expected="a row under both",
-            )
         payoffs[policy] = rows.loc[order, _PAYOFFS].to_numpy(dtype=np.float64).T
     return Comparison(reference, chosen, payoffs)
-
-
-def _no_such_policy(problem: str, policy: str, present: list[str]) -> InputError:
-    return not_among(problem, policy, present, source="records table", where="column 'policy'")

@@ -10,9 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from reidsim.figures import style
-from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.games.measures import SHARE_ATTACKED
-from reidsim.kinds.tables.policies import policy_named
+from reidsim.kinds.tables.policy import policy_named
 from reidsim.palette import BLACK, GREY
 
 _METHODS = {
@@ -44,27 +43,20 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
     -------
     Figure
         One row of panels per game (basic, No-Attack), one panel per planned risk; rules are in every panel.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, lacks a column, holds several parameters, or has two rows for the same point.
     """
-    table = checked(curves, "curves", text=("parameter", "policy", "risk"), numbers=("value", "relative_payout"))
-    refuse_repeated(table, ("parameter", "value", "policy", "risk"), "curves")
-    parameter = str(table["parameter"].iloc[0])
-    table = table[table["parameter"] == parameter].sort_values("value")
-    of_rule = table["policy"].map(lambda policy: policy_named(policy).is_rule)
-    of_game = table["policy"].map(lambda policy: policy_named(policy).forbids_attacks)
+    parameter = str(curves["parameter"].iloc[0])
+    curves = curves[curves["parameter"] == parameter].sort_values("value")
+    of_rule = curves["policy"].map(lambda policy: policy_named(policy).is_rule)
+    of_game = curves["policy"].map(lambda policy: policy_named(policy).forbids_attacks)
     games = [game for game in (False, True) if (~of_rule & (of_game == game)).any()] or [False]
-    risks = [risk for risk in _PLANNED_WITH if (table["risk"] == risk).any()] or [""]
-    look = style.looks(list(dict.fromkeys(_METHODS.get(policy, policy) for policy in table["policy"])))
+    risks = [risk for risk in _PLANNED_WITH if (curves["risk"] == risk).any()] or [""]
+    look = style.looks(list(dict.fromkeys(_METHODS.get(policy, policy) for policy in curves["policy"])))
     figure, grid = style.new_figure(len(games), len(risks), panel=(4.6, 3.0), sharey=True)
     handles: dict[str, Artist] = {}
     letters = iter("abcdefghijklmnop")
     for game, row in zip(games, grid, strict=True):
         for risk, axes in zip(risks, row, strict=True):
-            here = table[(of_game == game) & (table["risk"] == risk) | of_rule]
+            here = curves[(of_game == game) & (curves["risk"] == risk) | of_rule]
             for policy, points in here.groupby("policy", sort=False, observed=True):
                 name = _METHODS.get(str(policy), str(policy))
                 (handles[name],) = style.draw_line(
@@ -100,27 +92,20 @@ def full_domain_runtimes(runtimes: pd.DataFrame) -> Figure:
     Figure
         Milliseconds with and without pruning in the basic game, of full-domain and record-level generalization, and
         with and without pruning in the No-Attack game.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, lacks a column, or has two rows for the same run.
     """
-    table = checked(runtimes, "runtimes", text=("policy",), numbers=("value", "seconds"), flags=("pruned",))
-    refuse_repeated(table, ("value", "policy", "pruned"), "runtimes")
-    panels = [panel for panel in _RUNTIME_PANELS if all(len(_runs(table, *line[:2])) for line in panel[1])]
+    panels = [panel for panel in _RUNTIME_PANELS if all(len(_runs(runtimes, *line[:2])) for line in panel[1])]
     figure, grid = style.new_figure(1, max(len(panels), 1), panel=(4.2, 3.0), sharey=True)
     for axes, (title, lines), letter in zip(grid[0], panels, "abc", strict=False):
         look = style.looks([name for _, _, name in lines])
         for policy, pruned, name in lines:
-            runs = _runs(table, policy, pruned).sort_values("value")
+            runs = _runs(runtimes, policy, pruned).sort_values("value")
             style.draw_line(axes, runs["value"], 1000 * runs["seconds"], look[name], name)
         style.number_ticks(axes.xaxis, axes.yaxis)
         style.label_axes(axes, title=f"({letter}) {title}", x=style.parameter_label("loss"))
         # Above all times, where it hides none.
         axes.legend(fontsize=9, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.02))
     style.label_axes(grid[0][0], y="Milliseconds")
-    grid[0][0].set_ylim(0, 1.35 * float(1000 * table["seconds"].max()))
+    grid[0][0].set_ylim(0, 1.35 * float(1000 * runtimes["seconds"].max()))
     return figure
 
 
@@ -143,20 +128,14 @@ def payout_front(front: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
     Figure
         One panel per policy that has several: a step for what the share attacked buys, and a ring around the node
         chosen.
-
-    Raises
-    ------
-    InputError
-        If the table of nodes is empty or lacks a column.
     """
-    table = checked(front, "front", text=("policy", "node"), numbers=("relative_payout", "share_attacked"))
-    nodes_of = table["policy"].value_counts(sort=False)
+    nodes_of = front["policy"].value_counts(sort=False)
     # Nobody is attacked in the No-Attack game, so that its best node alone is left.
     policies: Sequence[str] = list(nodes_of[nodes_of > 1].index) or list(nodes_of.index)
     figure, grid = style.new_figure(1, len(policies), panel=(4.4, 3.0), sharey=True)
     look = style.looks(policies)
     for axes, policy, letter in zip(grid[0], policies, "abcdefgh", strict=False):
-        nodes = table[table["policy"] == policy].sort_values("share_attacked")
+        nodes = front[front["policy"] == policy].sort_values("share_attacked")
         axes.step(nodes["share_attacked"], nodes["relative_payout"], where="post", color=GREY, linewidth=0.8)
         axes.plot(
             nodes["share_attacked"], nodes["relative_payout"], linestyle="none", color=look[policy].colour,

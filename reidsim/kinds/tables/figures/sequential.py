@@ -13,9 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from reidsim.errors import InputError, not_among, refuse_rows
 from reidsim.figures import style
-from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.spacing import log_ticks, scale_axis
 from reidsim.figures.style import UNIT, Look, draw_line, known_first, label_axes, legend_below, looks, panels, write_out
 from reidsim.palette import BLACK, BLUE, GREY, VERMILION
@@ -44,16 +42,8 @@ def risk_by_group_size(attacks: pd.DataFrame) -> Figure:
     -------
     Figure
         One line per setting, and one for the baseline, or one per setting if it differs between them.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, lacks a column, has two rows for the same setting, planner and group size, or a
-        planner, group size or probability that is none.
     """
-    table = _checked_attacks(attacks, "risk")
-    refuse_outside(table, "risk", "attacks", (0, 1), "a probability from 0 to 1")
-    figure, _, handles = _by_group_size(table, "risk", "Probability of re-identification")
+    figure, _, handles = _by_group_size(attacks, "risk", "Probability of re-identification")
     style.legend_below(figure, handles, columns=3)
     return figure
 
@@ -70,14 +60,8 @@ def payoff_by_group_size(attacks: pd.DataFrame) -> Figure:
     -------
     Figure
         One line per setting, and one for the baseline, or one per setting if it differs between them.
-
-    Raises
-    ------
-    InputError
-        As `risk_by_group_size`.
     """
-    table = _checked_attacks(attacks, "value")
-    figure, _, handles = _by_group_size(table, "value", f"Adversary's expected payoff\nat the outset ({style.UNIT})")
+    figure, _, handles = _by_group_size(attacks, "value", f"Adversary's expected payoff\nat the outset ({style.UNIT})")
     style.legend_below(figure, handles, columns=3)
     return figure
 
@@ -95,19 +79,8 @@ def exploits_by_group_size(attacks: pd.DataFrame) -> Figure:
     -------
     Figure
         One line per setting, and a thin one where everybody in the group is exploited.
-
-    Raises
-    ------
-    InputError
-        As `risk_by_group_size`; also if no row is of planner ``"fmdp"``.
     """
-    table = _checked_attacks(attacks, "exploits")
-    refuse_outside(table, "exploits", "attacks", (0, np.inf), "0 or more")
-    planned = table[table["planner"] == "fmdp"]
-    if planned.empty:
-        raise InputError(
-            "no planner to draw", source="attacks table", where="column 'planner'", expected="'fmdp' in some rows"
-        )
+    planned = attacks[attacks["planner"] == "fmdp"]
     label = "Candidates exploited before terminating\n(none hit, none detected)"
     figure, axes, handles = _by_group_size(planned, "exploits", label)
     axes.set_ylim(axes.get_ylim())
@@ -134,31 +107,20 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
     Figure
         One panel per setting with a marker per row whose two risks differ, its area in proportion to the number of
         records (tiny ones are enlarged), and the numbers of records above it.
-
-    Raises
-    ------
-    InputError
-        If the table is empty or lacks a column, or a number is negative or a probability above 1.
     """
-    shares = ("match_probability", "risk_known", "risk_unknown")
-    table = checked(beliefs, "beliefs", text=("setting",), numbers=("group_size", *shares, "records"))
-    for column in ("group_size", "records"):
-        refuse_outside(table, column, "beliefs", (0, np.inf), "0 or more")
-    for column in shares:
-        refuse_outside(table, column, "beliefs", (0, 1), "a probability from 0 to 1")
     # Risks that differ by rounding alone are the same.
-    same = np.isclose(table["risk_known"], table["risk_unknown"], rtol=1e-9, atol=0)
-    table["sign"] = np.where(same, 0.0, np.sign(table["risk_known"] - table["risk_unknown"]))
-    table["per_million"] = 1e6 * table["match_probability"]
+    same = np.isclose(beliefs["risk_known"], beliefs["risk_unknown"], rtol=1e-9, atol=0)
+    larger = np.where(same, 0.0, np.sign(beliefs["risk_known"] - beliefs["risk_unknown"]))
+    beliefs = beliefs.assign(sign=larger, per_million=1e6 * beliefs["match_probability"])
     # Small markers come last, on top of large ones.
-    shown = table[(table["sign"] != 0) & (table["records"] > 0)]
+    shown = beliefs[(beliefs["sign"] != 0) & (beliefs["records"] > 0)]
     shown = shown.sort_values("records", ascending=False, kind="stable")
     kind = "risk only" if (shown[["risk_known", "risk_unknown"]].min(axis=1) == 0).all() else "more risk"
     labels = [f"{kind} if {when}" for *_, when in _SIGNS]
     largest = shown["records"].max() if len(shown) else 1.0
     # Square points per record; the largest marker has at most 300.
     area = min(24.0, 300 / largest)
-    settings = list(dict.fromkeys(table["setting"]))
+    settings = list(dict.fromkeys(beliefs["setting"]))
     width = 6.0 if len(settings) == 1 else 4.4
     figure, grid = style.new_figure(1, len(settings), panel=(width, 4.0), sharex=True, sharey=True)
     for setting, axes in zip(settings, grid[0], strict=True):
@@ -168,7 +130,7 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
             x, y = points["group_size"], points["per_million"]
             axes.scatter(x, y, s=size, marker=marker, edgecolors=edge, facecolors=face, linewidths=0.6, label=label)
         style.label_axes(axes, x=_GROUP_SIZE)
-        _write_totals(axes, setting, kind, table[table["setting"] == setting])
+        _write_totals(axes, setting, kind, beliefs[beliefs["setting"] == setting])
     whole_ticks(grid[0][0].xaxis)
     positive = shown.loc[shown["per_million"] > 0, "per_million"].to_numpy()
     if len(positive) == len(shown) and positive.max(initial=0) > 100 * positive.min(initial=np.inf):
@@ -202,20 +164,6 @@ def _write_totals(axes: Axes, setting: str, kind: str, rows: pd.DataFrame) -> No
         fontsize=9,
     )
     axes.set_title(setting, fontsize=10, loc="left", pad=27, parse_math=False)
-
-
-def _checked_attacks(attacks: pd.DataFrame, column: str) -> pd.DataFrame:
-    table = checked(attacks, "attacks", text=("setting", "planner"), numbers=("group_size", column))
-    unknown = ~table["planner"].isin(_PLANNERS).to_numpy()
-    if unknown.any():
-        row = int(unknown.argmax())
-        planner = table["planner"].iloc[row]
-        raise not_among(
-            "no such planner", planner, _PLANNERS, source="attacks table", where=f"row {row + 1}, column 'planner'"
-        )
-    refuse_outside(table, "group_size", "attacks", (1, np.inf), "1 or more")
-    refuse_repeated(table, ("setting", "planner", "group_size"), "attacks")
-    return table
 
 
 def _by_group_size(table: pd.DataFrame, column: str, label: str) -> tuple[Figure, Axes, list[Line2D]]:
@@ -274,20 +222,13 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
     Figure
         One panel per parameter, one line per setting; a marker on the upper edge where every size is attacked. The x
         axis is logarithmic where the values grow by a factor, the y axis where thresholds span over two decades.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, lacks a column, has two rows for the same parameter, value and setting, or a threshold
-        below 1.
     """
-    table = _checked_thresholds(thresholds)
-    parameters = known_first(table["parameter"], _PARAMETER_LABELS)
-    settings = list(dict.fromkeys(table["setting"]))
+    parameters = known_first(thresholds["parameter"], _PARAMETER_LABELS)
+    settings = list(dict.fromkeys(thresholds["setting"]))
     look = looks(settings)
     figure, every = panels(len(parameters), 2, panel=(5.6 if len(parameters) == 1 else 4.4, 2.9))
     for parameter, axes, letter in zip(parameters, every, "abcdefghijklmnopqrstuvwxyz", strict=False):
-        here = table[table["parameter"] == parameter]
+        here = thresholds[thresholds["parameter"] == parameter]
         lines = {setting: here[here["setting"] == setting] for setting in settings}
         handles = draw_lines(axes, lines, "value", "threshold", look)
         scale_axis(axes, "x", np.unique(here["value"]))
@@ -305,7 +246,7 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
             axes.set_title(f"({letter})", fontsize=10, loc="left", pad=11)
         x = _PARAMETER_LABELS.get(parameter, parameter)
         label_axes(axes, x=x, y="Smallest group size\nnot attacked (records)")
-    if table["threshold"].isna().any():
+    if thresholds["threshold"].isna().any():
         label = "marker on the upper edge: every size attacked"
         handles.append(Line2D([], [], color=BLACK, linestyle="none", marker=r"$\uparrow$", markersize=8, label=label))
     legend_below(figure, handles, columns=3)
@@ -350,32 +291,6 @@ def whole_ticks(axis: Axis) -> None:
     """Put at most eight numbers on a linear axis of counts."""
     axis.set_major_locator(MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]))
     write_out(axis)
-
-
-def refuse_outside(table: pd.DataFrame, column: str, name: str, limits: tuple[float, float], expected: str) -> None:
-    """Check that the numbers of a column lie between two limits, or on them.
-
-    Raises
-    ------
-    InputError
-        For the first row that does not.
-    """
-    outside = ~table[column].between(*limits)
-    found = table[column].astype(float)
-    refuse_rows(outside, "value out of range", source=f"{name} table", column=column, found=found, expected=expected)
-
-
-def _checked_thresholds(thresholds: pd.DataFrame) -> pd.DataFrame:
-    missing = thresholds["threshold"].isna().to_numpy() if "threshold" in thresholds else np.zeros(0, dtype=bool)
-    if missing.any():
-        filled = [1 if gone else size for size, gone in zip(thresholds["threshold"], missing, strict=True)]
-        thresholds = thresholds.assign(threshold=filled)
-    table = checked(thresholds, "thresholds", text=("parameter", "setting"), numbers=("value", "threshold"))
-    refuse_outside(table, "threshold", "thresholds", (1, np.inf), "1 or more, or missing")
-    refuse_repeated(table, ("parameter", "value", "setting"), "thresholds")
-    if missing.any():
-        table.loc[missing, "threshold"] = np.nan
-    return table
 
 
 def _mark_upper_edge(axes: Axes, lines: Mapping[str, pd.DataFrame], look: Mapping[str, Look]) -> None:

@@ -11,9 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from reidsim.figures import style
-from reidsim.figures.inputs import checked, only_value
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
-from reidsim.measures import columns_of
 from reidsim.palette import BLACK, BLUE, VERMILION
 
 _SIDES = ((PUBLISHER_PAYOFF, "(a) Publisher"), (ADVERSARY_PAYOFF, "(b) Adversary"))
@@ -38,23 +36,16 @@ def strategy_payoffs(strategies: pd.DataFrame) -> Figure:
     Figure
         Strategies that the adversary attacks have filled triangles, the others hollow circles; the publisher's best
         strategy (the first, if several are equally good) has a ring and its name and payoff.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, lacks one of the columns or holds several records.
     """
-    sides = columns_of(measure for measure, _ in _SIDES)
-    table = checked(strategies, "strategies", text=("record", "strategy"), numbers=sides, flags=("attacked",))
-    record = only_value(table, "record", "strategies")
-    best = int(np.argmax(table["publisher_payoff"]))
+    record = strategies["record"].iloc[0]
+    best = int(np.argmax(strategies["publisher_payoff"]))
     figure, grid = style.new_figure(2, 1, panel=(8.0, 2.6), sharex=True)
     figure.suptitle(f"Record ({record})", fontsize=11, parse_math=False)
     for (measure, title), (axes,) in zip(_SIDES, grid, strict=True):
-        handles = _draw_side(axes, table, measure.column, best)
+        handles = _draw_side(axes, strategies, measure.column, best)
         style.label_axes(axes, title=title, y=f"{measure.label}\n({style.UNIT})")
         style.number_ticks(axes.yaxis)
-    _annotate_best(grid[0][0], table, best)
+    _annotate_best(grid[0][0], strategies, best)
     style.label_axes(grid[1][0], x="Strategy (position in lattice order; 0 generalizes nothing)")
     style.number_ticks(grid[1][0].xaxis)
     style.legend_below(figure, handles)

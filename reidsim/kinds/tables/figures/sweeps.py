@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from reidsim.core.measures import columns_of
 from reidsim.figures import style
-from reidsim.figures.inputs import checked, refuse_repeated
 from reidsim.figures.spacing import scale_axis
 from reidsim.figures.sweep import Swept, lines_or_maps, named_lines, short_name, swept_of
 from reidsim.kinds.tables.figures.differences import (
@@ -30,8 +30,7 @@ from reidsim.kinds.tables.figures.sequential import (
 )
 from reidsim.kinds.tables.figures.strategies import strategy_payoffs
 from reidsim.kinds.tables.measures import ATTACK_THRESHOLD, PUBLISHER_PAYOFF_DIFFERENCE, SHARE_OPTIMAL
-from reidsim.kinds.tables.policies import policy_named
-from reidsim.measures import columns_of
+from reidsim.kinds.tables.policy import policy_named
 from reidsim.palette import BLACK, VERMILION
 from reidsim.scenarios.faces import Shown, ShownSweep
 from reidsim.scenarios.people import once_each
@@ -80,20 +79,11 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
     -------
     Figure
         One panel per parameter: the difference on the left axis, the share on the right one.
-
-    Raises
-    ------
-    InputError
-        If the table is empty, lacks a column, or has two rows for the same parameter and value.
     """
-    table = checked(
-        deviations, "deviations", text=("parameter",), numbers=("value", "publisher_payoff_difference", "share_optimal")
-    )
-    refuse_repeated(table, ("parameter", "value"), "deviations")
-    parameters = style.ordered_parameters(table["parameter"])
+    parameters = style.ordered_parameters(deviations["parameter"])
     figure, grid = style.new_figure(1, len(parameters), panel=(4.8, 3.0))
     for parameter, axes, letter in zip(parameters, grid[0], "abcdefghijklmnopqrstuvwxyz", strict=False):
-        here = table[table["parameter"] == parameter].sort_values("value")
+        here = deviations[deviations["parameter"] == parameter].sort_values("value")
         every = max(1, len(here) // 12)
         (difference,) = axes.plot(
             here["value"], here["publisher_payoff_difference"], color=BLACK, marker="o", markersize=5, markevery=every,

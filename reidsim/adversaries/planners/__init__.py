@@ -1,0 +1,1 @@
+"""Planners that scenarios name, one module each; every module in this folder is imported with the registry."""

@@ -1,0 +1,88 @@
+"""The planner interface and its registry."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+from reidsim.adversaries.response import Adversary
+from reidsim.core.registry import Registry
+from reidsim.releases.strategy_space import Floats
+
+Amount = float | Floats
+
+# Capabilities that a planner may provide.
+EXPECTED_PAYOFF = "the expected payoff of an attack"
+SINGLE_ATTEMPT = "one attempt that succeeds or fails"
+INFERENCES = "gains from inferred values"
+GAINS = "a gain from attacks"
+AMOUNTS_BY_RECORD = "gain and cost by record"
+
+
+class Register(NamedTuple):
+    """The external register in which an adversary looks people up.
+
+    Attributes
+    ----------
+    coverage : float
+        Probability that a record's person is in it.
+    size : int, optional
+        Number of people in it, for planners that do not know group sizes before access.
+    """
+
+    coverage: float = 1.0
+    size: int | None = None
+
+
+EVERYBODY = Register()
+
+
+class Planner:
+    """A rule by which an adversary decides about attacks; scenarios name it in the key ``planner``.
+
+    Attributes
+    ----------
+    label : str
+        Noun phrase for messages.
+    provides : frozenset of str
+        Capabilities that other entries of a scenario may need.
+    keys : tuple of str
+        Keys of the adversary's section that only this planner reads.
+    adversary : type
+        Class of the adversary, for planners without parameters besides gain and cost.
+    """
+
+    label: ClassVar[str]
+    provides: ClassVar[frozenset[str]]
+    keys: ClassVar[tuple[str, ...]] = ()
+    adversary: ClassVar[type[Any]]
+
+    @classmethod
+    def make(cls, section: Any, gain: Amount, cost: Amount, register: Register = EVERYBODY) -> Adversary:
+        """Return the adversary without errors of judgement.
+
+        Parameters
+        ----------
+        section : PlannerSection
+            Parameters of the planner.
+        gain, cost : float or ndarray of float64, shape (n_records,)
+            Currency units per record.
+        register : Register
+        """
+        made: Adversary = cls.adversary(gain, cost)
+        return made
+
+
+planners: Registry[type[Planner]] = Registry("planner", "reidsim.adversaries", "reidsim.adversaries.planners")
+
+# Planners of users are plug-ins or objects of a module; whether they compute payoffs shows when they are made.
+_OF_USERS = frozenset({EXPECTED_PAYOFF, SINGLE_ATTEMPT, GAINS, AMOUNTS_BY_RECORD})
+
+
+def provided_by(planner: str) -> frozenset[str]:
+    """Return the capabilities of a planner of the package or of a user."""
+    return planners[planner].provides if planner in planners else _OF_USERS
+
+
+def planners_without(capability: str) -> tuple[str, ...]:
+    """Return the planners of the package that do not provide a capability."""
+    return tuple(name for name, planner in planners.items() if capability not in planner.provides)

@@ -1,0 +1,1 @@
+"""Parts that every other folder uses: registries, measures."""

@@ -1,0 +1,75 @@
+"""Measures: columns of result tables with their label, format, definition and computation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Weights = NDArray[np.int64]
+WORDS = ("column", "label", "format", "definition")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that summarizes an outcome.
+
+    Parameters
+    ----------
+    column : str
+        Column of result tables.
+    label : str
+        Begins with a capital.
+    format : str
+        Format of values, as of `str.format`.
+    definition : str
+        Without a full stop at the end.
+    compute : callable, optional
+        Of an outcome per row and the number of records of each row, the measure over all records. Measures of other
+        tables than outcomes have none.
+    """
+
+    column: str
+    label: str
+    format: str
+    definition: str
+    compute: Callable[[Any, Weights], float] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def words(self) -> dict[str, str]:
+        """Everything but the computation, as plain data."""
+        return {name: getattr(self, name) for name in WORDS}
+
+    @property
+    def in_text(self) -> str:
+        """The label inside a sentence."""
+        return self.label[:1].lower() + self.label[1:]
+
+    def text(self, value: float) -> str:
+        """Write a value; a dash if there is none."""
+        return "-" if math.isnan(value) else self.format.format(0.0 if math.isclose(value, 0, abs_tol=1e-12) else value)
+
+
+def columns_of(measures: Iterable[Measure]) -> list[str]:
+    """Return the columns of some measures."""
+    return [measure.column for measure in measures]
+
+
+def measures_among(measures: Iterable[Measure], columns: Iterable[object]) -> dict[str, Measure]:
+    """Return the measures that a table contains, by column, in the order of the measures."""
+    present = set(columns)
+    return {measure.column: measure for measure in measures if measure.column in present}
+
+
+def measures_worded(words: Mapping[str, Mapping[str, Any]]) -> dict[str, Measure]:
+    """Return the measures of a table of labels, formats and definitions, by column."""
+    return {column: Measure(column, **told) for column, told in words.items()}
+
+
+def in_words(measures: Iterable[Measure], words: Mapping[str, Mapping[str, Any]]) -> tuple[Measure, ...]:
+    """Return measures with other labels or definitions where given, by column."""
+    return tuple(replace(measure, **words.get(measure.column, {})) for measure in measures)

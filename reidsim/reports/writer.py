@@ -1,0 +1,180 @@
+"""Write report templates as HTML or Markdown.
+
+Templates state the text of the report once, with the macros `w` for paragraphs, lists, tables, figures and listings.
+`html.jinja` and `markdown.jinja` define these macros. Every value in a template is escaped for its format.
+"""
+
+# ruff: noqa: S704 - Markup is made here alone, of text that was escaped
+
+from __future__ import annotations
+
+import base64
+import math
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from reidsim.engine.switch.break_even import BestAt
+from reidsim.errors import listed
+from reidsim.reports.shared.limit import odds
+from reidsim.scenarios.asked import loss_text
+from reidsim.wording import Code, Inline, counted, number_text
+
+Format = Literal["html", "markdown"]
+AnyFormat = Literal["html", "markdown", "text"]
+_TEMPLATES = Path(__file__).parent / "templates"
+# Longest cell that is kept on one line.
+_SHORT = 20
+# A long key may be broken after a dot or an underscore between letters.
+_JOINTS = re.compile(r"(?<=[A-Za-z0-9][._])(?=[A-Za-z])")
+_MARKDOWN_SIGNS = re.compile(r"([\\`*_{}\[\]#|~$^])")
+# Signs that begin a list at the start of a line, or turn the line before into a heading.
+_MARKDOWN_LINE_START = re.compile(r"^(\d*)([-+=.)])")
+
+
+class Term(NamedTuple):
+    """A quantity with its definition beside it."""
+
+    name: str
+    definition: str
+
+
+class Bar(NamedTuple):
+    """A share from 0 to 1, drawn as a bar beside its text."""
+
+    share: float
+    text: str
+
+
+Cell = str | Code | Term | Bar
+
+
+class Table(NamedTuple):
+    """A table of a page; numbers, in columns other than `text_columns`, are set flush right."""
+
+    header: Sequence[Inline]
+    rows: Sequence[Sequence[Cell]]
+    caption: str = ""
+    text_columns: frozenset[int] = frozenset({0})
+
+
+class Figure(NamedTuple):
+    """A PNG picture: its bytes, the link to it in Markdown, and its caption."""
+
+    data: bytes
+    link: Markup
+    alt: str
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Return text with every character that cannot be shown, except signs in `keep`, as its escape.
+
+    Labels come from files and may hold characters that reverse the direction of text.
+    """
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() or sign in keep else repr(sign)[1:-1] for sign in text)
+
+
+def shortened(text: str, limit: int = 160) -> str:
+    """Return text cut to `limit` characters, ending in three dots where it was cut."""
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+@cache
+def environment(file_format: AnyFormat) -> Environment:
+    """Return the templates with the filters and macros of a format."""
+    safe: Callable[[str], Markup] = {"html": _html_text, "markdown": _markdown_text}.get(file_format, Markup)
+
+    def escaped(value: object) -> Markup:
+        return value if isinstance(value, Markup) else safe(str(value))
+
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True, finalize=escaped,
+    )  # fmt: skip
+    filters: dict[str, Callable[..., Any]] = {
+        "amount": lambda value: f"{value:,.2f}",
+        "base64": lambda data: base64.b64encode(data).decode("ascii"),
+        "breakable": lambda text: Markup("<wbr>").join(map(_html_text, _JOINTS.split(text))),
+        "code_span": _code_span,
+        "count": lambda number: f"{number:,}",
+        "counted": counted,
+        "fenced": _fenced,
+        "listed": listed,
+        "loss": loss_text,
+        "losses": losses_text,
+        "line": lambda text: Markup(_MARKDOWN_LINE_START.sub(r"\1\\\2", _squeezed(escaped(text)))),
+        "listing": lambda text: escape(printable(text, keep="\n")),
+        "number": number_text,
+        "odds": odds,
+        "squeeze": lambda text: Markup(_squeezed(escaped(text))),
+        "tight": lambda text: Markup("\n".join(filter(str.strip, text.splitlines()))),
+    }
+    made.filters |= filters
+    types: dict[str, type] = {"bar": Bar, "code": Code, "figure": Figure, "table": Table, "term": Term}
+    for name, kind in types.items():
+        made.tests[name] = lambda value, kind=kind: isinstance(value, kind)
+    made.tests["unbroken"] = lambda text: len(text) <= _SHORT and not _JOINTS.search(text)
+    made.globals["w"] = made.get_template(f"{file_format}.jinja").module
+    return made
+
+
+def render(name: str, context: Mapping[str, Any], file_format: AnyFormat = "html") -> Markup:
+    """Return a template, named without its ending, with its values."""
+    return Markup(environment(file_format).get_template(f"{name}.jinja").render(context))
+
+
+def losses_text(best: BestAt) -> str:
+    """Return the losses between which a policy pays most."""
+    if math.isinf(best.high):
+        return f"more than {loss_text(best.low)}" if best.low else "any amount"
+    return f"{loss_text(best.low)} to {loss_text(best.high)}" if best.low else f"less than {loss_text(best.high)}"
+
+
+def said(name: str, **context: Any) -> str:
+    """Return the text of a template in one line, for the terminal."""
+    return _squeezed(render(name, context, "text"))
+
+
+def link_to(path: Path, folder: Path) -> Markup:
+    """Return the address of a file in a Markdown page in `folder`."""
+    return Markup(quote(Path(os.path.relpath(path, folder)).as_posix()))
+
+
+def single_spaced(markdown: str) -> str:
+    """Return Markdown with one empty line between blocks."""
+    return re.sub(r"\n{3,}", "\n\n", markdown).strip() + "\n"
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(str(text).split())
+
+
+def _html_text(text: str) -> Markup:
+    return escape(printable(text))
+
+
+def _markdown_text(text: str) -> Markup:
+    signs = _MARKDOWN_SIGNS.sub(r"\\\1", printable(text))
+    return Markup(signs.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+
+
+def _code_span(text: str) -> Markup:
+    """Return a Markdown code span, or text where a sign would end the span or the cell of a table."""
+    plain = printable(text)
+    return _markdown_text(plain) if re.search(r"[`|<>&]", plain) or not plain.strip() else Markup(f"`{plain}`")
+
+
+def _fenced(text: str, language: str) -> Markup:
+    """Return a Markdown listing whose fence is longer than any inside the text."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return Markup(f"{fence}{language}\n{printable(text, keep=chr(10)).rstrip(chr(10))}\n{fence}")

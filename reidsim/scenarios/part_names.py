@@ -1,0 +1,46 @@
+"""Scenario keys whose values name a part: of a registry, or an object of a user's module."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from reidsim.core.registry import Registry
+
+_OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def names_object(name: str) -> bool:
+    """Return whether a name is that of an object in a module, such as ``mypackage.adversaries:patient``."""
+    return _OBJECT.fullmatch(name) is not None
+
+
+@dataclass(frozen=True, eq=False)
+class PartName:
+    """Annotation of a string that names a part of a registry or ``package.module:object``.
+
+    Parameters
+    ----------
+    registry : Registry
+    further : str
+        Further names that the registry accepts, as a regular expression for the JSON schema.
+    """
+
+    registry: Registry[Any]
+    further: str = ""
+
+    def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        patterns = "|".join(filter(None, (_OBJECT.pattern, self.further)))
+        return {"anyOf": [{"enum": list(self.registry)}, {"type": "string", "pattern": f"^(?:{patterns})$"}]}
+
+    def _checked(self, name: str) -> str:
+        if name in self.registry or names_object(name) or name in self.registry.installed:
+            return name
+        raise self.registry.unknown(name, otherwise=", or package.module:object")

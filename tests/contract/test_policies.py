@@ -1,0 +1,68 @@
+"""Every registered policy declares itself whole; cross-play compares it unless it says otherwise."""
+
+import pytest
+
+from reidsim.agents.profile import Reply
+from reidsim.kinds.masking.policy import cross_play_policies
+from reidsim.kinds.tables import policy as tables
+from reidsim.kinds.tables.policy import TablesPolicy, policies_of_unit
+from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.policy import Policies, Policy
+from reidsim.scenarios.registry import kind_named, kind_names
+
+CAPABILITIES = {
+    tables.SAFE_HARBOR,
+    tables.SEVERAL_RELEASES,
+    tables.ONE_SENSITIVE_COLUMN,
+    tables.ONE_RECORD_PER_PERSON,
+    tables.SIZES_AMONG_LEFT,
+    tables.SEPARATE_RECORDS,
+}
+EVERY = [(kind, name) for kind in kind_names() for name in kind_named(kind).policies]
+# Of several releases, or variants of a policy that is compared.
+NOT_COMPARED = {"full-domain-no-attack", "independent", "hold-first", "m-invariance", "one-stage-masking"}
+
+
+@pytest.mark.parametrize(("kind", "name"), EVERY)
+def test_policy_is_whole(kind, name):
+    policy = kind_named(kind).policies[name]
+    assert policy.name == name
+    assert policy.label
+    assert policy.description
+    assert not policy.description.endswith(".")
+    assert policy.needs <= CAPABILITIES
+    assert type(policy).choose is not Policy.choose
+    if isinstance(policy, TablesPolicy):
+        assert policy.walk in ("always", "search", "never")
+        assert policy.replies in Reply.__args__
+        assert type(policy).pick is not TablesPolicy.pick
+
+
+def test_cross_play_compares_every_policy_that_does_not_exclude_itself():
+    for kind, played in (
+        ("tables", {*policies_of_unit("record"), *policies_of_unit("table")}),
+        ("masking", set(cross_play_policies())),
+    ):
+        assert set(kind_named(kind).policies) - played <= NOT_COMPARED
+
+
+def test_a_policy_is_added_by_its_class_alone():
+    policies: Policies[Policy] = Policies()
+
+    @policies.register("half-way")
+    class HalfWay(TablesPolicy):
+        label, description = "Half way", "every record half way up"
+
+        def choose(self, study, game, draw):
+            raise NotImplementedError
+
+    assert list(policies) == ["half-way"]
+    assert policies["half-way"].rows.record is not None
+    assert policies["half-way"].rows.table is not None
+    assert "k-anonymity-5" not in policies
+
+
+def test_kinds_have_registries():
+    for name in kind_names():
+        kind: Kind = kind_named(name)
+        assert isinstance(kind.policies, Policies) or not kind.decides

@@ -1,0 +1,42 @@
+"""Every table and column of a results folder is explained in the documentation."""
+
+import pandas as pd
+import pytest
+from documented import names_explained, write_files_of
+
+import reidsim
+from reidsim.reports.illustration import illustrate
+
+STUDIES = {
+    "agents.md": (reidsim.run, "six.toml", {}),
+    "masking.md": (reidsim.run, "own.toml", {}),
+    "full-domain.md": (reidsim.run, "ward.toml", {}),
+    "dynamic-release.md": (reidsim.run, "dynamic-release", {}),
+    "participation.md": (reidsim.run, "guo2023", {}),
+    "results.md": (reidsim.run, "wan2015", {}),
+    "sequential.md": (reidsim.run, "xia2015", {"figures.sequential.file_attack.budget": 3}),
+    "knowledge.md": (
+        reidsim.run,
+        "xia2021",
+        {"release.sizes": [50, 1000], "release.samples": 2, "attack": {"gain": 100, "cost": 1}},
+    ),
+    "batches.md": (reidsim.run, "valley.toml", {"replications": 2, "sweep.values": {"economics.loss": [100, 200]}}),
+    "stress.md": (reidsim.stress, "town.toml", {"stress.sensitivity.samples": 4, "uncertainty.samples": 5}),
+    "cross-play.md": (reidsim.cross_play, "clinic.toml", {"safe_harbor": {"age": "age"}}),
+}
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("page", STUDIES)
+def test_tables_and_columns_of_results_are_explained(page, tmp_path, monkeypatch):
+    command, scenario, overrides = STUDIES[page]
+    monkeypatch.chdir(tmp_path)
+    write_files_of(page, tmp_path)
+    folder = command(scenario, overrides=overrides).save(tmp_path / "results", illustrate=illustrate)
+    explained = names_explained(page)
+    # Attributes of the records, and keys of the scenario, are columns as well.
+    content = (folder / "manifest.json").read_text(encoding="utf-8")
+    for path in folder.glob("*.parquet"):
+        columns = {column for column in pd.read_parquet(path).columns if "." not in column}
+        unknown = {name for name in {path.name, *columns} - explained if f'"{name.split()[-1]}"' not in content}
+        assert not unknown, path.name
