@@ -128,7 +128,7 @@ def test_cells_at_the_highest_risk_are_told_with_their_people(hospital, played):
 def test_the_table_by_rows_and_by_people(hospital):
     table = by_rows_and_people(hospital / "stays.csv", "pid", COLUMNS)
     assert table.loc["counted"].tolist() == ["1,500", "900", ""]
-    risk = table.loc["average risk of the file as it is"].iloc[:2].astype(float)
+    risk = table.loc["average risk of the original file"].iloc[:2].astype(float)
     assert risk["by rows"] < risk["by people"]
     attacked = table.loc["attacked under `no-attack`"].str.rstrip("%").astype(float)
     assert attacked.iloc[:2].tolist() == [0.0, 0.0]

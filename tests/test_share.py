@@ -485,7 +485,8 @@ def test_with_agents_the_numbers_are_those_of_the_round_whose_forms_are_shared(f
         assert expected["risk"] == pytest.approx(risk)
         assert expected["utility"] == pytest.approx(utility)
         assert expected["participation"] == pytest.approx(records["participates"].mean())
-        assert f"re-identification risk {risk:.4f}, utility {utility:.4f} in round 3, the last\n" in out
+        printed = f"risk {expected['risk']:.4f}, utility {expected['utility']:.4f} in round 3, the last\n"
+        assert printed in out
         assert "over rounds" not in json.dumps(sidecar["expected"])
         if policy == "no-protection":
             mean = run.runs.set_index("policy").loc[policy]

@@ -30,6 +30,7 @@ API = {
     "linkage": ("Linkage", "Group sizes, uniqueness and surname inference."),
     "populations": ("Populations", "Synthetic populations and external resources."),
     "releases": ("Releases", "Hierarchies, generalization lattices and masking."),
+    "core": ("Core", "Registries of planners, policies and kinds, capabilities, and measures."),
     "audit": ("Audit", "Released files read back, by code that takes nothing from the game."),
     "drafts": ("Drafts", "Scenarios inferred from a user's file."),
     "figures": ("Figures", "Figures that several kinds draw."),

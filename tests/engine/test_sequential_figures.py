@@ -237,6 +237,6 @@ def test_there_is_no_table_that_the_scenario_does_not_ask_for(folder):
 
 
 def test_figures_of_the_planner_need_it(folder):
-    with pytest.raises(InputError, match="need its planner") as caught:
+    with pytest.raises(InputError, match="sequential attack") as caught:
         load_scenario(folder / "attacked.toml", {"adversary.planner": "one-shot"})
-    assert "one-shot" in str(caught.value)
+    assert "fmdp" in str(caught.value)

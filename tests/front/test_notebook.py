@@ -2,12 +2,14 @@
 
 import gc
 import importlib
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
 import reidsim
 from reidsim.progress import watched
@@ -163,7 +165,7 @@ def test_a_report_is_one_page(result, tmp_path):
     ("jupyter", "given", "shown"), [(True, None, True), (False, None, False), (True, print, False)]
 )
 def test_a_bar_is_shown_in_notebooks_unless_told_otherwise(monkeypatch, jupyter, given, shown):
-    monkeypatch.setattr("reidsim.progress.Console", lambda **given: type("C", (), {"is_jupyter": jupyter})())
+    monkeypatch.setattr("reidsim.progress.Console", lambda **given: Console(force_jupyter=jupyter, file=io.StringIO()))
     assert (watched(lambda progress=None: type(progress).__name__)(progress=given) == "DelayedProgress") == shown
 
 
