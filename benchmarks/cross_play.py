@@ -41,7 +41,7 @@ def in_blocks(n: int) -> None:
         loaded = load_scenario(TOWN, {"figures": {}, "sweep": {"values": {"economics.loss": losses}}})
         design = design_of(loaded)
         tasks = tasks_of(loaded, design, content_of_run(loaded) | job.options)
-        work = CrossPlayWork(loaded, design, CrossPlayOptions())
+        work = CrossPlayWork(loaded, CrossPlayOptions())
         begun = time.perf_counter()
         for task in tasks:
             work(task)

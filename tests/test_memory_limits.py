@@ -5,7 +5,6 @@ import gzip
 import json
 import re
 import shutil
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -216,30 +215,6 @@ def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
     assert (branch_and_bound(study.truth, no_attack).strategies == found.strategies).all()
 
 
-def write_values(folder, rows, values, columns):
-    rng = np.random.default_rng(1)
-    pd.DataFrame(rng.integers(0, values, (rows, len(columns))), columns=columns).to_csv(
-        folder / "people.csv", index=False
-    )
-
-
-def write_tables(folder, rows, values, widths=(5, 20)):
-    write_values(folder, rows, values, list("abcd"))
-    rule = f'hierarchy = {{ rule = "intervals", widths = {list(widths)} }}'
-    sections = [f"[attributes.{name}]\n{rule}\n" for name in "abcd"]
-    path = folder / "tables.toml"
-    path.write_text(
-        '[release]\npath = "people.csv"\n[economics]\nbenefit = 100\nloss = 60\ncost = 10\n'
-        f'[adversary]\nrisk = "prosecutor"\n{"".join(sections)}'
-    )
-    return path
-
-
-def write_few_levels(folder, rows, values):
-    """Write tables with a third of the generalizations, for what takes long with each of them."""
-    return write_tables(folder, rows, values, widths=(20,))
-
-
 def write_wide(folder, rows, values):
     """Write tables of 60 attributes, in which one value in many is another."""
     names = [f"a{number}" for number in range(60)]
@@ -261,32 +236,3 @@ def test_a_released_file_that_needs_more_than_is_free_is_refused(monkeypatch):
     expected = r"patients\.csv: too large for memory: about [\d.]+ kB are needed; expected at most the 1\.0 kB"
     with pytest.raises(InputError, match=expected):
         score_loaded(loaded, file)
-
-
-_PEAK_OF_COMMAND = r"""
-import re, sys
-from reidsim import memory
-from reidsim.cli import main
-from reidsim.kinds.tables import released_rows
-told = []
-def note(needed, *given, **named):
-    told.append(needed)
-for module in (released_rows,):
-    module.require_memory = note
-try:
-    main()
-finally:
-    peak = int(re.search(r"VmHWM:\s*(\d+)", open("/proc/self/status").read())[1]) * 1024
-    print(memory.PROGRAM_BYTES + max(told), peak)
-"""
-
-
-@pytest.mark.deep
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="tells the peak of a process")
-def test_scoring_takes_about_the_memory_that_is_said(tmp_path):
-    path = write_few_levels(tmp_path, 250_000, 30)
-    options = ["--scenario", path.name, "-o", "scored", "--set", "publisher.policies=['no-attack']"]
-    command = [sys.executable, "-c", _PEAK_OF_COMMAND, "score", "people.csv", *options]
-    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, text=True).stdout
-    said, peak = map(int, shown.splitlines()[-1].split())
-    assert 0.8 < said / peak < 1.2

@@ -51,6 +51,8 @@ def guarantees_told(
     payoff : str
         Label of the publisher's payoff.
     """
+    if broken.empty:
+        return ""
     policies = []
     for policy, rows in broken.astype({"policy": str}).groupby("policy", sort=False):
         played, informed = rows.iloc[0], rows.iloc[-1]

@@ -72,7 +72,6 @@ class Rule(SolvedPolicy):
 
     is_rule = True
     thins = True
-    few_nodes = True
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
         """Return the prescribed generalizations."""
@@ -390,7 +389,6 @@ class OptInPolicy(SolvedPolicy):
 
     label, description = "Opt-in game", "each record unchanged if that pays, else withheld"
     has_lowest_level = False
-    few_nodes = True
     improves = True
     rows = Rows(record=7, table=10)
 

@@ -67,8 +67,6 @@ class TablesPolicy(Policy):
         Whether strategies that win at no amounts can be dropped once for all amounts.
     by_class : bool
         Whether each record has a generalization of its own, in the classes of the whole table.
-    few_nodes : bool
-        Whether the policy evaluates a fixed, small number of nodes.
     """
 
     walk: ClassVar[Walk] = "never"
@@ -84,7 +82,6 @@ class TablesPolicy(Policy):
     meets_attribute_limits: ClassVar[bool] = True
     thins: ClassVar[bool] = False
     by_class: ClassVar[bool] = False
-    few_nodes: ClassVar[bool] = False
 
     @property
     def within_safe_harbor(self) -> bool:
@@ -141,7 +138,6 @@ class OwnTablesPolicy(OwnPolicy, TablesPolicy):
 
     meets_attribute_limits = False
     has_lowest_level = False
-    few_nodes = True
 
 
 POLICIES: Policies[TablesPolicy] = Policies("reidsim.kinds.tables.policies")
