@@ -89,7 +89,12 @@ def choose_all(
     if (linker := directed_linker(game)) is not None:
         return {
             name: choose_looked_up(
-                study, name, planned(study, name, game), linker, constraint_of(study, name), partial(choose, study, name)
+                study,
+                name,
+                planned(study, name, game),
+                linker,
+                constraint_of(study, name),
+                partial(choose, study, name),
             )
             for name in policies
         }
