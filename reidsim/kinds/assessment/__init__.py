@@ -1,1 +1,1 @@
-"""Risk assessment of a given release against background knowledge."""
+"""Scenarios that assess the risks of a release under background knowledge."""

@@ -1,4 +1,4 @@
-"""Assessing a release: every sample, every adversary, against the worst case."""
+"""Assess the risks of a release for every sample and every adversary."""
 
 from __future__ import annotations
 
@@ -35,20 +35,22 @@ from reidsim.scenarios.study import AnalysisTables, Played, Progress
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RiskAnalysis(AnalysisTables):
-    """Tables behind the figures of a scenario of the kind ``risk``; empty where not applicable.
+    """Tables behind the figures of a scenario of the kind ``risk``.
+
+    Tables that do not apply are empty.
 
     Parameters
     ----------
     reductions : DataFrame
-        Quartiles over persons of how much less each risk is than in the worst case.
+        Quartiles over persons of the reduction of each risk from the worst case, in percent.
     settings : DataFrame
-        The same of the overall risk, for all combinations of capabilities.
+        Quartiles of the reduction of overall risk, for all combinations of capabilities.
     sources : DataFrame
         Sources of each adversary: price, presence, payoff of an attack.
     knowledge_sets : DataFrame
-        Sets of attributes known, how likely they are, and the uniqueness of who is unique on them.
+        Sets of known attributes, with their probability and the population uniqueness of sample uniques on the set.
     cohorts : DataFrame
-        How the risk of each group of people lies to the accepted one, by size of the cohort.
+        Risk of each group of people relative to the accepted risk, by size of the cohort.
     """
 
     reductions: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -59,7 +61,10 @@ class RiskAnalysis(AnalysisTables):
 
 
 def assess_study(study: RiskStudy, report: Progress) -> Played:
-    """Work out the risks of every person of every sample, for every adversary and in the worst case."""
+    """Compute the risks of every person of every sample.
+
+    Risks are computed for every adversary and for the worst case.
+    """
     tables: dict[str, list[pd.DataFrame]] = {}
     methods: dict[str, dict[str, Any]] = {}
     n_work = len(study.sizes) * study.n_samples
@@ -104,7 +109,10 @@ def assess_release(
     report: Progress | None = None,
     people: NDArray[np.int64] | None = None,
 ) -> dict[str, Assessment]:
-    """Return the risks of all persons of a release, by adversary; each row represents `people`, if given."""
+    """Return the risks of all persons of a release, by adversary.
+
+    If given, `people` is the number of people that each row represents, shape (n_rows,).
+    """
     section = study.scenario.expectation
     found = {}
     for name, known in knowledge.items():
@@ -159,7 +167,10 @@ def _tables_of(
 def _run_rows(
     study: RiskStudy, release: Release, records: pd.DataFrame, found: Mapping[str, Assessment], sample: int
 ) -> pd.DataFrame:
-    """Return the means over the persons of a release, one row per adversary, with their standard errors."""
+    """Return the means over the persons of a release, with standard errors.
+
+    There is one row per adversary.
+    """
     averaged = [*RISKS_OF_PERSONS, JOURNALIST_LOW.column, JOURNALIST_HIGH.column]
     if release.person is not None:
         records = records.drop_duplicates(["knowledge", PERSON])

@@ -1,4 +1,4 @@
-"""Growth of a cohort: smaller cohorts drawn from it, and larger ones that newcomers have joined (Xia et al. 2023)."""
+"""Simulate smaller and larger cohorts from a release (Xia et al. 2023)."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Positions = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Cohort:
-    """People of a simulated cohort, equal people in one row.
+    """A simulated cohort; people with equal values share a row.
 
     Parameters
     ----------
     release : Release
     knowledge : dict of str to Knowledge
-        Knowledge of each adversary about them.
+        Knowledge of each adversary about the people of the rows.
     people : ndarray of int64, shape (n_rows,)
-        Of each row.
+        Number of people of each row.
     """
 
     release: Release
@@ -45,20 +45,22 @@ class Cohort:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Who may be in a cohort as it grows.
+    """The people who may be in a cohort as it grows, by type.
+
+    A type consists of people with equal true values and equal released values.
 
     Parameters
     ----------
     release : Release
-        A row for each kind of people: of the same values and the same released ones.
+        One row per type.
     knowledge : dict of str to Knowledge
-        Knowledge of each adversary about them.
+        Knowledge of each adversary about the types.
     members : ndarray of int, shape (n_members,)
-        The kind of each.
+        Type of each member.
     others : ndarray of int64, shape (n_kinds,), optional
-        People of the population, besides the members; None where members are drawn again.
+        Number of people of each type in the population, without the members; None if members are drawn repeatedly.
     stratum : ndarray of int, shape (n_kinds,)
-        Newcomers from the population have the members' shares of strata.
+        Stratum of each type; newcomers from the population have the members' shares of strata.
     """
 
     release: Release
@@ -68,11 +70,17 @@ class Pool:
     stratum: Positions
 
     def order(self, rng: np.random.Generator, size: int) -> Positions:
-        """Return kinds of people in the order in which they join, `size` and at least all members.
+        """Return the types of people in the order in which they join the cohort.
 
-        Members come first, in random order: the first people of an order are a random sample of the members, and
-        cohorts of several sizes contain each other. Newcomers are drawn from the population without replacement, or
-        from the members with it.
+        Members come first, in random order. A prefix of the order is therefore a random sample of the members, and
+        cohorts are nested by size. Newcomers are drawn from the population without replacement, or from the members
+        with replacement.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+        size : int
+            Number of people; at least all members are returned.
         """
         kept = rng.permutation(self.members)
         likened = self.members[rng.integers(len(kept), size=max(size - len(kept), 0))]
@@ -80,7 +88,7 @@ class Pool:
         return np.concatenate([kept, joined])
 
     def cohort(self, order: Positions) -> Cohort:
-        """Return the cohort of people of some kinds."""
+        """Return the cohort of people of the given types."""
         kinds, people = np.unique(order, return_counts=True)
         release = replace(
             self.release, codes=self.release.codes[kinds],
@@ -89,7 +97,7 @@ class Pool:
         return Cohort(release, _about(self.knowledge, kinds), people)
 
     def _of_strata(self, rng: np.random.Generator, others: NDArray[np.int64], wanted: Positions) -> Positions:
-        """Return the kind of each newcomer, of the stratum wanted."""
+        """Return the type of each newcomer, drawn from the wanted stratum."""
         drawn = np.empty(len(wanted), dtype=np.intp)
         by_stratum, places = np.argsort(self.stratum, kind="stable"), np.argsort(wanted, kind="stable")
         present, start, number = np.unique(wanted[places], return_index=True, return_counts=True)
@@ -110,7 +118,7 @@ class Pool:
 def grown_cohorts(
     study: RiskStudy, section: ThresholdSection, release: Release, knowledge: Mapping[str, Knowledge]
 ) -> Iterator[tuple[int, Cohort]]:
-    """Yield simulated cohorts of the given sizes, each with the number of its draw."""
+    """Yield the draw's number and the cohort, for each draw and size."""
     sizes = sorted(set(section.sizes) - {release.n_records})
     if not sizes:
         return
@@ -124,14 +132,15 @@ def grown_cohorts(
 
 
 def pool_of(study: RiskStudy, section: ThresholdSection, release: Release, knowledge: Mapping[str, Knowledge]) -> Pool:
-    """Return who may be in a cohort as it grows.
+    """Return the pool of people for the cohorts.
 
-    Members are taken out of the population: of each kind of people as many as are members, all if members are more.
+    Members are removed from the population: each type loses as many people as it has members, or all people if it has
+    more members than people.
 
     Raises
     ------
     InputError
-        If the population has too few others, or the generalization of newcomers' values is undefined.
+        If the population is too small, or the generalization of newcomers' values is undefined.
     """
     n, largest, names = release.n_records, max(section.sizes), release.domain.names
     shown, own = release.codes, release.codes if release.persons is None else release.persons
@@ -139,13 +148,13 @@ def pool_of(study: RiskStudy, section: ThresholdSection, release: Release, knowl
     grows = section.newcomers == "population" and largest > n
     if grows:
         population = study.population
-        assert population is not None  # noqa: S101 - held by the schema, said for the type checker
+        assert population is not None  # noqa: S101 - the schema guarantees it; for the type checker
         columns = [
             _as_released(population.cells[:, i], shown[:, i], release.trees.get(name), name)
             for i, name in enumerate(names)
         ]
         joining = np.column_stack(columns)
-        # Where true values are unknown, the released values take their place, for newcomers like members.
+        # Without true values, the released values replace them, for newcomers and members equally.
         own = np.concatenate([own, joining if release.persons is None else population.cells])
         shown = np.concatenate([shown, joining])
         counts = np.concatenate([-counts, population.counts.astype(np.int64)])
@@ -168,7 +177,7 @@ def pool_of(study: RiskStudy, section: ThresholdSection, release: Release, knowl
 
 
 def _about(knowledge: Mapping[str, Knowledge], persons: Positions) -> dict[str, Knowledge]:
-    """Return the knowledge of each adversary about some of the persons."""
+    """Return the knowledge of each adversary about the given persons."""
     return {
         name: replace(
             whole,
@@ -181,10 +190,11 @@ def _about(knowledge: Mapping[str, Knowledge], persons: Positions) -> dict[str, 
 
 
 def _as_released(values: Codes, members: Codes, tree: ValueTree | None, name: str) -> Codes:
-    """Return newcomers' values generalized as the members' are.
+    """Return newcomers' values, generalized like the members' values.
 
-    Members show groups none of which includes another, so each value has one group at most. Values that nobody shows
-    get the widest group that includes none of the shown ones, or stay unchanged where no value is generalized.
+    The groups among the members' values must not include each other, so each value belongs to at most one group. A
+    value in none of the groups is generalized to the widest group that includes no released value. If no member's value
+    is generalized, values stay unchanged.
     """
     if tree is None:
         return values
@@ -208,7 +218,7 @@ def _as_released(values: Codes, members: Codes, tree: ValueTree | None, name: st
 
 
 def growth_warnings(study: RiskStudy) -> tuple[str, ...]:
-    """Warn that cohorts with repeated members have a lower risk than real ones."""
+    """Return a warning if larger cohorts repeat members, which understates risk."""
     section = study.scenario.threshold
     if section is None or section.newcomers != "members" or max(section.sizes, default=0) <= study.sizes[0]:
         return ()

@@ -1,4 +1,4 @@
-"""The kind of scenario in which a given release is assessed, and nobody decides."""
+"""Define the kind of scenario that assesses a release; it has no decisions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reidsim.wording import Code, Sentence, codes, counted, number_text
 
 
 class AssessmentKind(Kind):
-    """Nobody decides; see `Kind`."""
+    """Assessment of a release without decisions; see `Kind`."""
 
     name = "risk"
     words = "nobody decides: the risks of a release that is given are assessed"
@@ -49,7 +49,7 @@ class AssessmentKind(Kind):
         return assess_study(study, report)
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
-        """Yield the release, and the knowledge of the adversary."""
+        """Yield sentences on the release and on the adversaries' knowledge."""
         content = run.content
         release = section(content, "release")
         people = run.manifest.get("people")

@@ -1,4 +1,4 @@
-"""Measures of a given release: risks, as means over persons."""
+"""Define the measures of a release: risks, as means over persons."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from reidsim.validation import read_toml
 _WORDS = read_toml(Path(__file__).with_suffix(".toml"))
 *_RISKS, JOURNALIST_LOW, JOURNALIST_HIGH = measures_worded(_WORDS["own"]).values()
 RISKS = tuple(_RISKS)
-# By the column of each person in tables of records.
+# Keys are the column names in tables of records.
 RISKS_OF_PERSONS = {measure.column.removesuffix("_risk"): measure for measure in RISKS}
 MEASURES = (*RISKS, JOURNALIST_LOW, JOURNALIST_HIGH, HOUSEHOLD_RISK)
-# Where records name their person, and people are counted.
+# Definitions for releases with several records per person, which count people.
 MEASURES_OF_PEOPLE = in_words(MEASURES, _WORDS["people"])

@@ -1,4 +1,4 @@
-"""Released records of a scenario of the kind ``risk``: the rows of a file, with their groups of values."""
+"""Read the released records of a scenario of the kind ``risk``."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from reidsim.tables import read_table, require_columns
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """Released records.
+    """Released records, with their hierarchies of values.
 
     Parameters
     ----------
     domain : Domain
-        Ungeneralized values.
+        Attributes with their ungeneralized values.
     codes : ndarray of int32, shape (n_records, n_attributes)
-        Nodes of the value tree where an attribute has one.
+        Code of each value; for an attribute with a value tree, the node of the tree.
     trees : dict of str to ValueTree
     persons : ndarray of int32, shape (n_records, n_attributes), optional
-        True values of the persons of the records, if known; else the released values.
+        True values of the persons of the records; None if unknown, in which case the released values replace them.
     weights : ndarray of float64, shape (n_records,), optional
-        People that each record represents, if known.
+        Number of people that each record represents; None if unknown.
     person : ndarray of int, shape (n_records,), optional
-        Whose each record is, in numbers from 0 on, where people may have several.
+        Person of each record, numbered from 0; None if each record is one person.
     household : ndarray of int, shape (n_records,), optional
-        To which household the person belongs.
+        Household of each record's person; None if unknown.
     """
 
     domain: Domain
@@ -60,27 +60,27 @@ class Release:
 
     @property
     def n_people(self) -> int:
-        """Number of people; of records, where each is a person."""
+        """Number of people; the number of records if each record is one person."""
         return self.n_records if self.person is None else int(self.person.max()) + 1
 
     def by_person(self, risks: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the largest of a person's risks in all of the person's records, shape (n_records,)."""
+        """Return the largest risk among a person's records, shape (n_records,)."""
         return risks if self.person is None else largest_in_groups(risks, self.person)
 
     def of_people(self, risks: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the risk of each person by any of their records, shape (n_people,)."""
+        """Return the largest risk among each person's records, shape (n_people,)."""
         if self.person is None:
             return risks
         return self.by_person(risks)[np.unique(self.person, return_index=True)[1]]
 
 
 def population_over(population: Population, attributes: tuple[str, ...]) -> Population:
-    """Return the people over the attributes that are released, all if none is named.
+    """Return the population by the released attributes; by all if none is named.
 
     Raises
     ------
     InputError
-        If the population lacks one.
+        If the population lacks an attribute.
     """
     with locating(where="release.attributes"):
         return population.marginal(attributes or population.domain.names)
@@ -89,20 +89,21 @@ def population_over(population: Population, attributes: tuple[str, ...]) -> Popu
 def read_release(
     loaded: LoadedScenario[RiskScenario], population: Population | None
 ) -> tuple[Release, Population | None]:
-    """Read the records of a file; values come from value trees, the population, or the file.
+    """Read the records of a file.
 
-    A value ``*`` is suppressed: it includes every value. An empty one is refused, since it may mean anything.
+    The categories of an attribute come from its value tree, the population, or the file. The value ``*`` is suppressed:
+    it includes every value. An empty value is refused because its meaning is unknown.
 
     Returns
     -------
     Release
     Population or None
-        Over the attributes of the release.
+        Population by the attributes of the release.
 
     Raises
     ------
     InputError
-        If a file cannot be used, an attribute is lacking, or a value is missing or none that the attribute can have.
+        If a file cannot be used, an attribute or value is missing, or a value is invalid for its attribute.
     """
     section, trees = loaded.scenario.release, loaded.scenario.trees
     path = loaded.folder / str(section.path)
@@ -163,7 +164,7 @@ def _true_values(path: Path, section: RiskReleaseSection, n_records: int) -> pd.
 def _require_included(
     own: Codes, shown: Codes, attribute: Attribute, tree: ValueTree | None, column: str, section: RiskReleaseSection
 ) -> None:
-    """Check that every record includes the value of its own person."""
+    """Check that the released value of each record includes the person's true value."""
     included = own == shown if tree is None else tree.chain[own, tree.depth[shown]] == shown
     if not included.all():
         row = int((~included).argmax())
@@ -183,7 +184,7 @@ def _values(
     known: Attribute | None,
     truth: pd.Series[str] | None,
 ) -> tuple[Attribute, ValueTree | None]:
-    """Return an attribute's values, and its tree if it has groups or suppressed values."""
+    """Return an attribute, and its tree if it has groups or suppressed values."""
     missing = (column == "").to_numpy()
     expected = f"a value, or {SUPPRESSED!r} for one that is suppressed"
     refuse_rows(missing, "value missing", column=column.name, expected=expected)
@@ -205,7 +206,7 @@ def _without_groups(attribute: Attribute) -> ValueTree:
 
 
 def _with_everything_above(tree: ValueTree) -> ValueTree:
-    """Return the tree with a node on top that includes every value."""
+    """Return the tree with a new root that includes every value."""
     parent = np.where(tree.parent == TOP, tree.n_nodes, tree.parent)
     return ValueTree(tree.attribute, (*tree.labels, SUPPRESSED), np.append(parent, TOP).astype(np.int32))
 

@@ -1,4 +1,4 @@
-"""Tables of a scenario of the kind ``risk``: persons, reductions against the worst case, settings, sources, cohorts."""
+"""Build the tables of a scenario of the kind ``risk``."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from reidsim.scenarios.people import HOUSEHOLD, PERSON
 
 Floats = NDArray[np.float64]
 
-# Risks of a person by any record, in the order of columns.
+# Risks of a person in any record, in the order of columns.
 _OF_RELEASES = ("prosecutor", "journalist", "journalist_low", "journalist_high", "marketer")
 _QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}
 
 
 def record_table(study: RiskStudy, release: Release, found: Mapping[str, Assessment]) -> pd.DataFrame:
-    """Return one row per person and adversary, with the values as released.
+    """Return one row per person and adversary, with the released values.
 
     Returns
     -------
     DataFrame
-        Columns record (from 0, in the order of the release), records, knowledge, prosecutor, journalist with
-        journalist_low and journalist_high, marketer, overall, the standard error of each of the four (0 when exact),
-        and the attributes. Where people have several records, the number of the ``person``, and risks that are the
-        largest of the person's records, the same in all of them. With households, ``household_risk``.
+        Columns: record (from 0, in the order of the release), records, knowledge, prosecutor, journalist with
+        journalist_low and journalist_high, marketer, overall, the standard error of each of the four (0 if exact), and
+        the attributes. If people have several records, there is also the number of the ``person``, and each risk is the
+        largest among the person's records, equal in all of them. With households, there is also ``household_risk``.
     """
     released, asked = _released(release), risks_asked(study)
     parts = []
@@ -64,7 +64,10 @@ def threshold_risks(
     found: Mapping[str, Assessment],
     people: NDArray[np.int64],
 ) -> pd.DataFrame:
-    """Return a row per person and adversary, `people` of each record: the risk that is checked, and the groups."""
+    """Return the risk to check and the groups, one row per person and adversary.
+
+    `people` is the number of people of each record, shape (n_records,).
+    """
     groups, asked = _released(release)[list(section.groups)], risks_asked(study)[section.risk]
     parts = []
     for name, assessment in found.items():
@@ -76,7 +79,10 @@ def threshold_risks(
 
 
 def risks_asked(study: RiskStudy) -> dict[str, RiskName | Network]:
-    """Return the arguments for the risks of a person, by name; the overall risk goes through the network."""
+    """Return the arguments that select each risk, by name of the risk.
+
+    The overall risk needs the network.
+    """
     return {"prosecutor": "prosecutor", "journalist": "journalist", "marketer": "marketer", "overall": study.network}
 
 
@@ -90,25 +96,30 @@ def _released(release: Release) -> pd.DataFrame:
 
 
 def reduction(worst: Floats, risk: Floats) -> Floats:
-    """Return how much less a risk is than in the worst case, in percent; missing where the worst case has none."""
+    """Return the reduction of a risk from the worst case, in percent.
+
+    It is missing where the worst-case risk is 0.
+    """
     share = np.divide(risk, worst, out=np.full(len(risk), np.nan), where=worst > 0)
     return np.asarray(100 * (1 - share))
 
 
 def quartiles(values: Floats) -> dict[str, float]:
-    """Return first quartile, median and third quartile of the values that are not missing."""
+    """Return the quartiles of the values, without missing values."""
     present = values[~np.isnan(values)]
     found = np.quantile(present, list(_QUARTILES.values())).tolist() if len(present) else [np.nan] * len(_QUARTILES)
     return dict(zip(_QUARTILES, found, strict=True))
 
 
 def reduction_table(records: pd.DataFrame) -> pd.DataFrame:
-    """Return quartiles over persons of the reduction of each risk, in percent (Xia et al. 2021, Table 3).
+    """Return quartiles over persons of risk reductions (Xia et al. 2021, Table 3).
+
+    Reductions are in percent of the worst-case risk.
 
     Returns
     -------
     DataFrame
-        Columns knowledge, risk, persons (with a risk in the worst case), q1, median and q3.
+        Columns knowledge, risk, persons (number with a positive risk in the worst case), q1, median and q3.
     """
     by_adversary = {str(name): rows for name, rows in records.groupby("knowledge", sort=False, observed=True)}
     worst = by_adversary.pop(WORST_CASE)
@@ -124,15 +135,17 @@ def reduction_table(records: pd.DataFrame) -> pd.DataFrame:
 def settings_table(
     section: SettingsSection, release: Release, found: Mapping[str, Assessment], rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Return quartiles of the reduction of overall risk for all combinations of capabilities (Table 4).
+    """Return quartiles of risk reductions by capabilities (Table 4).
 
-    With ``trials``, the outcome for each person is simulated that many times and its share of re-identifications taken
-    for the risk, as published: a person whose worst-case share is 0 is left out.
+    The reduction of overall risk is computed for all combinations of capabilities. With ``trials``, the outcome of each
+    person is simulated that many times, and the share of re-identifications replaces the risk, as in the published
+    study: persons with a worst-case share of 0 are excluded.
 
     Returns
     -------
     DataFrame
-        Columns p_m, p_c, p_fm, p_cu, knowledge, q1, median, q3, and of the risk itself risk_q1, risk_median, risk_q3.
+        Columns p_m, p_c, p_fm, p_cu, knowledge; q1, median, q3 of the reduction in percent; and risk_q1, risk_median,
+        risk_q3 of the risk itself.
     """
     rows = []
     for p_m, p_c, p_fm, p_cu in product(section.p_m, section.p_c, section.p_fm, section.p_cu):
@@ -150,14 +163,14 @@ def settings_table(
 def source_table(
     study: RiskStudy, release: Release, knowledge: Mapping[str, Knowledge], found: Mapping[str, Assessment]
 ) -> pd.DataFrame:
-    """Return the sources of each adversary, and the payoff of attacking the release.
+    """Return the sources of each adversary, and the payoff of an attack.
 
     Returns
     -------
     DataFrame
-        Columns knowledge, source, price, presence (mean probability that it knows a person), and with a section
-        ``attack`` persons_attacked and payoff of all sources of the adversary together: each person is attacked whose
-        expected gain exceeds the cost, and the sources are paid for once.
+        Columns knowledge, source, price, presence (mean probability that the source contains a person). With the
+        scenario's section ``attack``, also persons_attacked and payoff for all sources of the adversary together: the
+        adversary attacks each person whose expected gain exceeds the cost, and pays once for the sources.
     """
     attack = study.scenario.attack
     rows = []
@@ -182,9 +195,9 @@ def set_table(found: Mapping[str, Assessment]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns knowledge, attributes (names with commas between), probability (mean over persons), sample_uniques
-        (records unique on the set, where uniqueness is estimated), unique (probability that one of them is unique in
-        the population) with unique_low and unique_high.
+        Columns knowledge, attributes (names separated by commas), probability (mean over persons), sample_uniques
+        (number of records that are unique on the set, where uniqueness is estimated), unique (probability that a sample
+        unique is a population unique), unique_low and unique_high.
     """
     rows = []
     for name, assessment in found.items():
@@ -209,7 +222,7 @@ EVERYBODY = "everybody"
 
 
 def cohort_table(section: ThresholdSection, records: pd.DataFrame) -> pd.DataFrame:
-    """Return the risk of a cohort's people relative to the threshold, for all people and by group.
+    """Return the risk of a cohort relative to the threshold, in total and by group.
 
     Parameters
     ----------
@@ -220,9 +233,9 @@ def cohort_table(section: ThresholdSection, records: pd.DataFrame) -> pd.DataFra
     Returns
     -------
     DataFrame
-        Columns knowledge, attribute ("everybody" or one of ``threshold.groups``), value (of the group), persons,
+        Columns knowledge, attribute ("everybody" or a member of ``threshold.groups``), value (of the group), persons,
         percentile_risk (the smallest risk that the share ``threshold.percentile`` of persons does not exceed),
-        mean_risk, share_above (of persons above the threshold) and threshold.
+        mean_risk, share_above (share of persons above the threshold), threshold and percentile.
     """
     rows = []
     for knowledge, people in records.groupby("knowledge", sort=False, observed=True):

@@ -1,4 +1,4 @@
-"""Schema of a scenario of the kind ``risk``: identifiability of a release under partial background knowledge."""
+"""Schema of a scenario of the kind ``risk``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Shares = Annotated[tuple[Share, ...], Field(min_length=1)]
 
 
 class RiskPopulationSection(Section):
-    """The people from whom the records come."""
+    """The population of the records."""
 
     recipe: str = Field(description="name of a bundled population, or path of a recipe")
     seed: PopulationSeed = None
@@ -85,7 +85,7 @@ class RiskReleaseSection(Section):
 
 
 class TreeSection(Section):
-    """The groups that values of an attribute may be released with."""
+    """The groups into which values of an attribute may be generalized."""
 
     groups: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
         default={}, description="group = its values or smaller groups"
@@ -103,7 +103,7 @@ class TreeSection(Section):
 
 
 class UniquenessSection(Section):
-    """Whether a person unique among the records is unique in the population."""
+    """Uniqueness in the population of a person who is unique among the records."""
 
     method: Literal["fixed", "pitman", "ewens", "snb", "zayatz", "log-linear", "benedetti-franconi", "known"] = Field(
         default="pitman", description="fixed probability, estimate by a model, or known from the population"
@@ -155,14 +155,14 @@ class ExpectationSection(Section):
 
 
 class AttackSection(Section):
-    """What an attack is worth."""
+    """Gain and cost of an attack."""
 
     gain: Money = Field(description="gain from a re-identification")
     cost: Money = Field(default=0.0, description="cost of an attempt")
 
 
 class ThresholdSection(Section):
-    """The risk that is accepted, and for whom it is checked (Xia et al. 2023)."""
+    """The accepted risk, and the groups for which it is checked (Xia et al. 2023)."""
 
     risk_accepted: Share = Field(default=0.09, description="largest accepted risk of a person; .09 is a group of 11")
     percentile: Annotated[float, Field(gt=0, le=1)] = Field(
@@ -205,7 +205,7 @@ class RiskFiguresSection(Section):
 
 
 class RiskScenario(ScenarioHead):
-    """How identifiable a given release is to adversaries who know some attributes of some people."""
+    """Identifiability of a release for adversaries with partial knowledge of people."""
 
     elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("adversary", "adversaries"),

@@ -1,4 +1,4 @@
-"""From a scenario of the kind ``risk`` to released records and the adversaries' knowledge about their persons."""
+"""Build the study of a scenario of kind ``risk``: records and knowledge."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from reidsim.scenarios.study import Study, World, digest_of
 
 @dataclass(frozen=True, eq=False)
 class RiskStudy(Study[RiskScenario]):
-    """A scenario of the kind ``risk`` with its data read.
+    """A scenario of the kind ``risk`` with its data.
 
     Parameters
     ----------
     loaded : LoadedScenario
     population : Population, optional
-        Over the attributes that are released.
+        Population by the released attributes.
     file : Release, optional
         The records, if they come from a file.
     """
@@ -41,20 +41,20 @@ class RiskStudy(Study[RiskScenario]):
 
     @property
     def domain(self) -> Domain:
-        """Attributes that are released, and their ungeneralized values."""
+        """Released attributes, with their ungeneralized values."""
         if self.file is not None:
             return self.file.domain
-        assert self.population is not None  # noqa: S101 - held by the schema, said for the type checker
+        assert self.population is not None  # noqa: S101 - the schema guarantees it; for the type checker
         return self.population.domain
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Records of each kind of release."""
+        """Number of records of each release size."""
         return self.scenario.release.sizes if self.file is None else (self.file.n_records,)
 
     @property
     def n_samples(self) -> int:
-        """Releases of each size."""
+        """Number of releases of each size."""
         return self.scenario.release.samples
 
     @cached_property
@@ -64,31 +64,35 @@ class RiskStudy(Study[RiskScenario]):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the people or records; changes with any data that matter."""
+        """SHA-256 of the people or records; changes with any relevant data."""
         file, parts = self.file, []
         if file is not None:
             parts = [file.codes, file.persons, file.weights, file.person, file.household]
         return digest_of(repr(self.domain), [*parts, self.population])
 
     def release(self, size: int, sample: int) -> Release:
-        """Return the records of a sample: people drawn without replacement, in random order.
+        """Return the records of a sample, or of the file.
 
-        A sample depends on the seed, its size and number only.
+        A sample consists of people in random order, drawn without replacement. It depends only on the seed, its size
+        and its number.
         """
         if self.file is not None:
             return self.file
         people = self.population
-        assert people is not None  # noqa: S101 - held by the schema, said for the type checker
+        assert people is not None  # noqa: S101 - the schema guarantees it; for the type checker
         rng = self.stream("sample", size, sample)
         drawn = rng.choice(int(people.total), size, replace=False)
         cell = np.searchsorted(np.cumsum(people.counts), drawn, side="right")
         return Release(people.domain, people.cells[cell], {})
 
     def knowledge(self, release: Release) -> dict[str, Knowledge]:
-        """Return the knowledge of each adversary about the persons of a release, the worst case first."""
+        """Return the knowledge of each adversary about the persons of a release.
+
+        The worst case comes first.
+        """
         found = {WORST_CASE: everything(release.domain.names, release.n_records)}
         folder, section = self.loaded.folder, self.scenario.release
-        # Newcomers of a cohort are in no row of the file.
+        # Rows of a simulated cohort do not correspond to rows of the file.
         file = str(section.persons or section.path) if release is self.file else None
         records = None if file is None else RecordsFile(folder / file, section.columns)
         persons = release.codes if release.persons is None else release.persons
@@ -96,7 +100,7 @@ class RiskStudy(Study[RiskScenario]):
             try:
                 found[name] = load_knowledge(recipe, release.domain, persons, base=folder, records=records)
             except InputError as error:
-                # An error within a recipe or file is not under a key of the scenario.
+                # An error inside a recipe or file already names its source, which is not a key of the scenario.
                 raise error if error.source else error.located(self.loaded.path, f"knowledge.{name}") from None
         return found
 
@@ -104,28 +108,28 @@ class RiskStudy(Study[RiskScenario]):
         """Return the uniqueness model behind journalist risk."""
         section = self.scenario.uniqueness
         if section.method == "fixed":
-            assert section.value is not None  # noqa: S101 - held by the schema, said for the type checker
+            assert section.value is not None  # noqa: S101 - the schema guarantees it; for the type checker
             return FixedUniqueness(section.value)
         if section.method == "known":
-            assert self.population is not None  # noqa: S101 - held by the schema, said for the type checker
+            assert self.population is not None  # noqa: S101 - the schema guarantees it; for the type checker
             return KnownPopulation(self.population.cells, self.population.counts.astype(np.int64))
         weights = None if self.file is None else self.file.weights
         size = section.population_size if weights is None else round(float(weights.sum()))
-        assert size is not None  # noqa: S101 - held by the schema, said for the type checker
+        assert size is not None  # noqa: S101 - the schema guarantees it; for the type checker
         return EstimatedUniqueness(section.method, size, section.level, self.scenario.seed, weights=weights)
 
     def world(self, draw: int = 0) -> World:
-        """Nobody plays."""
+        """Raise an error: this kind of scenario has no game."""
         raise InputError("nobody decides what is shared", source=self.loaded.path, where="game", found="risk")
 
     def stream(self, what: str, size: int, sample: int) -> np.random.Generator:
-        """Return the generator of a draw for one sample."""
+        """Return the random generator of a draw for one sample."""
         key = (*f"risk {what}".encode(), size, sample)
         return np.random.default_rng(np.random.SeedSequence(self.scenario.seed, spawn_key=key))
 
 
 def build_risk_study(loaded: LoadedScenario[RiskScenario]) -> RiskStudy:
-    """Read everything that a scenario of the kind ``risk`` names.
+    """Read the files and recipes of a scenario of the kind ``risk``.
 
     Raises
     ------
@@ -139,7 +143,7 @@ def build_risk_study(loaded: LoadedScenario[RiskScenario]) -> RiskStudy:
             file, population = read_release(loaded, population)
             study = RiskStudy(loaded, population, file)
         else:
-            assert population is not None  # noqa: S101 - held by the schema, said for the type checker
+            assert population is not None  # noqa: S101 - the schema guarantees it; for the type checker
             too_large = [size for size in scenario.release.sizes if size > population.total]
             if too_large:
                 raise InputError(
@@ -173,7 +177,7 @@ def _population(loaded: LoadedScenario[RiskScenario]) -> Population | None:
 
 
 def _check_settings(scenario: RiskScenario) -> None:
-    """Check that capabilities are varied for samples that there are."""
+    """Check that the samples of ``figures.settings`` exist."""
     settings = scenario.figures.settings
     if settings is not None and settings.records is not None and settings.records not in scenario.release.sizes:
         raise InputError(

@@ -1,1 +1,1 @@
-"""Cases that are released period after period, each period's table in one generalization."""
+"""Scenarios with case records released in periods; one generalization per table."""

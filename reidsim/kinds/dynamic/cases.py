@@ -1,4 +1,4 @@
-"""Cases of a scenario, period by period: read from a file, or drawn from the population as a wave over its areas."""
+"""Read the cases of a scenario from a file, or simulate them as an epidemic wave."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from reidsim.tables import numbers, read_table, require_columns
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """The cases of a scenario, and those among whom they are looked up.
+    """The cases of a scenario, and the populations to link them to.
 
     Parameters
     ----------
     codes : ndarray of int32, shape (n_cases, n_attributes)
-        Over the domain of the hierarchies, in the order of the file.
+        Category codes over the domain of the hierarchies; cases in the order of the file.
     period : ndarray of int64, shape (n_cases,)
         Number of each case's period, from 0.
     periods : tuple of str
-        What the periods are called, in their order; each has a case.
+        Labels of the periods, in order; each period has at least one case.
     forecast : ndarray of float64, shape (n_periods,)
-        What a forecast adds to the benefit of a record of the period.
+        Benefit that a forecast adds to each record of the period, in money.
     hierarchies : tuple of Hierarchy
     population, voters : Population, optional
-        Over the same domain.
+        Population and list of the adversary, over the same domain.
     """
 
     codes: Codes
@@ -58,14 +58,15 @@ class Cases:
 
 
 def read_cases(loaded: LoadedScenario[DynamicScenario]) -> Cases:
-    """Read or draw the cases.
+    """Read or simulate the cases.
 
-    Categories of an attribute are those of the population, else of the voters, else the values that occur.
+    The categories of an attribute are the categories of the population; without one, of the list; without either, the
+    values in the file.
 
     Raises
     ------
     InputError
-        If a file cannot be used, or a value has no place in its hierarchy: names the value, its row and column.
+        If a file cannot be used, or a hierarchy lacks a value; names the value, its row and its column.
     """
     scenario = loaded.scenario
     names = tuple(scenario.attributes)
@@ -77,14 +78,14 @@ def read_cases(loaded: LoadedScenario[DynamicScenario]) -> Cases:
     if people is not None:
         domain = people.domain
     else:
-        assert labels is not None  # noqa: S101 - an epidemic has a population, said for the type checker
+        assert labels is not None  # noqa: S101 - simulated cases have a population; for the type checker
         domain = Domain(tuple(Attribute(name, natural_categories(labels[name])) for name in names))
     hierarchies = tuple(_hierarchy(name, domain[name], loaded) for name in names)
     if voters is not None:
         with locating(where="voters.recipe"):
             voters = over_domain(domain, voters, scenario.attributes)
     if labels is None or frame is None:
-        assert scenario.epidemic is not None  # noqa: S101 - held by the schema, said for the type checker
+        assert scenario.epidemic is not None  # noqa: S101 - the schema guarantees it; for the type checker
         assert population is not None  # noqa: S101 - as above
         groups = hierarchies[names.index(scenario.epidemic.area)].groups
         codes, period = _epidemic(scenario.epidemic, population, groups, scenario.seed)
@@ -100,12 +101,12 @@ def read_cases(loaded: LoadedScenario[DynamicScenario]) -> Cases:
 
 
 def columns_of(scenario: DynamicScenario) -> dict[str, str]:
-    """Return the column of the file that holds each attribute."""
+    """Return the column of the file for each attribute."""
     return {name: section.column or name for name, section in scenario.attributes.items()}
 
 
 def _people(key: str, recipe: str, loaded: LoadedScenario[DynamicScenario]) -> Population:
-    """Return everybody of a recipe over the attributes."""
+    """Return the people of a recipe, counted by the attributes."""
     with locating(where=f"{key}.recipe"):
         people = people_named(recipe, loaded).marginal(tuple(loaded.scenario.attributes))
         if not np.issubdtype(people.counts.dtype, np.integer):
@@ -151,7 +152,7 @@ def _periods(frame: pd.DataFrame, column: str, path: Path) -> tuple[tuple[str, .
 
 
 def _forecast(column: str | None, frame: pd.DataFrame, period: NDArray[np.int64], n_periods: int, path: Path) -> Floats:
-    """Return the benefit of a forecast of each period, shape (n_periods,)."""
+    """Return the benefit of each period's forecast, in money, shape (n_periods,)."""
     if column is None:
         return np.zeros(n_periods)
     require_columns(frame, [column], path)
@@ -168,7 +169,10 @@ def _forecast(column: str | None, frame: pd.DataFrame, period: NDArray[np.int64]
 def _epidemic(
     section: EpidemicSection, population: Population, groups: NDArray[np.int32], seed: int
 ) -> tuple[Codes, NDArray[np.int64]]:
-    """Draw different people, and the period of each; in an area everybody is as likely as everybody else."""
+    """Draw distinct people as cases, and draw the period of each.
+
+    Within an area, every person is equally likely to become a case.
+    """
     where = "epidemic.level"
     if section.level >= len(groups):
         raise InputError("no such level", where=where, found=section.level, expected=f"at most {len(groups) - 1}")
@@ -198,6 +202,6 @@ def _epidemic(
 
 
 def shared_content(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return that part of a scenario's content of which cases and people are made."""
+    """Return the part of a scenario's content that determines cases and people."""
     used = ("population", "voters", "release", "epidemic", "attributes", "seed")
     return {key: content[key] for key in used if key in content}

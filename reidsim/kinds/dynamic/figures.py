@@ -1,4 +1,4 @@
-"""Figures of cases over time: what is released when, what it pays, and whom it exposes."""
+"""Draw release levels, payoffs and exposed cases of cases over time."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from reidsim.palette import GREY
 from reidsim.scenarios.faces import Shown
 
 _LEVEL = "level "
-# Inches of a policy in a heat map.
+# Height of a policy's row in a heat map, inches.
 _ROW = 0.24
 
 
 def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of the chosen levels, the payoffs so far, and the cases exposed so far."""
+    """Yield name and figure of levels, cumulative payoffs and exposed cases."""
     periods = result.analysis.tables()["periods"]
     yield "levels", levels_by_period(periods)
     yield "cumulative-payoff", cumulative_payoff(periods)
@@ -29,7 +29,7 @@ def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
 
 
 def levels_by_period(periods: pd.DataFrame) -> Figure:
-    """Draw the level of each attribute as a heat map by period and policy, and the number of cases.
+    """Draw the level of each attribute by period and policy, and the number of cases.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def levels_by_period(periods: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One row of cells per policy and one cell per period; grey where nothing is released. All attributes share the
-        colours, one per level.
+        One heat map per attribute, with one row of cells per policy and one cell per period; grey where nothing is
+        released. All attributes share one colour scale, with one colour per level.
     """
     attributes = [column for column in periods.columns if column.startswith(_LEVEL)]
     levels = periods[attributes].apply(pd.to_numeric).set_axis(periods.index)
@@ -77,12 +77,12 @@ def levels_by_period(periods: pd.DataFrame) -> Figure:
 
 
 def cumulative_payoff(periods: pd.DataFrame) -> Figure:
-    """Draw the publisher's payoff of all periods so far, by policy.
+    """Draw the publisher's cumulative payoff over the periods, by policy.
 
     Parameters
     ----------
     periods : DataFrame
-        One row per policy and period: ``policy``, ``number`` and ``publisher_payoff``, money of the whole table.
+        One row per policy and period: ``policy``, ``number`` and ``publisher_payoff``, money for the whole table.
     """
     figure, ((axes,),) = style.new_figure(1, 1, panel=(6.4, 3.6))
     _lines_so_far(axes, periods, "publisher_payoff")
@@ -94,12 +94,14 @@ def cumulative_payoff(periods: pd.DataFrame) -> Figure:
 
 
 def exposed_cases(periods: pd.DataFrame) -> Figure:
-    """Draw the cases released in attacked records so far, and those expected to be re-identified, by policy.
+    """Draw cumulative numbers of attacked and re-identified cases, by policy.
+
+    Attacked cases are cases released in attacked records; the number of re-identified cases is an expectation.
 
     Parameters
     ----------
     periods : DataFrame
-        One row per policy and period: ``policy``, ``number``, ``attacked`` and ``reidentified``.
+        One row per policy and period: ``policy``, ``number``, ``attacked`` and ``reidentified``, numbers of records.
     """
     columns = {"attacked": "Attacked so far", "reidentified": "Expected re-identified so far"}
     figure, (row,) = style.new_figure(1, 2, panel=(4.4, 3.4))

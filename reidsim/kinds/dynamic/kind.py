@@ -1,4 +1,4 @@
-"""The kind of scenario in which a publisher releases cases period after period."""
+"""Define the kind of scenario in which a publisher releases cases in periods."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from reidsim.wording import Code, Sentence, codes, counted, number_text
 
 
 class DynamicKind(Kind):
-    """A publisher of cases over time; see `Kind`."""
+    """The game of a publisher who releases cases over time; see `Kind`."""
 
     name = "dynamic"
     words = "a publisher releases cases period by period, each table in one generalization"
@@ -45,12 +45,12 @@ class DynamicKind(Kind):
     amount_keys = MONEY_KEYS
 
     def build(self, loaded: LoadedScenario[Any]) -> DynamicStudy:
-        """Read or draw cases, and read people."""
+        """Read or simulate the cases; read the people."""
         return build_study(loaded)
 
     def describe(self, study: DynamicStudy) -> str:
-        """Say how many cases, periods and generalizations there are."""
-        # Amounts that the adversary cannot plan with are told before anything is played.
+        """Return the numbers of cases, periods and generalizations as text."""
+        # Building the games reports amounts with which the adversary cannot plan, before any game is solved.
         study.world()
         return (
             f"{counted(len(study.cases.codes), 'case')} in {counted(len(study.cases.periods), 'period')}, "
@@ -58,21 +58,24 @@ class DynamicKind(Kind):
         )
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
-        """Return what cases and people are made of."""
+        """Return the content that determines cases and people."""
         return shared_content(loaded.content)
 
     def row_of_record(self, study: DynamicStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the row of each case in the last table that holds it."""
+        """Return the row of each case in the last table that contains it."""
         return study.row_of_case
 
     def summarise(self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Average the outcomes over the records of all tables, and PK over periods."""
+        """Return mean outcomes over the records of all tables, and mean PK over periods."""
         return super().summarise(study, draw, equilibria).join(measures_of_periods(study, equilibria))
 
     def reidentified(
         self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]
     ) -> dict[str, Reidentified]:
-        """Return how many people are re-identified; each counts once, by the table that puts them most at risk."""
+        """Return the distribution of the number of re-identified people, by policy.
+
+        With cumulative tables, each person counts once, with the table in which the person's risk is largest.
+        """
         if study.scenario.release.table == "period":
             return super().reidentified(study, draw, equilibria)
         once, people = np.ones(len(study.row_of_case), dtype=np.int64), {}
@@ -82,7 +85,7 @@ class DynamicKind(Kind):
         return people
 
     def records(self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return cases with their period, and their values as released in the last table that holds them."""
+        """Return cases with period and values as released in the last table with them."""
         row, periods = study.row_of_case, pd.Index(study.cases.periods, dtype="str")
         table = super().records(study, draw, equilibria)
         codes = np.tile(study.cases.period, len(equilibria))
@@ -91,7 +94,7 @@ class DynamicKind(Kind):
         return pd.concat([table, pd.concat(released, ignore_index=True)], axis=1)
 
     def analyse(self, study: DynamicStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> DynamicTables:
-        """Return what comes of each period's table."""
+        """Return the outcomes of each period's table."""
         return DynamicTables(periods=period_table(study, equilibria_of(outcomes)))
 
     def facts(self, study: DynamicStudy) -> dict[str, Any]:
@@ -108,13 +111,13 @@ class DynamicKind(Kind):
         }
 
     def cross_play_policies(self, study: DynamicStudy) -> tuple[str, ...]:
-        """Return the policies that the scenario says enough for, and its own."""
+        """Return the policies whose parameters the scenario specifies, and its own."""
         said = {FIXED: bool(study.scenario.publisher.fixed), PK: study.cases.population is not None}
         names = super().cross_play_policies(study)
         return tuple(name for name in names if said.get(name, True))
 
     def warnings(self, study: DynamicStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield what earlier tables tell that is not counted."""
+        """Yield warnings about information in earlier tables that the model ignores."""
         return warnings_of(study, outcomes)
 
     def release_file(self, scenario: DynamicScenario) -> str | None:
@@ -122,15 +125,15 @@ class DynamicKind(Kind):
         return scenario.release.path
 
     def shared_columns(self, scenario: DynamicScenario) -> SharedColumns:
-        """Say which columns of the cases are quasi-identifiers."""
+        """Return the columns of the cases that are quasi-identifiers."""
         return SharedColumns(columns_of(scenario), delimiter=scenario.release.delimiter, counts_release=False)
 
     def decision(self, scenario: DynamicScenario) -> str:
-        """Say that tables are decided on, not records."""
+        """Return a sentence on the decision: one generalization per table."""
         return "one generalization for the table of each period: its best reply under the policy"
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
-        """Yield what is released when, among whom the adversary looks, and at what prices."""
+        """Yield sentences on the releases, the adversary's list and the payoffs."""
         release, names = section(run.content, "release"), codes(list(section(run.content, "attributes")))
         origin = (" of ", Code(str(release["path"]))) if "path" in release else (" drawn from the population",)
         cases, periods = run.manifest.get("cases"), run.manifest.get("periods")

@@ -1,4 +1,7 @@
-"""Generalizations of tables of cases, worth the mutual information of original and released values; tables drawn."""
+"""Generalize tables of cases and measure their utility; simulate tables.
+
+Utility is the mutual information of original and released values.
+"""
 
 from __future__ import annotations
 
@@ -19,21 +22,24 @@ from reidsim.releases.strategy_space import Floats
 
 @dataclass(frozen=True, eq=False)
 class PeriodLattice(GeneralizationLattice):
-    """The lattice of the distinct cases of each period's table; rows of a period are neighbours.
+    """The lattice of the distinct cases of each period's table.
 
-    A released value is a function of the original one, so their mutual information is the entropy of the released
-    values. Normalised it is ``2 H(Y) / (H(X) + H(Y))`` of an attribute's original values X and released values Y in the
-    table, 1 where all X are equal, and 0 where Y has one value whatever X is. Utility is its mean over attributes,
-    weighted by the entropy of each among all cases (Gourabathina et al. 2023, as their program has it).
+    The rows of a period are contiguous.
+
+    A released value is a function of the original value, so their mutual information is the entropy of the released
+    values. Its normalized form is ``2 H(Y) / (H(X) + H(Y))`` for an attribute's original values X and released values Y
+    in the table. It is 1 if all X are equal, and 0 if the level maps every value of the domain to one group. Utility is
+    its mean over attributes, weighted by the entropy of each attribute among all cases (Gourabathina et al. 2023,
+    following their program).
 
     Parameters
     ----------
     period : ndarray of int64, shape (n_rows,)
-        Ascending, from 0 without gaps.
+        Period of each row; ascending, from 0 without gaps.
     counts : ndarray of int64, shape (n_rows,)
-        Cases of each row.
+        Number of cases of each row.
     attribute_weights : ndarray of float64, shape (n_attributes,)
-        Of the attributes in the utility; they sum to 1.
+        Weights of the attributes in the utility; they sum to 1.
     """
 
     period: NDArray[np.int64] = field(kw_only=True)
@@ -42,12 +48,12 @@ class PeriodLattice(GeneralizationLattice):
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """First row of each period, and one more: rows of period t are from ``starts[t]`` on, (n_periods + 1,)."""
+        """First row of each period, and the number of rows, shape (n_periods + 1,)."""
         return np.searchsorted(self.period, np.arange(int(self.period[-1]) + 2))
 
     @cached_property
     def information(self) -> tuple[Floats, ...]:
-        """Normalised mutual information by attribute, level and period, shape (n_levels, n_periods) each."""
+        """Normalized mutual information: per attribute, shape (n_levels, n_periods)."""
         found = []
         for position, hierarchy in enumerate(self.hierarchies):
             entropy = np.stack(
@@ -55,7 +61,7 @@ class PeriodLattice(GeneralizationLattice):
             )
             both = entropy + entropy[0]
             shares = np.divide(2 * entropy, both, out=np.ones_like(entropy), where=both > 0)
-            # What is the same for everybody tells nothing, also where everybody is the same.
+            # Levels above 0 with one group carry no information, even if all original values in the table are equal.
             told = np.array(hierarchy.n_groups) > 1
             told[0] = True
             found.append(np.where(told[:, None], np.minimum(shares, 1.0), 0.0))
@@ -68,7 +74,7 @@ class PeriodLattice(GeneralizationLattice):
 
     @cached_property
     def record_losses(self) -> tuple[Floats, ...]:
-        """Utility lost of every row by attribute and level, shape (n_levels, n_rows) each."""
+        """Utility loss: per attribute, shape (n_levels, n_rows)."""
         return tuple(
             np.ascontiguousarray((weight * (1.0 - shares))[:, self.period])
             for weight, shares in zip(self.attribute_weights, self.information, strict=True)
@@ -83,7 +89,7 @@ class PeriodLattice(GeneralizationLattice):
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """Cases of each period's table, shape (n_periods,)."""
+        """Number of cases of each period's table, shape (n_periods,)."""
         return np.add.reduceat(self.counts, self.starts[:-1])
 
 
@@ -91,16 +97,18 @@ class PeriodLattice(GeneralizationLattice):
 def class_sizes(
     starts: NDArray[np.int64], group: NDArray[np.int32], counts: NDArray[np.int64], n_groups: int
 ) -> NDArray[np.int64]:
-    """Return how many cases of its table are in the group of each row, itself included, shape (n_rows,).
+    """Return the class size of each row within its table, shape (n_rows,).
+
+    The class size includes the cases of the row itself.
 
     Parameters
     ----------
     starts : ndarray of int64, shape (n_tables + 1,)
-        First row of each table, whose rows are neighbours, and the number of rows.
+        First row of each table (its rows are contiguous), and the number of rows.
     group : ndarray of int32, shape (n_rows,)
-        Below `n_groups`.
+        Group of each row, below `n_groups`.
     counts : ndarray of int64, shape (n_rows,)
-        Cases of each row.
+        Number of cases of each row.
     n_groups : int
     """
     sizes = np.empty(len(group), dtype=np.int64)
@@ -110,33 +118,41 @@ def class_sizes(
             total[group[row]] += counts[row]
         for row in range(starts[table], starts[table + 1]):
             sizes[row] = total[group[row]]
-        # Of many groups a table may hold few.
+        # Reset only groups of this table: a table may contain few of many groups.
         for row in range(starts[table], starts[table + 1]):
             total[group[row]] = 0
     return sizes
 
 
 def entropy(counts: NDArray[np.number]) -> Floats:
-    """Return the entropy of each row of counts (n, n_values) in natural units, shape (n,); 0 of a row of zeros."""
+    """Return the entropy of each row of counts, in nats, shape (n,).
+
+    Parameters
+    ----------
+    counts : ndarray, shape (n, n_values)
+        A row of zeros has entropy 0.
+    """
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     logs = log(np.where(shares > 0, shares, 1.0))
     return np.asarray(np.maximum(-(shares * logs).sum(axis=1), 0.0))
 
 
-# Tables that are looked at before the next are.
+# Number of simulated tables to process at once.
 _AT_ONCE = 16
 _ALL, _ROUNDING = slice(None), 1e-9
 
 
 def share_below(sizes: NDArray[np.int64], weights: NDArray[np.int64], k: int) -> float:
-    """Return PK: the share of records whose class has fewer than `k` records; 0 of no records.
+    """Return PK: the share of records in classes of fewer than `k` records.
+
+    The share of zero records is 0.
 
     Parameters
     ----------
     sizes : ndarray of int64, shape (n_rows,)
-        Of the class of each row's records.
+        Size of the class of each row's records.
     weights : ndarray of int64, shape (n_rows,)
-        Records of each row.
+        Number of records of each row.
     k : int
     """
     total = weights.sum()
@@ -144,17 +160,19 @@ def share_below(sizes: NDArray[np.int64], weights: NDArray[np.int64], k: int) ->
 
 
 class SimulatedTables:
-    """Tables of different people, every set of people being equally likely; smaller ones are parts of larger ones.
+    """Random tables of distinct people of a population.
+
+    Every set of people is equally likely. Tables of smaller sizes are subsets of the tables of the largest size.
 
     Parameters
     ----------
     population : Population
-        Over the attributes of the lattice, in whole people.
+        Whole people, by the attributes of the lattice.
     lattice : GeneralizationLattice
     size : int
-        Most records of a table.
+        Largest number of records of a table.
     simulations : int
-        Tables drawn.
+        Number of simulated tables.
     rng : numpy.random.Generator
     """
 
@@ -169,7 +187,7 @@ class SimulatedTables:
         ends = np.cumsum(population.counts)
         people = np.stack([rng.choice(int(ends[-1]), size, replace=False) for _ in range(simulations)])
         cells = np.searchsorted(ends, people, side="right")
-        # Only those who are in a table are told apart, of a population that may be much larger.
+        # The population may be much larger than all tables together; keep only cells that occur in a table.
         occupied = np.zeros(len(ends), dtype=np.bool_)
         occupied[cells] = True
         self._cells = (np.cumsum(occupied) - 1)[cells].astype(np.int32)
@@ -177,9 +195,21 @@ class SimulatedTables:
         self._groups = GroupSizes(here, GeneralizationLattice(lattice.hierarchies, here.cells))
 
     def keep(self, strategy: int, size: int, k: int, threshold: float, quantile: float) -> bool:
-        """Tell whether PK of tables of `size` records stays within the threshold, up to a quantile of the tables.
+        """Return whether a quantile of PK over the simulated tables is within a threshold.
 
-        The quantile is the least PK that so many of the tables do not exceed; where too many do, the others are left.
+        The quantile is the smallest PK that the share `quantile` of the tables does not exceed. The loop stops as soon
+        as too many tables exceed the threshold.
+
+        Parameters
+        ----------
+        strategy : int
+        size : int
+            Number of records of each table.
+        k : int
+        threshold : float
+            Largest permitted PK.
+        quantile : float
+            Share of the tables, from 0 to 1.
         """
         simulations = len(self._cells)
         left = simulations - 1 - math.ceil(quantile * (simulations - 1) - _ROUNDING)
@@ -191,7 +221,10 @@ class SimulatedTables:
         return True
 
     def shares_below(self, strategy: int, size: int, k: int, some: slice = _ALL) -> Floats:
-        """Return PK of each table, or some, of `size` records that is generalized as `strategy`, (n_simulations,)."""
+        """Return PK of simulated tables of `size` records, shape (n_simulations,).
+
+        With `some`, return PK of only these tables.
+        """
         cells, classes = self._cells[some, :size], self._groups.table(strategy)
         starts, n = np.arange(len(cells) + 1) * size, cells.size
         sizes = class_sizes(starts, classes.group_of[cells.ravel()], np.ones(n, dtype=np.int64), len(classes.keys))

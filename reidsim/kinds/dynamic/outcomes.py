@@ -1,4 +1,4 @@
-"""What comes of a policy period by period: tables, measures and warnings."""
+"""Compute the outcomes of policies by period: tables, measures and warnings."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ class DynamicTables(AnalysisTables):
 
 
 def period_table(study: DynamicStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-    """Return what each period's table leads to: one row per policy and period.
+    """Return the outcome of each period's table: one row per policy and period.
 
     Returns
     -------
     DataFrame
-        Columns ``policy``, ``period``, ``number`` (of the period, from 1), ``records`` (of the table), ``strategy``,
-        ``utility``, ``publisher_payoff`` and ``adversary_payoff`` (sums over the table), ``attacked`` and
-        ``reidentified`` (expected numbers of records), ``pk``, and ``level ATTRIBUTE``, missing where nothing is
-        released.
+        Columns ``policy``, ``period``, ``number`` (of the period, from 1), ``records`` (number in the table),
+        ``strategy``, ``utility`` (mean over records), ``publisher_payoff`` and ``adversary_payoff`` (sums over the
+        table), ``attacked`` and ``reidentified`` (expected numbers of records), ``pk``, and ``level ATTRIBUTE``,
+        missing where nothing is released.
     """
     lattice, periods, parts = study.lattice, study.cases.periods, []
     starts, sizes, names = lattice.starts[:-1], lattice.sizes, lattice.domain.names
@@ -83,7 +83,10 @@ def period_table(study: DynamicStudy, equilibria: Mapping[str, Equilibrium]) -> 
 
 
 def pk_by_period(study: DynamicStudy, found: Equilibrium) -> NDArray[np.float64]:
-    """Return PK of each period's released table, shape (n_periods,); 0 where nothing is released."""
+    """Return PK of each period's released table, shape (n_periods,).
+
+    PK is 0 where nothing is released.
+    """
     lattice, k, shares = study.lattice, study.scenario.publisher.k, np.zeros(len(study.cases.periods))
     for period, start in enumerate(lattice.starts[:-1]):
         if (form := int(found.strategies[start])) != WITHHELD:
@@ -93,7 +96,7 @@ def pk_by_period(study: DynamicStudy, found: Equilibrium) -> NDArray[np.float64]
 
 
 def measures_of_periods(study: DynamicStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-    """Return the measures of periods, indexed by policy."""
+    """Return the measures over periods, indexed by policy."""
     rows = {}
     for policy, found in equilibria.items():
         shares, forms = pk_by_period(study, found), found.strategies[study.lattice.starts[:-1]]
@@ -106,9 +109,10 @@ def measures_of_periods(study: DynamicStudy, equilibria: Mapping[str, Equilibriu
 
 
 def exposing_rows(study: DynamicStudy, found: Equilibrium) -> NDArray[np.intp]:
-    """Return for each case its row in the table that puts it most at risk, the first of equals, shape (n_cases,).
+    """Return the row of each case in its table of largest risk, shape (n_cases,).
 
-    Tables hold a case once or, where they are cumulative, from its period on.
+    Of tables with equal risk, the first counts. A case is in one table or, with cumulative tables, in all tables from
+    its own period on.
     """
     lattice, cases = study.lattice, study.cases
     if study.scenario.release.table == "period":
@@ -116,7 +120,7 @@ def exposing_rows(study: DynamicStudy, found: Equilibrium) -> NDArray[np.intp]:
     last = study.row_of_case
     n_rows, risk = lattice.n_records, found.risk
     final = lattice.starts[-2]
-    # The distinct cases of the last table, which holds all: rows of earlier tables are some of them.
+    # The last cumulative table contains all distinct cases; look up the rows of earlier tables in it.
     keys = row_keys(list(lattice.codes.T), n_rows)
     place = np.searchsorted(keys[final:], keys)
     best = np.full(len(last), -1, dtype=np.intp)
@@ -132,7 +136,10 @@ def exposing_rows(study: DynamicStudy, found: Equilibrium) -> NDArray[np.intp]:
 
 
 def warnings_of(study: DynamicStudy, outcomes: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a reader of the outcomes should know: who keeps an earlier table may know more than this one tells."""
+    """Yield a warning for policies whose later tables are coarser than earlier ones.
+
+    An adversary who keeps the earlier tables may know more than the model assumes.
+    """
     if study.scenario.release.table != "cumulative":
         return
     for policy, outcome in outcomes.items():

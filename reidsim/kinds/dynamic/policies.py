@@ -1,4 +1,4 @@
-"""The policies of a publisher of cases over time."""
+"""Policies of a publisher who releases cases over time."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ POLICIES: Policies[Policy] = Policies()
 
 @POLICIES.register("no-protection")
 class NoProtection(Policy):
-    """Release without changes."""
+    """Release every table unchanged."""
 
     label, description, is_rule = "No protection", "every table is released unchanged", True
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return the most specific generalization."""
+        """Return the most specific generalization for every table."""
         return FixedForms(self.name, 0).choose(game)
 
 
 @POLICIES.register(FIXED)
 class FixedLevels(Policy):
-    """Release at fixed levels."""
+    """Release every table at fixed levels."""
 
     label, description, is_rule = "Fixed levels", "every table is released at the levels that the scenario gives", True
 
@@ -42,9 +42,9 @@ class FixedLevels(Policy):
 
 @POLICIES.register(PK)
 class KeepsPk(Policy):
-    """The most useful generalization whose PK stays within a threshold in simulated tables.
+    """Release the most useful generalization with simulated PK within a threshold.
 
-    If there is none, everything is suppressed as far as the hierarchies go.
+    Without such a generalization, every attribute is released at the last level of its hierarchy.
     """
 
     label = "PK-driven"
@@ -68,7 +68,10 @@ class KeepsPk(Policy):
 
 
 def _best_within(study: Any, utilities: Floats, size: int) -> tuple[int, int]:
-    """Return the generalization for tables of `size` cases, and the number of generalizations simulated."""
+    """Return the chosen generalization and the number of simulated generalizations.
+
+    The choice is for tables of `size` cases.
+    """
     rule, lattice = study.scenario.publisher, study.lattice
     levels, refused, tried = lattice.all_levels(np.arange(lattice.size)), np.zeros(lattice.size, dtype=np.bool_), 0
     for form in np.argsort(-np.round(utilities, 12), kind="stable").tolist():
@@ -77,14 +80,14 @@ def _best_within(study: Any, utilities: Floats, size: int) -> tuple[int, int]:
         tried += 1
         if study.tables.keep(form, size, rule.k, rule.threshold, rule.quantile):
             return form, tried
-        # More specific generalizations have smaller classes in each of the same tables.
+        # In each simulated table, more specific generalizations have smaller classes and therefore a larger PK.
         refused |= (levels <= levels[form]).all(axis=1)
     return lattice.size - 1, tried
 
 
 @POLICIES.register("basic")
 class Basic(Policy):
-    """The one generalization of each period's table with the largest sum of payoffs, period by period."""
+    """Release each period's table in the generalization with the largest payoff sum."""
 
     label, description = "Basic game", "for each period, the generalization that pays most"
 
@@ -102,7 +105,7 @@ class Basic(Policy):
 
 @POLICIES.register("no-attack")
 class NoAttack(Basic):
-    """The basic game without attacks."""
+    """Play the basic game under the constraint that no record is attacked."""
 
     label = "No-Attack game"
     description = "for each period, the generalization that pays most among those without an attacked record"

@@ -1,4 +1,4 @@
-"""What a scenario file about case records that are released over time may say."""
+"""Schema of a scenario file of case records that are released over time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PERIOD = "period"
 
 
 class CasePopulationSection(Section):
-    """Who may become a case."""
+    """The people who may become a case."""
 
     recipe: Text = Field(description="name of a bundled population, or path of a recipe")
 
@@ -41,7 +41,7 @@ class VotersSection(Section):
 
 
 class CasesSection(Section):
-    """Which case records are released, and what a table holds."""
+    """The case records to release, and the contents of a table."""
 
     path: Text | None = Field(default=None, description="file of cases, one per row; `[epidemic]` takes its place")
     delimiter: Annotated[Delimiter, with_key("path")] = Field(default=",", description="between columns of a CSV file")
@@ -114,7 +114,7 @@ _WITHOUT_AGENTS_OR_PK = ReadIf(
 
 
 class DynamicScenario(PublisherScenario):
-    """A publisher releases the cases of period after period, the table of each in one generalization."""
+    """A publisher releases cases in periods; each table has one generalization."""
 
     read_if: ClassVar[Mapping[str, ReadIf]] = {
         "attributes.*.column": ReadIf(lambda section, scenario: scenario.release.path is not None, "with release.path"),
@@ -152,12 +152,14 @@ class DynamicScenario(PublisherScenario):
         return self
 
     def refuse(self, section: AdversarySection, where: str) -> None:
-        """Refuse an adversary who knows other things than the values of all people of the list.
+        """Refuse an adversary section that this kind of scenario does not support.
+
+        The adversary must know all quasi-identifiers of all people in the list.
 
         Raises
         ------
         InputError
-            Names the key.
+            If a key is not supported; names the key.
         """
         for key, given in (
             ("knowledge", section.knowledge is not None),

@@ -1,4 +1,4 @@
-"""A scenario of cases over time with its data read: tables, people, and the games of all periods together."""
+"""Build the study of a scenario of cases over time: tables, people and games."""
 
 from __future__ import annotations
 
@@ -30,20 +30,23 @@ from reidsim.scenarios.study import Study, World, digest_of
 
 @dataclass(frozen=True, eq=False)
 class DynamicStudy(Study[DynamicScenario]):
-    """Cases over time. Rows of its games are the distinct cases of each period's table, period after period.
+    """A scenario of cases over time with its data.
+
+    The rows of its games are the distinct cases of each period's table, in the order of periods.
 
     Parameters
     ----------
     loaded : LoadedScenario
     cases : Cases
     lattice : PeriodLattice
-        Over the rows.
+        Strategies of the rows.
     row_of_case : ndarray of int, shape (n_cases,)
-        In the table of the last period that holds the case.
+        Row of each case in the table of the last period that contains it.
     group_sizes : GroupSizes or None
-        People of the list, or of the population without one, who share released values; over all distinct cases.
+        Number of people who share the released values of each distinct case: people of the list, or without a list, of
+        the population.
     table_linker : TableLinker
-        Links rows to their own tables.
+        Linker of rows to their own tables.
     """
 
     cases: Cases
@@ -73,7 +76,7 @@ class DynamicStudy(Study[DynamicScenario]):
         Raises
         ------
         InputError
-            If an attribute has fewer levels.
+            If a level exceeds the last level of an attribute's hierarchy.
         """
         given = self.scenario.publisher.fixed
         levels = [given.get(name, 0) for name in self.lattice.domain.names]
@@ -86,7 +89,7 @@ class DynamicStudy(Study[DynamicScenario]):
 
     @cached_property
     def tables(self) -> SimulatedTables:
-        """Tables of people drawn from the population, as large as the largest of the study."""
+        """Simulated tables of the population, as large as the study's largest table."""
         population, largest = self.cases.population, int(self.lattice.sizes.max())
         if population is None:
             raise InputError("nobody to draw cases from", where="population", expected="a population, for policy pk")
@@ -100,7 +103,7 @@ class DynamicStudy(Study[DynamicScenario]):
 
     @property
     def coverage(self) -> float:
-        """Probability that the person of a record is in the list."""
+        """Probability that a person of a record is in the list."""
         section, people, voters = self.scenario.voters, self.cases.population, self.cases.voters
         if section is None or voters is None:
             return 1.0
@@ -110,22 +113,22 @@ class DynamicStudy(Study[DynamicScenario]):
 
     @property
     def linker(self) -> Linker:
-        """Links records of all periods, as the adversary's risk says."""
+        """The linker of records of all periods, by the adversary's type of risk."""
         groups, place = self.group_sizes, self.table_linker.place
-        # Without a list or population, every one of several adversaries counts in the table.
+        # Without a list and a population, every adversary counts candidates in the released table.
         if self.scenario.adversary.risk == "prosecutor" or groups is None:
             return self.table_linker
         listed = PopulationLinker(groups) if self.cases.voters is None else ListLinker(groups, self.coverage)
         return LinkerByPlace(listed, place)
 
     def game(self, economics: EconomicsSection) -> RecordGame:
-        """Return the game under some economics."""
+        """Return the game under the given economics."""
         adversary = planner(self.scenario.adversary, economics.adversary_gain, economics.cost, loaded=self.loaded)
         benefit = economics.benefit + self.cases.forecast[self.lattice.period]
         return RecordGame(self.lattice, self.linker, adversary, benefit, np.array(economics.loss))
 
     def world(self, draw: int = 0) -> World:
-        """Return the games; see `Study`."""
+        """Return the true game and the believed game; see `Study`."""
         truth, belief = economics_of(self.scenario)
         return World(self.game(truth), self.game(belief), self.lattice.counts)
 
@@ -137,21 +140,27 @@ class DynamicStudy(Study[DynamicScenario]):
 
 @dataclass(frozen=True, eq=False)
 class ListLinker:
-    """Links to the people of a list who share the released values, among whom the record's person may not be.
+    """Linker to the people of a list who share the released values.
+
+    The person of a record may be missing from the list.
 
     Parameters
     ----------
     group_sizes : GroupSizes
-        In the list.
+        Group sizes in the list.
     coverage : float
-        Probability that the person is in the list.
+        Probability that a person is in the list.
     """
 
     group_sizes: GroupSizes
     coverage: float
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return one over the probability that one of those who fit is the person, none of nobody; see `Linker`."""
+        """Return the linkage of rows; see `Linker`.
+
+        The probability that a candidate in the list is the record's person is the coverage divided by the number of
+        candidates, or 0 without candidates. Its inverse is the effective group size.
+        """
         listed = self.group_sizes.at(strategy, rows)
         chance = np.divide(self.coverage, listed, out=np.zeros(len(listed)), where=listed > 0)
         candidates = ListedCandidates(listed, np.full(len(listed), self.coverage))
@@ -161,35 +170,37 @@ class ListLinker:
 
 @dataclass(frozen=True, eq=False)
 class LinkerByPlace:
-    """Links rows as the distinct case that each is, whatever the period.
+    """Linker that links each row as its distinct case, whatever its period.
 
     Parameters
     ----------
     linker : Linker
-        Of distinct cases.
+        Linker of distinct cases.
     place : ndarray of int, shape (n_rows,)
-        The distinct case of each row.
+        Distinct case of each row.
     """
 
     linker: Linker
     place: NDArray[np.intp]
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return what linkage yields for the distinct cases; see `Linker`."""
+        """Return the linkage of the rows' distinct cases; see `Linker`."""
         return self.linker.link(strategy, self.place if rows is None else self.place[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class TableLinker:
-    """Links to the records of a period's table that share the released values: the adversary knows who is in it.
+    """Linker to the records of a period's table that share the released values.
+
+    The adversary knows that the person is in the table.
 
     Parameters
     ----------
     lattice : PeriodLattice
     groups : GroupSizes
-        Of all distinct cases.
+        Group sizes of all distinct cases.
     place : ndarray of int, shape (n_rows,)
-        The distinct case of each row.
+        Distinct case of each row.
     """
 
     lattice: PeriodLattice
@@ -197,16 +208,16 @@ class TableLinker:
     place: NDArray[np.intp]
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return class sizes in the tables; see `Linker`."""
+        """Return class sizes within the tables; see `Linker`."""
         sizes = self.sizes(strategy, np.arange(self.lattice.n_records) if rows is None else rows)
         return Linkage(sizes, sizes)
 
     def sizes(self, strategy: int, rows: Rows) -> NDArray[np.int64]:
-        """Return how many cases of its period's table look like each row, itself included, shape (n,)."""
+        """Return the number of cases in each row's class of its table, shape (n,)."""
         lattice, node = self.lattice, self.groups.table(strategy)
         if not len(rows):
             return rows
-        # Periods are neighbours: the tables from that of the first row to that of the last.
+        # Rows of periods are contiguous: compute the tables from that of the first row to that of the last.
         starts = lattice.starts[lattice.period[rows.min()] : lattice.period[rows.max()] + 2]
         here = slice(starts[0], starts[-1])
         within = class_sizes(starts - starts[0], node.group_of[self.place[here]], lattice.counts[here], len(node.keys))
@@ -214,7 +225,7 @@ class TableLinker:
 
 
 def build_study(loaded: LoadedScenario[Any]) -> DynamicStudy:
-    """Read everything that a scenario names, and put the tables together.
+    """Read the files and recipes of a scenario, and build its tables.
 
     Raises
     ------
@@ -231,7 +242,7 @@ def build_study(loaded: LoadedScenario[Any]) -> DynamicStudy:
 
 
 def study_on(loaded: LoadedScenario[DynamicScenario], cases: Cases) -> DynamicStudy:
-    """Return the study of some cases, of which every period has one."""
+    """Build the study of the given cases; every period has at least one case."""
     n_attributes = cases.codes.shape[1]
     first, cell = distinct_rows(list(cases.codes.T), len(cases.codes))
     counts = np.zeros((len(cases.periods), len(first)), dtype=np.int64)

@@ -1,1 +1,1 @@
-"""Data subjects mask attributes of their records."""
+"""Scenarios in which data subjects mask attributes of their records."""

@@ -1,4 +1,4 @@
-"""The kind of scenario in which data subjects mask attributes of their records."""
+"""Define the kind of scenario in which data subjects mask attributes."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from reidsim.scenarios.opponents import LEFT_OUT, OpponentOptions, Opponents, id
 from reidsim.scenarios.policy import K_ANONYMITY, k_of, with_each_k
 from reidsim.wording import Code, Inline, Sentence, codes, counted, number_text
 
-# Sections that affect games alone: the people and tables do not depend on them.
+# Sections that affect only the games: people and tables do not depend on them.
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
 
-# Smallest size of a row of a drawn table, in bytes.
+# Minimum memory of a row of a drawn table, bytes.
 _ROW_BYTES = 200
 _STAGES = {
     "infer-surname": "infers the surname from genetic markers",
@@ -46,7 +46,7 @@ _STAGES = {
 
 
 class MaskingKind(SubjectsSharing, MaskingResults):
-    """Data subjects decide which attributes of their record are shared; see `Kind`."""
+    """The game of data subjects who decide which attributes to share; see `Kind`."""
 
     name = "masking"
     words = "data subjects decide which attributes of their record are shared, generalized or masked"
@@ -58,7 +58,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
     numbers_draws = True
 
     def build(self, loaded: LoadedScenario[Any]) -> MaskingStudy:
-        """Read the people or files that tables are drawn from."""
+        """Read the people or files that are the sources of the tables."""
         scenario = loaded.scenario
         sizes = (scenario.targets.size, *(resource.size for resource in scenario.resources.values()))
         needed = _ROW_BYTES * sum(size or 0 for size in sizes)
@@ -66,7 +66,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         return build_masking_study(loaded)
 
     def build_after(self, loaded: LoadedScenario[Any], before: MaskingStudy) -> MaskingStudy:
-        """Read the people or files, but take people who were made already."""
+        """Read people or files; reuse people of a previous study with equal population."""
         return build_masking_study(loaded, before.tables)
 
     def describe(self, study: MaskingStudy) -> str:
@@ -100,7 +100,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         check_policies(study, study.games(draw)[0])
 
     def settings(self, study: MaskingStudy) -> Callable[[str, int, int], Setting]:
-        """Return the world of each policy in each draw of the tables."""
+        """Return a function that returns the agents' world of a policy in a draw."""
         agents = self.agents_of(study.scenario)
 
         def setting(policy: str, replication: int, draw: int) -> Setting:
@@ -118,7 +118,10 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         return study, opponents_of_subjects(study, options, draw)
 
     def opponent_types(self, study: MaskingStudy, draw: int = 0) -> Opponents:
-        """Return the adversaries with equipment, on the attributes that any attack links on."""
+        """Return the adversaries with their resources.
+
+        Their strategy space has only the attributes that a stage of an attack uses.
+        """
         if not are_equipped(study.scenario):
             return ideas_of_several(study, draw)
         games = [game for game, _ in study.games_against_each(draw).values()]
@@ -130,7 +133,7 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         return types_of_setting(setting, FocusedSpace(space, looked_at))
 
     def cross_play_policies(self, study: MaskingStudy) -> tuple[str, ...]:
-        """Return the policies in the order of rows, and the ones of the scenario."""
+        """Return the cross-play policies in the order of rows, then the scenario's own."""
         section, n = study.scenario.subjects, study.games(0)[0].n_records
         names = with_each_k(cross_play_policies(), section.k)
         anonymous = [name for name in names if name.startswith(K_ANONYMITY)]
@@ -141,17 +144,17 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         return tuple(dict.fromkeys((*(name for name in names if name not in impossible), *section.policies)))
 
     def takes_best(self, scenario: MaskingScenario, policy: str) -> bool:
-        """Return whether a policy finds the best strategy at any amounts."""
+        """Return whether a policy finds the best strategy under any payoff parameters."""
         rule = policy_named(policy)
         exact = scenario.subjects.solver in ("best-first", "backward-induction")
         return rule.takes_best or (rule.search == "scenario" and exact)
 
     def row_of_record(self, study: MaskingStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return every subject's own row."""
+        """Return the row of each subject: every subject has its own."""
         return np.arange(study.games(draw)[0].n_records)
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
-        """Yield the decision, the adversary and the payoff parameters."""
+        """Yield sentences on the decision, the adversary and the payoff parameters."""
         content = run.content
         attributes = codes(section(content, "subjects").get("attributes", ()))
         number = f"{run.n_records:,} data subjects decide" if run.n_records else "Data subjects decide"
@@ -172,14 +175,17 @@ class MaskingKind(SubjectsSharing, MaskingResults):
         yield from _prices(run, "subject")
 
     def controls(self, scenario: MaskingScenario) -> Iterator[Control]:
-        """Yield amounts, and the confidence threshold of inferences."""
+        """Yield controls for amounts and for the confidence threshold of inferences."""
         yield from super().controls(scenario)
         if scenario.adversary.stages:
             threshold = scenario.adversary.confidence_threshold
             yield Slider("adversary.confidence_threshold", "Confidence threshold", threshold, 1.0, 0.05)
 
     def attacker(self, scenario: MaskingScenario, name: str) -> tuple[str, str | None]:
-        """Return that one-shot adversaries attack in stages: they infer before they link."""
+        """Return planner and knowledge of an adversary.
+
+        One-shot adversaries without a knowledge recipe are multistage: they infer before they link.
+        """
         planner, knowledge = super().attacker(scenario, name)
         return "multistage" if planner == "one-shot" and knowledge is None else planner, knowledge
 
@@ -202,7 +208,7 @@ def _prices(run: Stored, defender: str) -> Iterator[Sentence]:
     yield (
         f"Sharing everything brings a {defender} {number_text(economics.get('benefit'))}; being re-identified costs "
         f"{number_text(economics.get('loss'))}."
-        # Against several adversaries, each has a sentence of its own.
+        # With several adversaries, each adversary has its own sentence.
         + ("" if "adversaries" in run.content else f" The adversary gains {gain} and pays {cost} for an attack."),
     )
     yield from beliefs(run, defender)

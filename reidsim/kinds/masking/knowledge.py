@@ -1,4 +1,4 @@
-"""Background knowledge about the subjects of a masking scenario, by a knowledge recipe."""
+"""Provide background knowledge about the subjects of a masking scenario."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from reidsim.populations.domain import Attribute, Domain
 
 @dataclass(frozen=True, eq=False)
 class KnowledgeOfSubjects:
-    """A knowledge recipe, and the possible values of the attributes it reveals.
+    """A knowledge recipe, with the possible values of the attributes it reveals.
 
     Parameters
     ----------
     recipe : str
     tables : MaskingTables
     domain : Domain
-        Attributes by which people are looked up. The values cover all people to draw from, or all files,
-        so they are the same in every draw.
+        Attributes on which the adversary links. The values cover the whole population, or all files, so they are equal
+        in every draw.
     """
 
     recipe: str
@@ -33,12 +33,12 @@ class KnowledgeOfSubjects:
 
     @classmethod
     def of(cls, recipe: str, tables: MaskingTables) -> KnowledgeOfSubjects:
-        """Read the values off the tables.
+        """Collect the possible values of the linked attributes from the tables.
 
         Raises
         ------
         InputError
-            If alleles by which people are looked up are not known of all people.
+            If alleles of a linked locus are unknown for a person.
         """
         attributes = []
         for name in tables.loaded.scenario.linked_on:
@@ -56,12 +56,12 @@ class KnowledgeOfSubjects:
         return cls(recipe, tables, Domain(tuple(attributes)))
 
     def about(self, targets: PersonTable) -> Knowledge:
-        """Return the knowledge about some subjects.
+        """Return the knowledge about the given subjects.
 
         Raises
         ------
         InputError
-            If the recipe cannot be used, or not for the subjects; names the subjects' file and row if they have one.
+            If the recipe is invalid or does not fit the subjects; names the file and row of subjects from a file.
         """
         scenario, loaded = self.tables.loaded.scenario, self.tables.loaded
         columns = [

@@ -1,4 +1,4 @@
-"""Measures where data subjects mask their records: the measures of every game in their words, and fairness."""
+"""Define the measures of masking games: measures of every game, and fairness."""
 
 from __future__ import annotations
 

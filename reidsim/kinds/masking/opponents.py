@@ -1,4 +1,4 @@
-"""Every adversary that can play in a masking scenario, with its amounts, and why the others cannot."""
+"""List the adversaries that can play in a masking scenario."""
 
 from __future__ import annotations
 
@@ -34,16 +34,19 @@ from reidsim.scenarios.planners import planner
 from reidsim.scenarios.rationality_schema import PERFECT
 from reidsim.scenarios.study import World
 
-# Sections that say what else is computed of a scenario.
+# Sections for further computations on a scenario, which do not affect its games.
 _NOT_PLAYED = ("figures", "agents", "stress", "sweep", "uncertainty")
 
 Amount = float | Floats
 
 
 def opponents_of_subjects(study: MaskingStudy, options: OpponentOptions, draw: int = 0) -> Opponents:
-    """Return the adversaries of a masking scenario in a draw of its tables."""
+    """Return the adversaries of a masking scenario in a draw of its tables.
+
+    The result also contains the reasons why other adversaries cannot play.
+    """
     if study.alone and are_equipped(study.scenario):
-        # Those that it names play with what they hold and may buy; see `MaskingKind.opponent_types`.
+        # The named adversaries play with the resources they own and may buy; see `MaskingKind.opponent_types`.
         return replace(_unnamed(study, options, draw), own=TOGETHER)
     if study.alone:
         games = study.games_against_each(draw)
@@ -54,7 +57,7 @@ def opponents_of_subjects(study: MaskingStudy, options: OpponentOptions, draw: i
     staged = bool(both[0].attack.inferences)
     linked_by = "partial-knowledge" if section.knowledge is not None else "multistage" if staged else ""
     own = name_of(section, linked_by)
-    # Those who attack once, linking as the scenario's own adversary does.
+    # One-shot versions of the games, with the linkage of the scenario's own adversary.
     once = (replace(both[0], planner=None), replace(both[1], planner=None))
 
     def one_stage(game: MaskingGame) -> MaskingGame:
@@ -93,7 +96,7 @@ def opponents_of_subjects(study: MaskingStudy, options: OpponentOptions, draw: i
         return once
 
     makers: dict[str, Callable[[], Games]] = {name: planned(name) for name in planners}
-    # Compiled solvers take nothing for granted, so they would mask what nobody looks at in every way.
+    # Compiled solvers treat all attributes as relevant and would enumerate maskings of attributes that nobody links on.
     makers["one-shot"] = lambda: (_focused(linked[0]), _focused(linked[1]))
     makers |= {"partial-knowledge": informed, "multistage": in_stages}
     if own != "partial-knowledge" or knowledge is None:
@@ -102,7 +105,11 @@ def opponents_of_subjects(study: MaskingStudy, options: OpponentOptions, draw: i
 
 
 def _unnamed(study: MaskingStudy, options: OpponentOptions, draw: int) -> Opponents:
-    """Return the adversaries that a scenario with several does not name: they look people up where those do."""
+    """Return the adversaries that a scenario with several adversaries does not name.
+
+    They link on the same resource and attributes as the named adversaries. If named adversaries differ in these, no
+    unnamed adversary can play.
+    """
     ends = [game.attack.one_stage().identify for game, _ in study.games_against_each(draw).values()]
     if len({(end.resource, frozenset(end.on)) for end in ends}) > 1:
         if options.knowledge is not None:
@@ -118,17 +125,23 @@ def _unnamed(study: MaskingStudy, options: OpponentOptions, draw: int) -> Oppone
     loaded = study.loaded.with_sections(adversary=section, adversaries={})
     plain = MaskingStudy(loaded, replace(study.tables, loaded=loaded), (ends[0],))
     found = opponents_of_subjects(plain, options, draw)
-    # Who attacks in stages is named.
+    # Drop the reason about stages: the named adversaries attack in stages.
     return replace(found, left_out=tuple(reason for reason in found.left_out if ONE_STAGE not in reason))
 
 
 def _focused(game: MaskingGame) -> RecordGame:
-    """Return a masking game against an adversary who infers nothing, for solvers that mask what it looks at only."""
+    """Return a masking game against an adversary without inference.
+
+    Its strategy space has only the attributes on which the adversary links.
+    """
     return replace(game.record_game, space=FocusedSpace(game.space, game.attack.identify.on))
 
 
 def _reloaded(loaded: LoadedScenario[MaskingScenario], adversary: dict[str, object]) -> LoadedScenario[MaskingScenario]:
-    """Read a scenario again with another adversary, without what depends on the adversary or is not played."""
+    """Load a scenario again with another adversary.
+
+    The result lacks the named adversaries and the sections that are not played.
+    """
     content = {key: value for key, value in loaded.content.items() if key not in _NOT_PLAYED}
     content.pop("adversaries", None)
     content["adversary"] = adversary

@@ -1,4 +1,4 @@
-"""Results of a masking game: its tables, the path of a greedy search, and warnings."""
+"""Compute the results of a masking game: tables, greedy search path and warnings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of, record_table
 
-# Attributes whose groups fairness compares (Wan et al. 2021, note S8).
+# Attributes that define the groups in fairness measures (Wan et al. 2021, note S8).
 _GROUPINGS: dict[str, Callable[[Any], Any]] = {"age": birth_decades, "state": state_groups}
 
 
@@ -34,17 +34,20 @@ class MaskingAnalysis(AnalysisTables):
     Parameters
     ----------
     search_path : DataFrame
-        The strategies of a greedy search for a record, in the first replication.
+        Strategies of a greedy search for one record, in the first replication.
     """
 
     search_path: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 class MaskingResults(Kind):
-    """Results of masking games: the part of their kind that makes tables and facts; see `Kind`."""
+    """Tables and facts of masking games, as a part of their kind; see `Kind`."""
 
     def summarise(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Average the outcomes of each policy over subjects; add usefulness, and fairness by age and state."""
+        """Return mean outcomes of each policy over subjects, with usefulness and fairness.
+
+        Fairness compares groups by age and state; it is missing without these attributes.
+        """
         attributes, game = study.scenario.subjects.attributes, study.games(draw)[0]
         values, weights = game.world.targets.matrix(attributes), study.weights(game.world)
         groups = [
@@ -67,7 +70,10 @@ class MaskingResults(Kind):
         return summary
 
     def records(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return one row per subject and policy, with the attributes as released (missing if masked)."""
+        """Return one row per subject and policy with the released attributes.
+
+        Masked attributes are missing.
+        """
         game = study.games(draw)[0]
         bounded = any(each.gap is not None for each in equilibria.values())
 
@@ -80,7 +86,7 @@ class MaskingResults(Kind):
         return record_table(equilibria, np.arange(game.n_records), game.space.describe, released=behind)
 
     def analyse(self, study: MaskingStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> MaskingAnalysis:
-        """Return the greedy search of the record that the scenario names, if it names one."""
+        """Return the greedy search for the record in ``figures.search_path``, if any."""
         record = study.scenario.figures.search_path
         if record is None:
             return MaskingAnalysis()
@@ -115,7 +121,7 @@ class MaskingResults(Kind):
         return facts
 
     def warnings(self, study: MaskingStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield warnings about targets and about strategies that are not proved optimal."""
+        """Yield warnings about unregistered targets and strategies not proved optimal."""
         games = [game for game, _ in study.games_against_each(draw).values()]
         missing = {}
         for each in games:
@@ -136,7 +142,10 @@ class MaskingResults(Kind):
 
 
 def released(study: MaskingStudy, world: MultistageWorld, equilibrium: Equilibrium, game: MaskingGame) -> pd.DataFrame:
-    """Return every attribute as released: its value, ``group of VALUE`` at a level between, missing if masked."""
+    """Return every attribute as released, one row per subject.
+
+    A value is unchanged, ``group of VALUE`` at an intermediate level, or missing if masked.
+    """
     columns = {}
     levels = game.space.levels(np.maximum(equilibrium.strategies, 0))
     for position, attribute in enumerate(study.scenario.subjects.attributes):
@@ -156,34 +165,36 @@ def search_path_table(
     equilibria: Mapping[str, Equilibrium],
     label: Callable[[str, int], str],
 ) -> pd.DataFrame:
-    """Return the outcome of each strategy of a greedy search, and the policies that recommend it.
+    """Return the outcome of each strategy of a greedy search.
+
+    The table also names the policies that recommend each strategy.
 
     Parameters
     ----------
     game : MaskingGame
         The true game, against a two-stage attack.
     believed : MaskingGame
-        The game in which the search is made.
+        The game that the subject believes in, in which the search runs.
     record : int
     equilibria : mapping of str to Equilibrium
-        By policy, in the true game.
+        Outcome by policy, in the true game.
     label : callable
-        Returns the text of an attribute's value.
+        Function that returns the text of an attribute's value.
 
     Returns
     -------
     DataFrame
-        A row for each strategy of the search, in its order, then one for each other outcome of a policy: strategies
-        off the path, withholding the record, and strategies played against the adversary without inference. Columns
+        One row per strategy of the search, in search order; then one row for each other outcome of a policy: strategies
+        off the path, withholding the record, and strategies played against the adversary without inference. Columns:
         record, step (missing off the path), strategy, masked, shared_loci, inferred_surname and confidence (missing
-        where nothing is inferred), attacked, utility, privacy, benefit, loss, payoff, recommended_by.
+        without an inference), attacked, utility, privacy, benefit, loss, payoff, recommended_by.
     """
     path = greedy_path(believed, record)
     rows = {(strategy, True): {"step": n, **_row(game, record, strategy, label)} for n, strategy in enumerate(path)}
     policies: dict[tuple[int, bool], list[str]] = {}
     for policy, equilibrium in equilibria.items():
         strategy = int(equilibrium.strategies[record])
-        # The same strategy has another outcome against an adversary without inference.
+        # A strategy has a different outcome against an adversary without inference.
         played = game.one_stage() if policy_named(policy).without_inference else game
         key = (strategy, played is game or strategy == WITHHELD)
         policies.setdefault(key, []).append(policy)
@@ -202,7 +213,7 @@ def _row(game: MaskingGame, record: int, strategy: int, label: Callable[[str, in
     attacked, utility = bool(outcome.attacked[record]), float(outcome.utility[record])
     lost = float(outcome.success_probability[record]) if attacked else 0.0
     shared = game.space.shared(max(strategy, 0)) & (strategy != WITHHELD)
-    # In a two-stage attack, attributes that the last stage does not link on are loci.
+    # In a two-stage attack, the attributes on which the last stage does not link are loci.
     loci = [name not in game.attack.identify.on for name in game.space.attributes]
     return {
         "strategy": "withheld" if strategy == WITHHELD else game.space.describe(strategy),

@@ -1,4 +1,4 @@
-"""The policies of data subjects who mask."""
+"""Policies of data subjects who mask attributes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from reidsim.scenarios.policy import K_ANONYMITY, Look, k_of
 
 
 class Baseline(MaskingPolicy):
-    """A rule of the paper, whatever the adversary does; see `fixed_choice`."""
+    """A rule of the paper that ignores the adversary; see `fixed_choice`."""
 
     is_rule = True
 
@@ -38,14 +38,14 @@ class Baseline(MaskingPolicy):
 
 @POLICIES.register("no-protection")
 class NoProtection(Baseline):
-    """Every attribute shared."""
+    """Share every attribute."""
 
     label, description, row = "No protection", "every attribute is shared", 6
 
 
 @POLICIES.register("demographics-only")
 class DemographicsOnly(Baseline):
-    """Attributes that nobody infers from."""
+    """Share only the attributes on which an attack links."""
 
     label, description = "Demographics only", "only the attributes that are linked on are shared"
     in_another_game = True
@@ -55,7 +55,7 @@ class DemographicsOnly(Baseline):
 
 @POLICIES.register("random-opt-in")
 class RandomOptIn(Baseline):
-    """Everything or nothing, at random."""
+    """Share everything or nothing, at random."""
 
     label, description, row = "Random opt-in", "everything or nothing, at random", 8
     look = Look(ORANGE, "<")
@@ -63,7 +63,7 @@ class RandomOptIn(Baseline):
 
 @POLICIES.register("random-masking")
 class RandomMasking(Baseline):
-    """Each attribute at random."""
+    """Share each attribute at random."""
 
     label, description, row = "Random masking", "each attribute is shared at random", 9
     masks = True
@@ -72,7 +72,7 @@ class RandomMasking(Baseline):
 
 @POLICIES.register(K_ANONYMITY)
 class KAnonymous(MaskingPolicy):
-    """k-anonymity by cell suppression."""
+    """Suppress cells until the table is k-anonymous."""
 
     label, description = "k-anonymity", "cells suppressed until every record has k alike, the cheapest first"
     is_rule = True
@@ -91,19 +91,19 @@ class KAnonymous(MaskingPolicy):
 
 @POLICIES.register("opt-in")
 class OptInGame(MaskingPolicy):
-    """Everything or nothing, by payoff."""
+    """Share everything or nothing, whichever has the larger payoff."""
 
     label, description, row = "Opt-in game", "everything if that pays, else nothing", 5
     takes_best = True
     look = Look(GREEN, "o")
 
     def choose(self, study: MaskingStudy, game: Game, draw: int) -> Choice:
-        """Return the better of two strategies."""
+        """Return the better of the two strategies."""
         return OptIn().choose(compiled(game))
 
 
 class SearchPolicy(MaskingPolicy):
-    """The best masking of each subject, by a solver."""
+    """The best masking of each subject, found by a solver."""
 
     search: ClassVar[Search] = "scenario"
 
@@ -126,7 +126,7 @@ class Masking(SearchPolicy):
 
 @POLICIES.register("no-attack-masking")
 class NoAttackMasking(SearchPolicy):
-    """The masking game without attacks."""
+    """The masking game under the constraint that no record is attacked."""
 
     label, description, row = "No-attack masking game", "the attributes that pay most without an attack", 1
     forbids_attacks = True
@@ -136,7 +136,7 @@ class NoAttackMasking(SearchPolicy):
 
 @POLICIES.register("one-stage-masking")
 class OneStageMasking(SearchPolicy):
-    """The masking game against an adversary who infers nothing."""
+    """The masking game against an adversary without inference."""
 
     label, row = "One-stage masking game", None
     description = "the masking game against an adversary who infers nothing"
@@ -147,7 +147,7 @@ class OneStageMasking(SearchPolicy):
 
 @POLICIES.register("same-strategy")
 class SameStrategy(MaskingPolicy):
-    """One strategy for all subjects."""
+    """The best strategy that is common to all subjects."""
 
     label, row = "Same strategy for all", 4
     description = "the attributes that pay most if all subjects share the same ones"
@@ -162,7 +162,7 @@ class SameStrategy(MaskingPolicy):
 
 @POLICIES.register("greedy-masking")
 class GreedyMasking(SearchPolicy):
-    """The masking game by greedy search."""
+    """The masking game, solved by greedy search."""
 
     label, description, row = "Greedy masking", "the masking game by greedy search", 2
     by_agents = False
@@ -171,7 +171,7 @@ class GreedyMasking(SearchPolicy):
 
 @POLICIES.register("anytime-masking")
 class AnytimeMasking(SearchPolicy):
-    """The masking game within a budget."""
+    """The masking game, with a limited number of evaluated strategies."""
 
     label, description, row = "Anytime masking", "the masking game with a limited number of strategies tried", 3
     by_agents = False

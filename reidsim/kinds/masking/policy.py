@@ -1,4 +1,4 @@
-"""The interface of a policy of data subjects who mask, and the registry of these policies."""
+"""Define the interface and the registry of policies of data subjects who mask."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ class MaskingPolicy(Policy):
     Attributes
     ----------
     search : {"scenario", "greedy", "anytime"}, optional
-        Solver of a policy that compares strategies: the scenario's, or a fixed one.
+        Solver of a policy that compares strategies: the scenario's solver, or a fixed one.
     takes_best : bool
-        Whether the choice is optimal among strategies that do not depend on payoff parameters, by an exact solver.
+        Whether the policy finds, by an exact solver, the best of a set of strategies that does not depend on payoff
+        parameters.
     masks : bool
         Whether the policy decides attribute by attribute, so that a map of its strategies is informative.
     row : int, optional
-        Position among the rows of cross-play; not played if None.
+        Position among the rows of cross-play; None if cross-play omits the policy.
     """
 
     search: ClassVar[Search | None] = None
@@ -38,11 +39,14 @@ class MaskingPolicy(Policy):
 
     @property
     def without_inference(self) -> bool:
-        """Whether the policy is played and paid against an adversary who infers nothing."""
+        """Whether the policy faces an adversary without inference."""
         return self.in_another_game
 
     def paid_in(self, study: Any, game: Game, choice: Choice) -> Game:
-        """Return the game, without inference for two policies."""
+        """Return the game that determines the policy's payoffs.
+
+        For policies with `in_another_game`, the adversary makes no inferences.
+        """
         return self.played_in(game)
 
     def played_in(self, game: Game) -> Game:
@@ -51,7 +55,7 @@ class MaskingPolicy(Policy):
 
 
 class OwnMaskingPolicy(OwnPolicy, MaskingPolicy):
-    """A policy of a user in a masking scenario."""
+    """A user-defined policy in a masking scenario."""
 
 
 # In the order of figures: baselines before games.
@@ -59,7 +63,7 @@ POLICIES: Policies[MaskingPolicy] = Policies("reidsim.kinds.masking.policies")
 
 
 def policy_named(name: str) -> MaskingPolicy:
-    """Return a policy by its name; a name that the package does not have is a user's."""
+    """Return a policy by name; a name outside the registry is a user-defined policy."""
     return policy_among(POLICIES, OwnMaskingPolicy, name, WHERE)
 
 

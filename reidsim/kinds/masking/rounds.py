@@ -1,4 +1,4 @@
-"""From a masking scenario with agents to their world: data subjects against several adversaries."""
+"""Build the agents' world of a masking scenario: data subjects and adversaries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from reidsim.scenarios.several_adversaries import named
 
 @dataclass(eq=False)
 class _MaskingEquip:
-    """Equips an adversary of a masking scenario; see `reidsim.agents.profile.Equip`."""
+    """Equip an adversary of a masking scenario; see `reidsim.agents.profile.Equip`."""
 
     study: MaskingStudy
     truth: MaskingGame
@@ -59,7 +59,7 @@ class _MaskingEquip:
         truth = self.study.scenario.economics
         economics = self.study.scenario.beliefs.of(truth) if believed else truth
         attack = replace(game.attack, stages=stages_with(game.attack, held))
-        # Linkage besides the stages, such as partial knowledge, is in the linker of a game.
+        # The linker of a game also contains linkage without stages, such as linkage with partial knowledge.
         key = (held, believed and self.believed is not self.truth)
         if key not in self._linkers:
             inferring = attack.inferences or type(game.record_game.linker) is MultistageLinker
@@ -69,7 +69,10 @@ class _MaskingEquip:
         return Equipment(linker, self.adversary(attack, game, economics))
 
     def lists(self, holds: Holdings, used: int) -> tuple[str, ...]:
-        """Return the resources of the inferences used, then the one in which people are looked up."""
+        """Return the resources that an attack used: of inferences, then of the last stage.
+
+        Bit i of `used` is set if the attack used the inference of stage i.
+        """
         held = holds if self.section.needs_resources else frozenset(self.study.scenario.resources)
         stages = stages_with(self.truth.attack, held)
         return tuple(stage.resource for number, stage in enumerate(stages[:-1]) if used >> number & 1) + tuple(
@@ -77,7 +80,7 @@ class _MaskingEquip:
         )
 
     def adversary(self, attack: MultistageAttack, game: MaskingGame, economics: EconomicsSection) -> Adversary:
-        """Return the planner under some economics, with the stages that it can carry out."""
+        """Return the planner under the given economics, limited to feasible stages."""
         adversary = self.study.scenario.adversary
         own = economics_of(self.section, economics, self.agents, sequential=adversary.plans_sequentially)
         drawn = drawn_planner(self.section, own, self.study.scenario.seed, self.agents)
@@ -97,9 +100,9 @@ class _MaskingEquip:
 
 
 def stages_with(attack: MultistageAttack, holds: Holdings) -> tuple[Stage, ...]:
-    """Return the stages that can be carried out with some resources.
+    """Return the stages that can be carried out with the given resources.
 
-    Without the resource of a stage its attribute is not known, and no later stage links on it.
+    Without the resource of a stage, the adversary cannot infer its attribute, and no later stage links on it.
     """
     lost = {stage.infers for stage in attack.inferences if stage.resource not in holds}
     stages: list[Stage] = []
@@ -120,12 +123,19 @@ def stages_with(attack: MultistageAttack, holds: Holdings) -> tuple[Stage, ...]:
 def masking_profiles(
     study: MaskingStudy, agents: AgentsSection, games: Mapping[str | None, tuple[MaskingGame, MaskingGame]]
 ) -> tuple[AdversaryProfile, ...]:
-    """Return the adversaries of a masking scenario, given the games against each.
+    """Return the adversaries of a masking scenario.
+
+    Parameters
+    ----------
+    study : MaskingStudy
+    agents : AgentsSection
+    games : mapping of str to tuple of MaskingGame
+        True game and believed game against each adversary.
 
     Raises
     ------
     InputError
-        If an adversary lacks a resource that it needs, or names one that does not exist.
+        If an adversary lacks a required resource, or names an unknown resource.
     """
     scenario = study.scenario
     used = {
@@ -164,16 +174,16 @@ def setting_of(
     study : MaskingStudy
     agents : AgentsSection
     games : mapping of str to tuple of MaskingGame
-        Against each adversary, the true game and the believed one, in one draw of the tables.
+        True game and believed game against each adversary, in one draw of the tables.
     policy : str
-        Two of the policies are played against adversaries who infer nothing.
+        Name of the policy. Some policies face adversaries without inference.
     replication, draw : int
-        Number of the draw of the tables, and of the run of all rounds on it.
+        Number of the draw of the tables, and number of the run of all rounds on these tables.
 
     Raises
     ------
     InputError
-        As `masking_profiles`; names the file.
+        As for `masking_profiles`; names the file.
     """
     if study.policy(policy).without_inference:
         games = {name: (truth.one_stage(), believed.one_stage()) for name, (truth, believed) in games.items()}

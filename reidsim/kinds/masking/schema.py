@@ -1,4 +1,4 @@
-"""Schema of a scenario of the masking game: one section class per table of the file."""
+"""Schema of a masking scenario: one section class per table of the file."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ class MaskingAdversarySection(PlannerSection):
 
 
 class WeightedMaskingAdversarySection(WeightedSection, MaskingAdversarySection):
-    """One of several adversaries: how it links and plans."""
+    """An adversary among several: how it links and plans."""
 
 
 class MaskingBeliefsSection(ListBeliefsSection):
-    """What subjects believe; the truth where not given."""
+    """Beliefs of the subjects; values that are not given are the true ones."""
 
     sizes: dict[str, Count] = Field(default={}, description="drawn resource = number of people believed to be in it")
 
@@ -103,7 +103,7 @@ class MaskingFiguresSection(Section):
 
 
 class MaskingScenario(ScenarioHead):
-    """Data subjects choose what to share of their records, an adversary attacks in stages."""
+    """Data subjects choose the attributes to share; an adversary attacks in stages."""
 
     read_if: ClassVar[Mapping[str, ReadIf]] = {
         "population": ReadIf(
@@ -124,7 +124,7 @@ class MaskingScenario(ScenarioHead):
         default=MaskingBeliefsSection(), description="what the subjects believe instead"
     )
     adversary: MaskingAdversarySection = Field(
-        # Nobody attacks without stages or knowledge: one that is not given is an error unless there are several.
+        # An adversary needs stages or knowledge: a missing section is an error unless there are several adversaries.
         default=MaskingAdversarySection.model_construct(),
         description="how the adversary attacks; needed unless there are `adversaries`",
     )
@@ -140,7 +140,10 @@ class MaskingScenario(ScenarioHead):
 
     @property
     def each(self) -> Mapping[str | None, MaskingScenario]:
-        """The scenario against each of the adversaries alone, by name; else the scenario itself, by None."""
+        """The scenario against each adversary alone, by name.
+
+        With one adversary, the scenario itself, under the key None.
+        """
         return {name: scenario_alone(self, name) for name in self.adversaries} or {None: self}
 
     @model_validator(mode="after")
@@ -193,7 +196,7 @@ class MaskingScenario(ScenarioHead):
         return self
 
     def _check_attack(self) -> None:
-        """Check that the adversary's resources exist, and carry the attributes of its knowledge."""
+        """Check that the adversary's resources exist and contain the linked attributes."""
         stages = enumerate(self.adversary.stages)
         resources = {f"adversary.stages[{number}].resource": stage.resource for number, stage in stages}
         if self.adversary.resource is not None:
@@ -214,12 +217,12 @@ class MaskingScenario(ScenarioHead):
 
     @property
     def register(self) -> str:
-        """Resource in which the attack ends: where people are looked up."""
+        """Resource on which the last stage of the attack links."""
         return self.adversary.resource or self.adversary.stages[-1].resource
 
     @property
     def linked_on(self) -> tuple[str, ...]:
-        """Attributes by which people are looked up there."""
+        """Attributes on which the last stage of the attack links."""
         if self.adversary.knowledge is not None:
             carried = self.resources[self.register].attributes
             return tuple(name for name in self.subjects.attributes if name in carried)

@@ -1,4 +1,7 @@
-"""Records of data subjects as they are shared: masked values are stars, generalized ones the group that they are in."""
+"""Build the table of records that data subjects release.
+
+Masked values are stars; generalized values are the labels of their groups.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +17,21 @@ from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.faces import RecordSharing, SharedColumns
 from reidsim.tables import read_table
 
-# Values of the column `strategy` for records that are not shared at all.
+# Values of the column `strategy` for withheld records.
 _NOT_SHARED = ("withheld", "nothing")
-# Before a value, in the results, that is released at a level between shared and masked.
+# Prefix of a value in the results that is released at an intermediate level.
 _GROUP_OF = "group of "
 
 
 class SubjectsSharing(RecordSharing):
-    """How the records of data subjects are shared; see `RecordSharing`."""
+    """Release of the records of data subjects; see `RecordSharing`."""
 
     def release_file(self, scenario: MaskingScenario) -> str | None:
         """Return the file of the targets."""
         return scenario.targets.file
 
     def shared_columns(self, scenario: MaskingScenario) -> SharedColumns:
-        """Return the quasi-identifiers among the columns of the targets' file."""
+        """Return the columns of the targets' file that are quasi-identifiers."""
         columns = scenario.targets.columns
         return SharedColumns(
             {name: columns.get(name, name) for name in scenario.subjects.attributes},
@@ -41,7 +44,7 @@ class SubjectsSharing(RecordSharing):
         return read_table(path, delimiter=scenario.targets.delimiter, comment="#", trim=False)
 
     def released_values(self, scenario: MaskingScenario, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
-        """Return an attribute as shared: its value, its group, or masked."""
+        """Return an attribute as released: its value, its group, or suppressed."""
         column: pd.Series[str] = records[attribute].astype("str").mask(records[attribute].isna())
         if attribute in scenario.subjects.generalize:
             column = _groups_named(
@@ -50,14 +53,14 @@ class SubjectsSharing(RecordSharing):
         return column.fillna(SUPPRESSED)
 
     def is_shared(self, records: pd.DataFrame) -> NDArray[np.bool_]:
-        """Return whether each record is shared at all."""
+        """Return whether each record is released."""
         return ~records["strategy"].astype("str").isin(_NOT_SHARED).to_numpy()
 
 
 def group_label(value: str, level: int, section: GeneralizedAttribute) -> str:
-    """Return how a value of the masking game is released at a level between shared and masked, 1 or more.
+    """Return the label of a value at an intermediate level (1 or more).
 
-    Intervals go from 0 on; a value in none of the listed groups stays unchanged.
+    Intervals start at 0; a value outside the listed groups is unchanged.
     """
     if section.widths:
         width = section.widths[level - 1]
@@ -69,7 +72,7 @@ def group_label(value: str, level: int, section: GeneralizedAttribute) -> str:
 def _groups_named(
     column: pd.Series[str], strategies: pd.Series[str], name: str, section: GeneralizedAttribute
 ) -> pd.Series[str]:
-    """Replace the value that a group is named after by the group, as the value must not be disclosed."""
+    """Replace the values in group names by group labels, which hide the values."""
     for level in range(1, len(section.kept) + 1):
         marks = {text: f" {name}~{level} " in f" {text} " for text in strategies.unique()}
         at_level = strategies.map(marks).astype(bool) & column.notna()

@@ -1,4 +1,7 @@
-"""Solve masking games: by compiled searches against one two-stage adversary, otherwise by general searches."""
+"""Solve masking games with compiled searches where possible, else general ones.
+
+Compiled searches need one adversary with a two-stage attack.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +23,19 @@ from reidsim.scenarios.policy import K_ANONYMITY, k_of
 if TYPE_CHECKING:
     from reidsim.kinds.masking.study import MaskingStudy
 
-# Solvers for any adversary; the others are for one two-stage adversary.
+# Solvers for any adversary; the other solvers need one adversary with a two-stage attack.
 GENERAL_SOLVERS = ("best-first", "backward-induction")
 
 
 def searched(study: MaskingStudy, rule: MaskingPolicy, game: MaskingGame) -> Choice:
-    """Return the best strategies against one adversary, by the solver of a policy or of the scenario.
+    """Return the best strategies against one adversary.
+
+    The solver is the policy's own solver or the scenario's.
 
     Raises
     ------
     InputError
-        If the solver cannot play against this adversary.
+        If the solver does not support this adversary.
     """
     section, no_attack = study.scenario.subjects, rule.forbids_attacks
     solver = section.solver if rule.search == "scenario" else rule.search
@@ -43,7 +48,10 @@ def searched(study: MaskingStudy, rule: MaskingPolicy, game: MaskingGame) -> Cho
 
 
 def compiled(game: Game) -> Game:
-    """Return a record game against one multistage adversary as a masking game; other games unchanged."""
+    """Convert a record game against one multistage adversary to a masking game.
+
+    Other games are returned unchanged.
+    """
     if isinstance(game, MaskingGame):
         return game
     adversary, linker, space = game.adversary, game.linker, game.space
@@ -60,7 +68,7 @@ def against_several(study: MaskingStudy, rule: MaskingPolicy, game: RecordGame) 
     Raises
     ------
     InputError
-        If the policy's own solver cannot play against several.
+        If the policy's own solver does not support several adversaries.
     """
     if rule.search != "scenario":
         raise _refused("several adversaries", "subjects.policies", rule.name)
@@ -71,12 +79,12 @@ def against_several(study: MaskingStudy, rule: MaskingPolicy, game: RecordGame) 
 
 
 def check_policies(study: MaskingStudy, game: MaskingGame) -> None:
-    """Refuse policies and solvers that cannot be played, before anything is played.
+    """Refuse unsupported policies and solvers before any game is solved.
 
     Raises
     ------
     InputError
-        Naming the file, the key and the policy or solver.
+        Names the file, the key and the policy or solver.
     """
     section, adversary, several = study.scenario.subjects, study.scenario.adversary, len(study.each) > 1
     policies = [study.policy(name) for name in section.policies]

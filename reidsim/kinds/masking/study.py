@@ -1,4 +1,4 @@
-"""From a scenario of the masking game to its games: strategy space, attack and payoff parameters."""
+"""Build the games of a masking scenario: strategies, attack and payoff parameters."""
 
 from __future__ import annotations
 
@@ -42,24 +42,24 @@ from reidsim.scenarios.several_adversaries import loaded_alone, named
 from reidsim.scenarios.study import Study, World
 
 Floats = NDArray[np.float64]
-# The true game, and the one that subjects believe in.
+# The true game and the believed game.
 Games = tuple[MaskingGame, MaskingGame]
 
 
 @dataclass(frozen=True, eq=False)
 class MaskingStudy(Study[MaskingScenario]):
-    """A masking game ready to be drawn and solved, replication by replication.
+    """A masking scenario with its data, whose games are drawn by replication.
 
     Parameters
     ----------
     loaded : LoadedScenario
     tables : MaskingTables
     stages : tuple of Stage
-        Of the attack.
+        Stages of the attack.
     knowledge : KnowledgeOfSubjects, optional
-        Knowledge of the adversary about subjects; full knowledge if not given.
+        Background knowledge of the adversary about subjects; None for full knowledge.
     alone : dict of str to MaskingStudy
-        Where the scenario has several adversaries, the study against each alone; it then has no stages itself.
+        With several adversaries: the study against each alone; this study then has no stages.
     """
 
     tables: MaskingTables
@@ -74,12 +74,15 @@ class MaskingStudy(Study[MaskingScenario]):
 
     @property
     def draws(self) -> int:
-        """How often tables are drawn."""
+        """Number of draws of the tables."""
         return self.scenario.replications
 
     @property
     def each(self) -> dict[str | None, MaskingStudy]:
-        """The study against each of the adversaries alone, by name; else the study itself, by None."""
+        """The study against each adversary alone, by name.
+
+        With one adversary, this study, under the key None.
+        """
         return dict(self.alone.items()) or {None: self}
 
     def world(self, draw: int = 0) -> World:
@@ -89,7 +92,10 @@ class MaskingStudy(Study[MaskingScenario]):
         return World(self._of_whoever_comes(truth), self._of_whoever_comes(belief), weights)
 
     def _of_whoever_comes(self, games: Sequence[MaskingGame]) -> Game:
-        """Return the game against one of the adversaries, given that against each: itself, if there is one."""
+        """Combine the games against each adversary into the game against all.
+
+        A single game is returned unchanged.
+        """
         if len(games) == 1:
             return games[0]
         several = self.scenario.adversaries
@@ -98,19 +104,21 @@ class MaskingStudy(Study[MaskingScenario]):
         return against_whoever_comes(dict(zip(several, games, strict=True)), weights, together)
 
     def games(self, draw: int) -> Games:
-        """Return the games against the adversary, or the first of several, on the people and strategies of all.
+        """Return the true and the believed game against the first or only adversary.
+
+        Subjects and strategies are equal in the games against all adversaries.
 
         Raises
         ------
         InputError
-            As `games_against_each`.
+            As for `games_against_each`.
         """
         return next(iter(self.games_against_each(draw).values()))
 
     def games_against_each(self, draw: int) -> dict[str | None, Games]:
-        """Draw the tables and return the games against each adversary alone, by name; the last ones are kept.
+        """Draw the tables and return the games against each adversary alone, by name.
 
-        For each, the true game and the one that subjects believe in.
+        Each value consists of the true game and the believed game. The games of the most recent draw are cached.
 
         Raises
         ------
@@ -131,7 +139,7 @@ class MaskingStudy(Study[MaskingScenario]):
         if self.scenario.beliefs.sizes:
             believed = drawn(self.scenario.beliefs.sizes)
         if self.scenario.beliefs.lists == "coverage":
-            # Adversaries whose attacks end in the same way share a world.
+            # Adversaries whose attacks end on the same resource and attributes share one world.
             guessed = {id(world): replace(world, by_coverage=True) for world in believed.values()}
             believed = {name: guessed[id(world)] for name, world in believed.items()}
         space, games = self.space(next(iter(worlds.values()))), {}
@@ -147,12 +155,12 @@ class MaskingStudy(Study[MaskingScenario]):
         return games
 
     def with_loaded(self, loaded: LoadedScenario[MaskingScenario]) -> MaskingStudy:
-        """Return the study of a scenario that differs in amounts and beliefs alone."""
+        """Return the study of a scenario with other payoff parameters or beliefs."""
         alone = {name: study.with_loaded(loaded_alone(loaded, name)) for name, study in self.alone.items()}
         return replace(self, loaded=loaded, alone=alone)
 
     def space(self, world: MultistageWorld) -> MaskingSpace:
-        """Return the strategy space of the targets of some tables, with its utilities."""
+        """Return the targets' strategy space in a world, with utilities."""
         section = self.scenario.subjects
         weights = self.weights(world)
         kept, groups = self._levels(world)
@@ -170,7 +178,10 @@ class MaskingStudy(Study[MaskingScenario]):
         return MaskingSpace(section.attributes, weights, n, kept, groups, total)
 
     def weights(self, world: MultistageWorld) -> Floats:
-        """Return the weight of each attribute, shape (n_attributes,): by entropy, in the first resource with it."""
+        """Return the weight of each attribute, shape (n_attributes,).
+
+        By default, it is the attribute's entropy in the first resource with the attribute.
+        """
         section = self.scenario.subjects
         if section.weights == "uniform":
             return np.ones(len(section.attributes))
@@ -190,14 +201,14 @@ class MaskingStudy(Study[MaskingScenario]):
 
     @property
     def loci(self) -> frozenset[str]:
-        """Attributes whose values are alleles, which may be unknown."""
+        """Attributes whose values are alleles; alleles may be unknown."""
         stages = [stage for study in self.each.values() for stage in study.stages]
         inferred = [stage.loci for stage in stages if isinstance(stage, InferSurname)]
         return frozenset(self.tables.loci).union(*inferred)
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the people or files that tables are drawn from."""
+        """SHA-256 of the people or files that are the sources of the tables."""
         digest = hashlib.sha256()
         columns = [*self.tables.values.items()]
         columns += [item for table in self.tables.files.values() for item in table.columns.items()]
@@ -239,7 +250,7 @@ class MaskingStudy(Study[MaskingScenario]):
             raise InputError("greedy search is of two-stage attacks only", where=where, expected=expected)
 
     def _carrier(self, world: MultistageWorld, attribute: str) -> NDArray[np.int64]:
-        """Return the column of an attribute in the first resource that carries it."""
+        """Return an attribute's known values in the first resource with the attribute."""
         for name, section in self.scenario.resources.items():
             if attribute in section.attributes:
                 table = world.resource(name)
@@ -277,13 +288,13 @@ class MaskingStudy(Study[MaskingScenario]):
 
 
 def build_masking_study(loaded: LoadedScenario[MaskingScenario], before: MaskingTables | None = None) -> MaskingStudy:
-    """Read everything that a scenario names and put the attack together.
+    """Read the files and recipes of a scenario, and build its attack.
 
     Parameters
     ----------
     loaded : LoadedScenario
     before : MaskingTables, optional
-        Of another scenario, whose people are taken if this scenario has the same population.
+        Tables of another scenario; their people are reused if the population is the same.
 
     Raises
     ------
@@ -309,9 +320,9 @@ def build_masking_study(loaded: LoadedScenario[MaskingScenario], before: Masking
 
 
 def presence_of(world: MultistageWorld, resource: str) -> float:
-    """Return the prior of a sequential planner: how likely a target is where an attack ends.
+    """Return a sequential planner's prior that a target is in the resource.
 
-    Linkage to a drawn list accounts for the list's coverage itself.
+    The prior is 1 for a drawn list, because linkage to the list accounts for its coverage.
     """
     if resource in world.lists:
         return 1.0
@@ -319,7 +330,7 @@ def presence_of(world: MultistageWorld, resource: str) -> float:
 
 
 def _against_one(loaded: LoadedScenario[MaskingScenario], tables: MaskingTables) -> MaskingStudy:
-    """Return the study against one adversary, on tables that may serve several."""
+    """Return the study against one adversary; several studies may share the tables."""
     scenario, tables = loaded.scenario, replace(tables, loaded=loaded)
     if scenario.adversary.knowledge is not None:
         knowledge = KnowledgeOfSubjects.of(scenario.adversary.knowledge, tables)
@@ -328,16 +339,16 @@ def _against_one(loaded: LoadedScenario[MaskingScenario], tables: MaskingTables)
 
 
 def _require_used(scenario: MaskingScenario) -> None:
-    """Refuse attributes that no stage can use where surnames are inferred from all loci.
+    """Refuse attributes that no stage uses where surnames are inferred from all loci.
 
-    Most often that is a locus that the genealogy lacks, which would count as shared free of risk.
+    The most frequent cause is a locus that the genealogy lacks; it would count as shared without risk.
     """
     used: set[str] = set()
     by_default: list[InferSurnameSection] = []
     for one in scenario.each.values():
         stages = one.adversary.stages
         if stages and not isinstance(stages[-1], IdentifySection):
-            return  # The attack itself says what is wrong.
+            return  # The attack itself reports this error.
         used |= linked_in_stages(one) | {*one.linked_on}
         for stage in stages:
             if isinstance(stage, InferSurnameSection):
@@ -359,11 +370,11 @@ def _stage(section: StageSection, loaded: LoadedScenario[MaskingScenario], table
     scenario = loaded.scenario
     carried = scenario.resources[section.resource].attributes
     subjects = scenario.subjects.attributes
-    # Where files serve several adversaries, alleles of one may be linked attributes of another.
+    # With files for several adversaries, an adversary may link on attributes that are alleles for another adversary.
     alleles = named_loci(scenario) if tables.files else tables.loci
     loci = section.loci or tuple(a for a in subjects if a in carried and a in alleles)
     if set(loci) <= set(subjects):
-        # In the order of the strategies' digits, which compiled solvers ask for.
+        # Compiled solvers need the loci in the order of the strategies' digits.
         loci = tuple(a for a in subjects if a in loci)
     if not loci:
         raise InputError(
@@ -374,7 +385,7 @@ def _stage(section: StageSection, loaded: LoadedScenario[MaskingScenario], table
 
 
 def _grouping(labels: tuple[str, ...], level: tuple[tuple[str, ...], ...], where: str) -> NDArray[np.int64]:
-    """Return the group of each category; categories that are not listed stay alone."""
+    """Return the group of each category; an unlisted category is its own group."""
     groups = np.arange(len(labels))
     for group in level:
         for label in group:

@@ -1,4 +1,4 @@
-"""Making or reading the people and files behind the tables of a masking scenario."""
+"""Read or simulate the people behind the tables of a masking scenario."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from reidsim.tables import read_table, require_columns
 from reidsim.wording import whole_number
 
 AGE, BIRTH_YEAR = "age", "birth_year"
-# Most people that rows with counts may represent: each takes a row in memory.
+# Maximum number of people that rows with counts may represent: each person takes a row in memory.
 _MOST_COUNTED = 50_000_000
 
 
 def masking_tables(loaded: LoadedScenario[MaskingScenario], before: MaskingTables | None = None) -> MaskingTables:
-    """Make or read the people or files of a scenario's tables.
+    """Read or simulate the people of a scenario's tables.
 
     Parameters
     ----------
     loaded : LoadedScenario
     before : MaskingTables, optional
-        Of another scenario, whose people are taken if this scenario has the same population.
+        Tables of another scenario; their people are reused if the population is the same.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def _lists(
     loaded: LoadedScenario[MaskingScenario], values: Mapping[str, Integers], labels: Mapping[str, tuple[str, ...]],
     loci: tuple[str, ...], rows: Integers,
 ) -> ListsOfPeople | None:  # fmt: skip
-    """Return how the lists of a scenario are drawn; None if it has none."""
+    """Return the generator of the scenario's lists; None without lists."""
     sections = {name: section for name, section in loaded.scenario.resources.items() if section.is_list}
     population = loaded.scenario.population
     if not sections or population is None:
@@ -85,7 +85,10 @@ def _lists(
 def _people(
     loaded: LoadedScenario[MaskingScenario],
 ) -> tuple[Mapping[str, Integers], Mapping[str, tuple[str, ...]], tuple[str, ...], Integers]:
-    """Return the people's values, labels of codes, loci, and the row of the population that each is."""
+    """Return values by attribute, labels of codes, loci, and each person's row.
+
+    The row is the person's row in the population.
+    """
     section = loaded.scenario.population
     if section is None:
         raise InputError("section missing", where="population")
@@ -105,7 +108,7 @@ def _people(
     if section.reference_year is not None:
         if BIRTH_YEAR not in values:
             raise InputError(f"no attribute {BIRTH_YEAR!r}", where="population.reference_year", found=section.recipe)
-        # The last generation spreads over decades, so that a few of its people are born after the year.
+        # The last generation spreads over decades, so some people are born after the reference year.
         born = values[BIRTH_YEAR] <= section.reference_year
         if not born.any():
             where, expected = "population.reference_year", f"{values[BIRTH_YEAR].min()} or later"
@@ -117,7 +120,10 @@ def _people(
 
 
 def _whole_numbers(people: Individuals) -> tuple[dict[str, Integers], dict[str, tuple[str, ...]]]:
-    """Return attributes as numbers: their own where all categories are whole numbers, else codes; 0 if missing."""
+    """Return attributes as numbers, and the labels of attributes that are codes.
+
+    An attribute keeps its own numbers if all categories are whole numbers; a missing number is 0.
+    """
     values, labels = {}, {}
     for position, attribute in enumerate(people.domain.attributes):
         codes = people.codes[:, position]
@@ -136,12 +142,12 @@ def _whole_numbers(people: Individuals) -> tuple[dict[str, Integers], dict[str, 
 def _read_tables(loaded: LoadedScenario[MaskingScenario], wanted: Mapping[str, tuple[str, ...]]) -> MaskingTables:
     scenario, each = loaded.scenario, list(loaded.scenario.each.values())
     sections: dict[str, TableSection] = {TARGETS: scenario.targets, **scenario.resources}
-    # Attributes that an attack infers must be known of the targets, to judge whether it is right.
+    # The targets' table must contain inferred attributes, which decide whether an inference is correct.
     inferred = [stage.infers for one in each for stage in one.adversary.stages if stage.stage != "identify"]
     wanted = {**wanted, TARGETS: tuple(dict.fromkeys((*wanted[TARGETS], *inferred)))}
     loci = tuple(dict.fromkeys(name for one in each for name in named_loci(one)))
     linked = {name for one in each for name in (*linked_in_stages(one), *one.linked_on)}
-    # One adversary may infer from an attribute that another links on, which cannot do so where it is missing.
+    # An adversary may infer from an attribute on which another adversary links; linkage does not allow missing values.
     needed = {name for one in each for name in {*linked_in_stages(one), *one.linked_on} - {*named_loci(one)}}
     by_knowledge = any(one.adversary.knowledge is not None for one in each)
     frames, paths, counts = {}, {}, {}
@@ -162,7 +168,7 @@ def _read_tables(loaded: LoadedScenario[MaskingScenario], wanted: Mapping[str, t
         if attribute not in loci and _is_text(columns_of):
             labels[attribute] = natural_categories(pd.concat(list(columns_of.values())))
         elif by_knowledge and attribute not in (*linked, *loci):
-            # No stage names the loci, and an attribute by which nobody is looked up may be unknown.
+            # Without stages, no section names the loci; an attribute on which nobody links may be unknown.
             loci = (*loci, attribute)
     files = {}
     for table, frame in frames.items():
@@ -181,7 +187,10 @@ def linked_in_stages(scenario: MaskingScenario) -> set[str]:
 
 
 def named_loci(scenario: MaskingScenario) -> tuple[str, ...]:
-    """Return the attributes that files hold as alleles: named loci, and all of a genealogy not linked on."""
+    """Return the attributes that files contain as alleles.
+
+    These are the named loci, and all attributes of a genealogy that are neither linked on nor inferred.
+    """
     linked = linked_in_stages(scenario)
     loci: list[str] = []
     for stage in scenario.adversary.stages:
@@ -193,7 +202,10 @@ def named_loci(scenario: MaskingScenario) -> tuple[str, ...]:
 
 
 def _is_text(columns: Mapping[Path, pd.Series[str]]) -> bool:
-    """Return whether an attribute's values are labels; where most values are numbers, all have to be."""
+    """Return whether an attribute's values are labels.
+
+    If at least half of the values are numbers, the others are an error.
+    """
     number = {path: column.str.fullmatch(r"[+-]?[\d.]+") | (column == "") for path, column in columns.items()}
     share = float(pd.concat(list(number.values())).mean())
     if share == 1 or share < 0.5:
@@ -214,7 +226,10 @@ def _people_counted(column: pd.Series[str], path: Path) -> Integers:
 
 
 def _numbers(column: pd.Series[str], labels: tuple[str, ...] | None, alleles: bool, path: Path) -> Integers:
-    """Return a column of text as whole numbers: as they are, as positions among `labels`, or 0 for unknown alleles."""
+    """Return a column of text as whole numbers.
+
+    With `labels`, return positions among them; with `alleles`, an unknown value is 0.
+    """
     blank = column == ""
     if alleles:
         column = column.mask(blank, str(NO_ALLELE))

@@ -1,4 +1,4 @@
-"""The tables of a masking scenario: targets and resources, drawn from people or as files have them, in numbers."""
+"""Draw the targets and resources of a masking scenario, or take them from files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class MaskingTables:
-    """Where targets and resources come from.
+    """Sources of the targets and resources of a masking scenario.
 
     Parameters
     ----------
@@ -34,15 +34,15 @@ class MaskingTables:
     loci : tuple of str
         Attributes whose values are alleles, 0 for unknown.
     values : mapping of str to ndarray of int64, shape (n_people,)
-        Attributes of the people that tables are drawn from; of none, if tables are files.
+        Attributes of the population; empty if tables are files.
     labels : mapping of str to tuple of str
-        Of attributes whose numbers are codes of categories.
+        Labels of attributes whose numbers are codes of categories.
     files : mapping of str to PersonTable
-        Tables that were read.
+        Tables from files, by name.
     lists : ListsOfPeople, optional
-        Resources that are lists drawn from the people.
+        Resources that are lists drawn from the population.
     rows : ndarray of int64, shape (n_people,)
-        The row of the population that each of the people is.
+        Row of each person in the population.
     """
 
     loaded: LoadedScenario[MaskingScenario]
@@ -54,13 +54,13 @@ class MaskingTables:
     rows: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def are_drawn_from(self, loaded: LoadedScenario[MaskingScenario]) -> bool:
-        """Return whether the tables of another scenario are drawn from these people."""
+        """Return whether another scenario's tables are drawn from the same people."""
         own = self.loaded
         return not self.files and (own.folder, own.scenario.population) == (loaded.folder, loaded.scenario.population)
 
     @cached_property
     def n_people(self) -> int:
-        """People that tables are drawn from."""
+        """Number of people in the population of the tables."""
         return len(next(iter(self.values.values()))) if self.values else 0
 
     @property
@@ -71,7 +71,7 @@ class MaskingTables:
 
     @property
     def buyers(self) -> dict[str, tuple[str, ...]]:
-        """Possible holders of the resources; a resource without an entry may have any."""
+        """Possible holders by resource; any adversary may hold an unlisted resource."""
         resources = self.loaded.scenario.resources
         given = {name: section.buyers for name, section in resources.items() if section.buyers is not None}
         return given if self.lists is None else {**given, **self.lists.buyers}
@@ -79,30 +79,32 @@ class MaskingTables:
     def draw(
         self, rng: np.random.Generator, sizes: Mapping[str, int] | None = None, replication: int = 0
     ) -> dict[str | None, MultistageWorld]:
-        """Draw targets and resources, or take the files, and return the world that each adversary attacks.
+        """Draw targets and resources, or take the files, for each adversary.
 
-        The people are put in random order: targets come first, resources that hold them start with them, and
-        resources of others are taken from the end (Wan et al. 2021). A target counts as registered if drawn for the
-        registry on which the attack ends, or in files if someone there has all that the attack links on.
+        The people are put in random order: the targets come first, resources that contain the targets start with them,
+        and resources of other people are taken from the end (Wan et al. 2021). A drawn target is registered if it is
+        also in the registry, the resource of the last stage. With files, a target is registered if a row of the
+        registry has all its linked values.
 
         Parameters
         ----------
         rng : numpy.random.Generator
         sizes : mapping of str to int, optional
-            Of resources, instead of the scenario's. They hold the same people with the same missing alleles, as far
-            as they go.
+            Sizes of resources in place of the scenario's sizes. As far as the sizes allow, a resource has the same
+            people with the same missing alleles.
         replication : int
-            Number of the draw of the lists of people, each with streams of its own.
+            Number of the draw of the lists of people; each number has its own random streams.
 
         Returns
         -------
         dict of str to MultistageWorld
-            By adversary, None if there is one: of the same tables; who is registered depends on where an attack ends.
+            World by adversary; the key is None for a single adversary. All worlds have the same tables. They differ in
+            the registered targets, which depend on the last stage of the attack.
 
         Raises
         ------
         InputError
-            If there are too few people for tables that have nobody in common.
+            If there are too few people for disjoint tables.
         """
         scenario = self.loaded.scenario
         if self.files:
@@ -112,7 +114,7 @@ class MaskingTables:
         samples = {name: section for name, section in scenario.resources.items() if not section.is_list}
         anyone = {name: rng.permutation(self.n_people) for name, of in samples.items() if of.holds == "anyone"}
         true_rows = self._rows(order, anyone, {})
-        # Drawn for the scenario's own sizes first, so that beliefs change nobody's alleles.
+        # Draw for the scenario's own sizes first, so that beliefs do not change the alleles of a person.
         lost = {name: self._lost(name, len(true_rows[name]), rng) for name in samples}
         rows = self._rows(order, anyone, sizes) if sizes else true_rows
         targets = PersonTable(TARGETS, {attribute: values[rows[TARGETS]] for attribute, values in self.values.items()})
@@ -133,7 +135,10 @@ class MaskingTables:
     def _rows(
         self, order: NDArray[np.intp], anyone: Mapping[str, NDArray[np.intp]], sizes: Mapping[str, int]
     ) -> dict[str, NDArray[np.intp]]:
-        """Return who is in the targets and in each resource that is drawn, given the people in random order."""
+        """Return the people in the targets and in each sampled resource.
+
+        `order` and `anyone` contain the people in random order.
+        """
         scenario = self.loaded.scenario
         samples = {name: section for name, section in scenario.resources.items() if not section.is_list}
         n_targets = self._size(scenario.targets.size, self.n_people, TARGETS)
@@ -160,7 +165,11 @@ class MaskingTables:
         listed: Mapping[str, ListedTargets],
         registered: Callable[[MaskingScenario], NDArray[np.bool_] | None],
     ) -> dict[str | None, MultistageWorld]:
-        """Return the world of each adversary, given who is registered: one object for equal ends of attacks."""
+        """Return the world of each adversary.
+
+        Adversaries with the same registry and linked attributes share one object. `registered` returns the registered
+        targets of a scenario.
+        """
         by_end: dict[tuple[str, tuple[str, ...]], MultistageWorld] = {}
         found = {}
         for name, scenario in self.loaded.scenario.each.items():
@@ -176,17 +185,17 @@ class MaskingTables:
         return [str(value) if labels is None else labels[value] for value in values.tolist()]
 
     def _found_in_registry(self, scenario: MaskingScenario) -> NDArray[np.bool_] | None:
-        """Return for each target of a file whether the registry has someone with all linked values.
+        """Return whether a registry row has all linked values of each target of a file.
 
         Raises
         ------
         InputError
-            If the registry is said to hold all targets and does not; names the row.
+            If the registry should contain all targets but does not; names the row.
         """
         name, on = scenario.register, scenario.linked_on
         targets, registry = self.files[TARGETS], self.files[name]
         if not (set(on) <= set(targets.columns) and set(on) <= set(registry.columns)):
-            # The error of the attack itself is clearer.
+            # The attack reports missing attributes with a clearer error.
             return None
         groups = RowGroups([registry.column(attribute) for attribute in on], registry.n_rows)
         found = np.asarray(groups.find([targets.column(attribute) for attribute in on], targets.n_rows) >= 0)
@@ -208,7 +217,7 @@ class MaskingTables:
         return size
 
     def _listed(self, drawn: PeopleList) -> PersonTable:
-        """Return a list as a table: 0 for unknown alleles, as everywhere, and other missing values apart."""
+        """Return a list as a table: 0 for unknown alleles, masks for other missing values."""
         columns = {name: np.where(values == UNKNOWN, 0, values) for name, values in drawn.columns.items()}
         missing = {name: values == UNKNOWN for name, values in drawn.columns.items() if name not in self.loci}
         return PersonTable(drawn.name, columns, missing=missing)
@@ -217,7 +226,10 @@ class MaskingTables:
         return [attribute for attribute in self.loaded.scenario.resources[name].attributes if attribute in self.loci]
 
     def _lost(self, name: str, n_people: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Return which alleles of people in a resource are missing: shape (people, loci), exactly the given share."""
+        """Return the missing alleles of people in a resource, shape (people, loci).
+
+        The share of missing alleles is exact, except for rounding down.
+        """
         share = self.loaded.scenario.resources[name].missing_alleles
         lost = np.zeros((n_people, len(self._loci_of(name))), dtype=np.bool_)
         if share and lost.size:
@@ -232,7 +244,7 @@ class MaskingTables:
         rows: NDArray[np.intp],
         rng: np.random.Generator,
     ) -> NDArray[np.bool_]:
-        """Return the missing alleles of other people; people known to both keep theirs."""
+        """Return missing alleles after a change of people; people in both keep theirs."""
         place = np.full(self.n_people, -1, dtype=np.int64)
         place[known] = np.arange(len(known))
         places = place[rows]

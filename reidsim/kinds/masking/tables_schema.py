@@ -20,7 +20,7 @@ Years = Count
 
 
 class PeopleSection(Section):
-    """The people from whom targets and resources are drawn."""
+    """The population that supplies targets and resources."""
 
     recipe: str = Field(description="name of a bundled population, or path of a recipe, that lists people")
     seed: PopulationSeed = None
@@ -41,7 +41,7 @@ class PeopleSection(Section):
 
 
 class TableSection(Section):
-    """Who is in a table: drawn from the people, or the rows of a file."""
+    """The people in a table: drawn from the population, or the rows of a file."""
 
     size: Count | None = Field(default=None, description="people drawn")
     file: Text | None = Field(default=None, description="CSV or Parquet file instead")
@@ -67,7 +67,7 @@ class TableSection(Section):
 
 
 class TargetsSection(TableSection):
-    """The subjects: who shares a record."""
+    """The subjects, who decide about their records."""
 
     person: Text | None = Field(default=None, description="column that identifies the person, without repeated values")
 
@@ -88,7 +88,10 @@ _INFERRED_FROM = ReadIf(_is_inferred_from, "with a stage that infers surnames fr
 
 
 class ResourceSection(DrawnResourceSection, TableSection):
-    """A table that the adversary holds: a list drawn from the people if it has a `kind`, else a sample or a file."""
+    """A table that the adversary owns.
+
+    With a `kind`, it is a list drawn from the people; otherwise a sample or a file.
+    """
 
     holds: Annotated[
         Literal["targets", "others", "anyone"],
@@ -170,7 +173,7 @@ class GeneralizedAttribute(Section):
 
 
 class SubjectsSection(Section):
-    """What the data subjects may share, its worth, and how they decide."""
+    """The attributes that data subjects may share, their value, and the policies."""
 
     attributes: tuple[str, ...] = Field(min_length=1, description="attributes that can be shared; loci last")
     always_shared: tuple[str, ...] = Field(
@@ -221,7 +224,7 @@ class SubjectsSection(Section):
         taken = [name for name in self.attributes if name in (*RECORD_COLUMNS, "gap")]
         if taken:
             raise InputError("name of a column of the results", where="attributes", found=taken[0])
-        # Wherever policies are named, that of each k has its own name.
+        # A policy with several values of k has one name for each k.
         object.__setattr__(self, "policies", with_each_k(self.policies, self.k))
         require_distinct("policy given twice", self.policies, where="policies")
         for name in self.generalize:

@@ -1,1 +1,1 @@
-"""People decide whether to join a genomic database, in which relatives expose each other."""
+"""Scenarios in which people decide whether to join a genomic database."""

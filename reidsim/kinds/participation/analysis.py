@@ -1,4 +1,4 @@
-"""Equilibria that best replies reach from many starts, those of small families, and which survive drop-outs."""
+"""Find the equilibria of a participation game, and test them against drop-outs."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ from reidsim.games.participation.game import Flags, outcome
 from reidsim.kinds.participation.study import ParticipationStudy
 from reidsim.scenarios.study import AnalysisTables, Progress
 
-# Shares of people at which best replies are drawn, and how near one must come to have come back.
+# Number of participation shares at which best replies are computed, and relative tolerance for a return to equilibrium.
 _DRAWN = 200
 _BACK = 1e-4
-# Of more families the first are enumerated.
+# Enumerate the profiles of at most this many families.
 _MOST_FAMILIES = 200
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ParticipationAnalysis(AnalysisTables):
-    """What is known of equilibria.
+    """Tables on the equilibria of a participation game.
 
     Parameters
     ----------
     equilibria : DataFrame
-        One row per equilibrium: ``equilibrium``, ``participation``, ``publisher_payoff``, ``risk`` and ``starts``, how
-        many starts end there.
+        One row per equilibrium: ``equilibrium``, ``participation``, ``publisher_payoff``, ``risk`` and ``starts``, the
+        number of starts from which best replies reach it (missing for a random population).
     survival : DataFrame
-        One row per equilibrium and share lost: ``returned``, the share of draws that come back to it, and
-        ``participation_after``.
+        One row per equilibrium and share of members who drop out: ``returned``, the share of draws that return to the
+        equilibrium, and ``participation_after``.
     replies : DataFrame
-        Of a random population, by ``participation``: ``would_join``, with the concern and (``selfish``) without.
+        For a random population, by ``participation``: ``would_join``, the share of people who would join; ``selfish``,
+        the same share without concern for relatives.
     families : DataFrame
-        One row per small family and number who join: ``equilibria``, how many there are.
+        One row per small family and number of members who join: ``equilibria``, the number of equilibria.
     """
 
     equilibria: pd.DataFrame = field(default_factory=pd.DataFrame)

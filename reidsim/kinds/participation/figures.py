@@ -1,4 +1,4 @@
-"""Equilibria, what best replies lead to, and which equilibria survive drop-outs."""
+"""Draw equilibria, best replies and the effect of drop-outs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reidsim.scenarios.faces import Shown, ShownSweep
 
 
 def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of equilibria and of what drop-outs lead to."""
+    """Yield name and figure of best replies, equilibria and drop-outs."""
     found = result.analysis
     if not isinstance(found, ParticipationAnalysis):
         return
@@ -31,14 +31,16 @@ def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
 
 
 def sweep_figures(result: ShownSweep) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of participation and payoff along the key of a sweep of one number."""
+    """Yield name and figure of participation and payoff for a one-number sweep."""
     keys = result.design.swept
     if len(keys) == 1 and is_numeric_dtype(result.runs[keys[0]]):
         yield "participation", participation_along(result.runs, keys[0], result.measures)
 
 
 def participation_along(runs: pd.DataFrame, key: str, measures: Sequence[Measure]) -> Figure:
-    """Draw participation and payoff of each policy along a key, as means over replications.
+    """Draw participation and payoff of each policy against a key.
+
+    Values are means over replications.
 
     Parameters
     ----------
@@ -64,7 +66,10 @@ def participation_along(runs: pd.DataFrame, key: str, measures: Sequence[Measure
 
 
 def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
-    """Draw who would join by who is in, and mark the equilibria; axes are logarithmic above one person, with 0 %.
+    """Draw the share who would join against the share who have joined.
+
+    Equilibria are marked. The axes are logarithmic from the smallest computed share, and linear between 0 % and that
+    share.
 
     Parameters
     ----------
@@ -85,7 +90,7 @@ def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
             label="without concern for kin",
         )
     handles += axes.plot(replies["participation"], replies["would_join"], color=BLUE, label="would join")
-    # Shares between nobody and the smallest share computed are on a linear scale, so that 0 % has a place.
+    # A linear scale between 0 % and the smallest computed share gives 0 % a place on the axis.
     least = float(replies.loc[replies["participation"] > 0, "participation"].min())
     at = equilibria["participation"].to_numpy(dtype=np.float64)
     handles += axes.plot(at, at, color=BLACK, marker="o", linestyle="", clip_on=False, label="equilibrium")
@@ -120,7 +125,7 @@ def equilibria_found(equilibria: pd.DataFrame) -> Figure:
 
 
 def survival_of_losses(survival: pd.DataFrame) -> Figure:
-    """Draw for each equilibrium the share of draws that come back after drop-outs.
+    """Draw the share of draws that return to each equilibrium after drop-outs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The kind of scenario in which people decide whether to join a genomic database."""
+"""Define the kind of scenario in which people may join a genomic database."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from reidsim.wording import Code, Sentence, counted, number_text
 
 
 class ParticipationKind(Kind):
-    """People decide whether to join a genomic database; see `Kind`."""
+    """The game of people who decide whether to join a genomic database; see `Kind`."""
 
     name = "participation"
     words = "people decide whether to join a genomic database, in which relatives expose each other"
@@ -40,11 +40,11 @@ class ParticipationKind(Kind):
     amount_keys = ("subjects.benefit", "subjects.services", "subjects.harm")
 
     def build(self, loaded: LoadedScenario[Any]) -> ParticipationStudy:
-        """Read or make the people who decide."""
+        """Read or simulate the people who decide."""
         return build_participation_study(loaded)
 
     def describe(self, study: ParticipationStudy) -> str:
-        """Say how many people decide, and how many relatives they have."""
+        """Return the number of people who decide, and of relatives, as text."""
         if study.relatives is None:
             couples = study.scenario.population.couples
             return f"{2 * (couples or 0):,.0f} people of {counted(study.n_people, 'type')}"
@@ -52,16 +52,16 @@ class ParticipationKind(Kind):
         return f"{counted(study.n_people, 'person', 'people')}, {pairs:,.1f} relatives each"
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
-        """Return what relatives are found by."""
+        """Return the content that determines the relatives."""
         content = loaded.content
         return {key: content[key] for key in ("game", "population", "matching") if key in content}
 
     def outcome(self, study: ParticipationStudy, world: World, defender: Defender, choice: Choice) -> Equilibrium:
-        """Return what comes of who joins."""
+        """Return the outcome of a participation profile."""
         return _equilibrium(study, choice)
 
     def summarise(self, study: ParticipationStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Average the outcomes of each policy over all people."""
+        """Return the mean outcomes of each policy over all people."""
         rows = []
         for found in equilibria.values():
             out = found.withheld
@@ -84,15 +84,15 @@ class ParticipationKind(Kind):
         return table.drop(columns=["adversary_payoff", "generalization_intensity"])
 
     def analyse(self, study: ParticipationStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
-        """Return equilibria, and which survive drop-outs."""
+        """Return the equilibria and the result of drop-outs."""
         return analyse_participation(study, report)
 
     def facts(self, study: ParticipationStudy) -> dict[str, Any]:
-        """Return how many people decide, and the fingerprint of who is related."""
+        """Return the number of people who decide and the fingerprint of relatives."""
         return {"records": study.n_people, "strategies": 2, "data_hash": study.fingerprint}
 
     def warnings(self, study: ParticipationStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield which best replies do not settle, and whether the planner's choice is proved."""
+        """Yield warnings about best replies that cycle and plans without proof."""
         for policy, found in outcomes.items():
             if policy.startswith("from-") and not found.equilibrium.exact:
                 yield f"{policy}: best replies do not converge; the result shown is not an equilibrium"
@@ -100,14 +100,14 @@ class ParticipationKind(Kind):
                 yield "planner: families are too large to enumerate; a larger sum of payoffs may exist"
 
     def opponents(self, study: ParticipationStudy, options: OpponentOptions, draw: int = 0) -> Any:
-        """Refuse cross-play: whoever searches the database has no choice."""
+        """Refuse cross-play: this game has no adversary who decides."""
         raise InputError(
             "this game has no adversary who decides", source=study.loaded.path, where="game", found=self.name,
             expected="a kind of scenario with an adversary",
         )  # fmt: skip
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
-        """Yield who decides on what, and what it is worth."""
+        """Yield sentences on the people, their decision and its payoffs."""
         subjects, population = section(run.content, "subjects"), section(run.content, "population")
         where = population.get("recipe") or population.get("path")
         yield (
@@ -124,7 +124,7 @@ class ParticipationKind(Kind):
             yield (f"Relatives' payoffs count, by relatedness and times {number_text(subjects['concern'])}.",)
 
     def controls(self, scenario: ParticipationScenario) -> Iterator[Control]:
-        """Yield what joining is worth, and the concern for relatives."""
+        """Yield sliders for benefit, harm and the concern for relatives."""
         subjects = scenario.subjects
         yield amount_slider("subjects.benefit", "Benefit of finding a relative", subjects.benefit)
         yield amount_slider("subjects.harm", "Harm of being identified", subjects.harm)
@@ -132,7 +132,10 @@ class ParticipationKind(Kind):
 
 
 def _equilibrium(study: ParticipationStudy, choice: Choice) -> Equilibrium:
-    """Return what comes of who joins, in the words of all games: whoever joins shares the whole record."""
+    """Return the outcome of a participation profile in the terms of all games.
+
+    A person who joins shares the whole record.
+    """
     joined = choice.strategies >= 0
     found, n = outcome(study.game, joined), len(joined)
     return Equilibrium(

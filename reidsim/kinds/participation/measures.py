@@ -1,4 +1,4 @@
-"""What is measured where people decide whether to join: payoffs, participation, and who is identified."""
+"""Define the measures of participation games: payoffs, participation and risk."""
 
 from __future__ import annotations
 

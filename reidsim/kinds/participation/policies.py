@@ -1,4 +1,4 @@
-"""The policies of people who may join."""
+"""Policies of people who may join a genomic database."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ POLICIES: Policies[Policy] = Policies()
 
 
 class Joining(Policy):
-    """A rule or process by which people join."""
+    """A rule or process that determines the members."""
 
     by_agents = False
 
     def joined(self, game: Any, starts: dict[str, Any]) -> tuple[Any, bool]:
-        """Return who joins, shape (n_people,), and whether that is proved to be final."""
+        """Return the members, shape (n_people,), and whether the result is proved.
+
+        For best replies, "proved" means that they converge.
+        """
         joined, settled = game.replies(starts[self.name.removeprefix("from-")])
         return joined, settled
 
@@ -32,25 +35,25 @@ class Joining(Policy):
 
 @POLICIES.register("nobody")
 class Nobody(Joining):
-    """No member."""
+    """Nobody joins."""
 
     label, description, look, is_rule = "Nobody", "nobody joins", Look(GREY, "s"), True
 
     def joined(self, game: Any, starts: dict[str, Any]) -> tuple[Any, bool]:
-        """Return the fixed set."""
+        """Return the fixed set of members."""
         return starts[self.name], True
 
 
 @POLICIES.register("everybody")
 class Everybody(Nobody):
-    """Everybody a member."""
+    """All people join."""
 
     label, description, look = "Everybody", "everybody joins", Look(BLACK, "D")
 
 
 @POLICIES.register("from-nobody")
 class FromNobody(Joining):
-    """Best-reply dynamics from no member."""
+    """Best-reply dynamics from an empty database."""
 
     label, look = "From nobody", Look(BLUE, "o")
     description = "best replies in turn, starting from nobody, until nobody wants to change"
@@ -58,7 +61,7 @@ class FromNobody(Joining):
 
 @POLICIES.register("from-everybody")
 class FromEverybody(Joining):
-    """Best-reply dynamics from everybody."""
+    """Best-reply dynamics from full participation."""
 
     label, look = "From everybody", Look(VERMILION, "^")
     description = "best replies in turn, starting from everybody"
@@ -71,6 +74,6 @@ class SocialPlanner(Joining):
     label, description, look = "Planner", "the members with the largest sum of payoffs", Look(GREEN, "v")
 
     def joined(self, game: Any, starts: dict[str, Any]) -> tuple[Any, bool]:
-        """Return the members with the largest sum of payoffs."""
+        """Return the set of members with the largest sum of payoffs."""
         joined, proved = game.best_plan(list(starts.values()))
         return joined, proved

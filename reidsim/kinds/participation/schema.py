@@ -1,4 +1,4 @@
-"""What a scenario of the kind ``participation`` may say: who is related, what joining is worth, what a search finds."""
+"""Schema of a scenario of the kind ``participation``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Generations = Annotated[int, Field(ge=1, le=8)]
 
 
 class ParticipationPopulationSection(Section):
-    """Who may join, and who is related to whom."""
+    """The people who may join, and their relationships."""
 
     couples: Annotated[float, Field(ge=1_000, le=10_000_000_000)] | None = Field(
         default=None, description="couples of the present generation of a random population (N_0)"
@@ -61,7 +61,7 @@ class ParticipationPopulationSection(Section):
 
 
 class MatchingSection(Section):
-    """What a search of the database finds."""
+    """Conditions under which a search of the database finds relatives."""
 
     genome: Annotated[float, Field(gt=0, le=1_000)] = Field(
         default=35.0, description="length of the genome, Morgans (L)"
@@ -91,7 +91,7 @@ class MatchingSection(Section):
 
 
 class JoiningSubjectsSection(Section):
-    """What joining is worth, and how people decide."""
+    """The payoffs of joining, and how people decide."""
 
     benefit: Money = Field(description="of finding a relative in the database (b)")
     services: Annotated[float, Field(ge=-1_000_000_000, le=1_000_000_000)] = Field(
@@ -142,7 +142,7 @@ class ParticipationFiguresSection(Section):
 
 
 class ParticipationScenario(ScenarioHead):
-    """Who joins a genomic database, if relatives expose each other."""
+    """People decide whether to join a genomic database; relatives expose each other."""
 
     game: Literal["participation"] = Field(description="people decide whether to join a genomic database")
     population: ParticipationPopulationSection = Field(description="who may join, and who is related to whom")

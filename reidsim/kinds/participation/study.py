@@ -1,4 +1,4 @@
-"""From a scenario of the kind ``participation`` to people, their pedigree, and the game that they play."""
+"""Build the people, pedigree and game of a scenario of kind ``participation``."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from reidsim.scenarios.load import LoadedScenario
 from reidsim.scenarios.study import Study, World, digest_of
 from reidsim.tables import read_table, require_columns
 
-# Relatives of so many people are held at once.
+# Maximum number of people who decide: all their relatives are in memory at once.
 _MOST_PEOPLE = 20_000
 _STREAM = "participation"
 
 
 @dataclass(frozen=True, eq=False)
 class ParticipationStudy(Study[ParticipationScenario]):
-    """A scenario of the kind ``participation`` with the people that it names.
+    """A scenario of the kind ``participation`` with its people.
 
     Parameters
     ----------
     loaded : LoadedScenario
     relatives : Relatives, optional
-        Who is related to whom; of a random population nobody knows.
+        Relatives of each person; None for a random population, whose pedigree is unknown.
     """
 
     relatives: Relatives | None
 
     @property
     def n_people(self) -> int:
-        """How many people decide, or types of people."""
+        """Number of people, or of types of people, who decide."""
         relatives = self.relatives
         return self.scenario.population.types if relatives is None else len(relatives.starts) - 1
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the relatives, or of the random population."""
+        """SHA-256 of the relatives, or of the random population's parameters."""
         relatives, section = self.relatives, self.scenario.population
         arrays = () if relatives is None else (relatives.starts, relatives.other, relatives.meioses)
         return digest_of(repr((section.couples, section.children, section.types)), arrays)
@@ -62,7 +62,7 @@ class ParticipationStudy(Study[ParticipationScenario]):
         matching = Matching(section.genome, section.segment, section.segments)
         if self.relatives is None:
             people = scenario.population
-            assert people.couples is not None  # noqa: S101 - held by the schema, said for the type checker
+            assert people.couples is not None  # noqa: S101 - the schema guarantees it; for the type checker
             within = (section.found_within, section.traced_within, section.matches)
             return Crowd(values, Ancestry(people.couples, people.children), matching, *within)
         known = self.relatives
@@ -80,11 +80,14 @@ class ParticipationStudy(Study[ParticipationScenario]):
         return Values(drawn(section.benefit), drawn(section.services), drawn(section.harm), section.concern)
 
     def stream(self, number: int) -> np.random.Generator:
-        """Return a generator: 0 draws values, 1 random starts, 2 who drops out."""
+        """Return a random generator: 0 for values, 1 for starts, 2 for drop-outs."""
         return nested_stream(self.scenario.seed, _STREAM, (0, number))
 
     def starts(self) -> dict[str, Flags]:
-        """Return from which profiles best replies start: nobody, everybody, and shares from few to many at random."""
+        """Return the starting profiles of best replies by name, each of shape (n_people,).
+
+        They are: no members, all members, and random sets of members, mostly small.
+        """
         n, rng = self.n_people, self.stream(1)
         found = {"nobody": np.zeros(n, dtype=np.bool_), "everybody": np.ones(n, dtype=np.bool_)}
         for number in range(1, self.scenario.figures.equilibria.starts + 1):
@@ -92,13 +95,13 @@ class ParticipationStudy(Study[ParticipationScenario]):
         return found
 
     def world(self, draw: int = 0) -> World:
-        """Return the game: nobody errs about it, and everybody stands for themselves."""
+        """Return the game: beliefs are correct, and each person represents one person."""
         game = cast("Any", self.game)
         return World(game, game, np.ones(self.n_people, dtype=np.int64))
 
 
 def build_participation_study(loaded: LoadedScenario[ParticipationScenario]) -> ParticipationStudy:
-    """Read everything that a scenario of the kind ``participation`` names.
+    """Read the recipe or file of a scenario of the kind ``participation``.
 
     Raises
     ------
@@ -122,7 +125,7 @@ def _pedigree(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     if section.path is not None:
         return read_pedigree(loaded.folder / section.path)
-    assert section.recipe is not None  # noqa: S101 - held by the schema, said for the type checker
+    assert section.recipe is not None  # noqa: S101 - the schema guarantees it; for the type checker
     recipe = resolve(section.recipe, "populations", "population", base=loaded.folder)
     made = make_genealogy(recipe, people=section.people, generations=section.generations)
     return made.father.astype(np.int64), made.mother.astype(np.int64), made.living(section.living, women=True)
@@ -134,12 +137,12 @@ _ANSWERS = {"yes": True, "no": False}
 
 
 def read_pedigree(path: Path) -> tuple[Ints, Ints, Ints]:
-    """Return the rows of fathers and of mothers (-1 if unknown), and the rows of the people who decide.
+    """Return the rows of fathers, of mothers (-1 if unknown) and of deciding people.
 
     Raises
     ------
     InputError
-        If a column is missing, a person is named twice, a parent has no row, or somebody is an own ancestor.
+        If a column is missing, a person occurs twice, a parent has no row, or a person is their own ancestor.
     """
     table = read_table(path)
     require_columns(table, ["person", *_PARENTS], path)
@@ -169,7 +172,10 @@ def read_pedigree(path: Path) -> tuple[Ints, Ints, Ints]:
 
 
 def _refuse_circles(parents: list[Ints], names: list[str], path: Path) -> None:
-    """Refuse a pedigree in which somebody descends from themselves: one whose founders cannot be peeled off."""
+    """Refuse a pedigree in which a person is their own ancestor.
+
+    The check repeatedly removes people without remaining parents; a cycle leaves people that cannot be removed.
+    """
     left = np.ones(len(names), dtype=np.bool_)
     while left.any():
         waits = np.zeros(len(names), dtype=np.bool_)

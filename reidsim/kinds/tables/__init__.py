@@ -1,1 +1,1 @@
-"""A publisher shares a table of records: each record in a generalization of its own, or all in one."""
+"""A publisher shares a table, generalized record by record or as a whole."""

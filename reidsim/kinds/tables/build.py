@@ -1,4 +1,4 @@
-"""From a validated scenario about a table to its study: records, hierarchies, people and amounts are read."""
+"""Build a study from a table scenario."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from reidsim.scenarios.people_values import People
 from reidsim.scenarios.resource_schema import check_buyer
 from reidsim.tables import numbers, read_table
 
-# Sections that only games are made from: the study of people and records is the same whatever they say.
+# Sections that affect games, but not the data of the study.
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
-# How likely one of several adversaries comes, and what it gains and pays.
+# Keys of an adversary that do not affect linkage: prior weight and payoff parameters.
 _NOT_OF_LINKAGE = ("weight", "gain", "cost")
-# All that a study takes from the plan of a sequential attack; the rest is of its game.
+# Keys of a sequential attack that affect linkage; the others affect only its payoffs.
 _PLAN_OF_THE_STUDY = ("registry", "belief")
 
 
 def build_study(loaded: LoadedScenario[Any]) -> TablesStudy:
-    """Read everything that a scenario names and put the game together.
+    """Read the data of a scenario and build its study.
 
     Raises
     ------
@@ -105,9 +105,17 @@ def safe_harbor_minimum(
     population: Population,
     row_of: NDArray[np.integer],
 ) -> Strategies | None:
-    """Return the least generalization of each record that Safe Harbor accepts; None if a scenario does not ask.
+    """Return the least generalization of each record that Safe Harbor accepts.
 
-    `row_of` holds the row of each record in its file, for messages.
+    Parameters
+    ----------
+    section : SafeHarborSection or None
+        Attributes that Safe Harbor restricts; with None, the result is None.
+    lattice : GeneralizationLattice
+    population : Population
+        People of three-digit ZIP areas, if `section` does not use the 2010 Census.
+    row_of : ndarray of int, shape (n_records,)
+        The row of each record in its file, for messages.
     """
     if section is None:
         return None
@@ -127,7 +135,7 @@ def safe_harbor_minimum(
 def _must_hold_release(scenario: TablesScenario) -> bool:
     given = None if scenario.population is None else scenario.population.holds_release
     if given is None and any(attribute.unknown == "nobody" for attribute in scenario.attributes.values()):
-        # It says that some records are of nobody in the population.
+        # The scenario declares that some records have no person in the population.
         return False
     return scenario.publisher.unit == "table" if given is None else given
 
@@ -144,7 +152,7 @@ def _require_levels(scenario: TablesScenario, lattice: GeneralizationLattice) ->
 
 
 def _amounts(scenario: TablesScenario, records: ReleasedRecords) -> Floats:
-    """Return the amounts of every record, shape (n_records, 4), in the order of `PRICES`."""
+    """Return the payoff parameters of each record, (n_records, 4), as in `PRICES`."""
     economics = scenario.economics
     amounts: dict[str, float | Floats] = {
         "benefit": economics.benefit,
@@ -159,7 +167,7 @@ def _amounts(scenario: TablesScenario, records: ReleasedRecords) -> Floats:
 
 
 def _kinds(amounts: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the different rows of amounts, and which each row (n, 4) has."""
+    """Return the distinct rows of `amounts`, (n, 4), and the index of each row."""
     if (amounts == amounts[0]).all():
         return amounts[:1], np.zeros(len(amounts), dtype=np.int64)
     kinds, kind = np.unique(amounts, axis=0, return_inverse=True)
@@ -167,24 +175,24 @@ def _kinds(amounts: Floats) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def _households(records: ReleasedRecords) -> Keys | None:
-    """Return the household of each person, or of each record where records are people; None if none are told."""
+    """Return the household of each data subject; None without a household column."""
     if records.household is None or records.person is None:
         return records.household
     return records.household[np.unique(records.person, return_index=True)[1]]
 
 
 def data_content(loaded: LoadedScenario[TablesScenario]) -> dict[str, Any]:
-    """Return that part of a scenario's content of which cells, hierarchies and people are made."""
+    """Return the scenario content that determines cells, hierarchies and people."""
     content = {key: value for key, value in spelled_out(loaded.content).items() if key not in _NOT_OF_THE_STUDY}
     scenario = loaded.scenario
-    # Whether records must be people of the population hangs on the unit.
+    # By default, the unit decides whether records must be people of the population.
     content["publisher.unit"] = scenario.publisher.unit
     content["publisher.sensitive"] = key_columns(scenario.publisher.sensitive)
     content["publisher.sensitive_hierarchies"] = loaded.content.get("publisher", {}).get("sensitive_hierarchies")
-    # The people whom records stand for are made where somebody counts them, in truth or in belief.
+    # The represented people are estimated only under sample risk, true or believed.
     content["sampled"] = "sample" in scenario.risks
     if scenario.has_price_columns:
-        # Which records are alike then depends on what the others cost.
+        # Payoff parameters then determine which records form one cell.
         content["economics"] = loaded.content["economics"]
     if "adversary" in content:
         content["adversary"] = _of_the_study(content["adversary"])
@@ -201,20 +209,20 @@ def _of_the_study(adversary: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-# Decisions about lists are 0 and 1.
+# Key of the random stream that draws the persons of records. Streams for lists use 0 and 1 as the first number.
 _RECORDS = (2, 0, 0)
 
 
 def lists_of_records(loaded: LoadedScenario[TablesScenario], study: TablesStudy) -> DrawnLists:
-    """Draw the lists of a scenario, and the people whom its records are about.
+    """Draw the lists of a scenario, and the person of each of its records.
 
-    A record is about somebody of the population with its values, each alike; nobody has two. Records beyond the people
-    with their values are about nobody in it.
+    The person of a record is drawn with equal probabilities from the people of the population with its values. Each
+    person has at most one record. Records in excess of the people with their values have no person in the population.
 
     Raises
     ------
     InputError
-        If the population is not of whole people, or a list cannot be drawn.
+        If the population has fractional counts, or a list cannot be drawn.
     """
     scenario, population = loaded.scenario, study.population
     assert population is not None  # noqa: S101 # asked for where there are lists
@@ -237,7 +245,10 @@ def lists_of_records(loaded: LoadedScenario[TablesScenario], study: TablesStudy)
 
 
 def _persons(population: Population, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw for each record a person of its cell; people stand in the order of the cells, as in `Individuals.of`."""
+    """Draw a person for each record from the people of its cell, shape (n_records,).
+
+    People are numbered in the order of the population's cells, as in `Individuals.of`; -1 means no person.
+    """
     counts = population.counts.astype(np.int64)
     ends = np.cumsum(counts)
     keys, wanted = keys_of_both(population.cells, codes)

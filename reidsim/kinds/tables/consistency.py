@@ -27,7 +27,7 @@ from reidsim.scenarios.policy import require_by_agents
 from reidsim.scenarios.resource_schema import check_together
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
-# Columns of result tables in which quasi-identifiers stand beside others.
+# Reserved column names: result tables have these columns besides the quasi-identifiers.
 _TAKEN = (*RECORD_COLUMNS, "node", "records", "people", "suppressed", "class_size")
 
 
@@ -41,7 +41,7 @@ def check_consistent(scenario: Any) -> None:
     Raises
     ------
     InputError
-        Names the key.
+        If two sections contradict each other. The error names the key.
     """
     check_adversaries(scenario.adversaries, scenario.agents, scenario.lists)
     faults = chain(
@@ -62,14 +62,14 @@ def check_consistent(scenario: Any) -> None:
 
 
 class _Lack(NamedTuple):
-    """Where a scenario lacks a capability, and which entry does not provide it."""
+    """Missing capability of a scenario: key for the message, and entry that lacks it."""
 
     where: str
     provider: str
 
 
 def _lacks(scenario: Any) -> Iterator[tuple[str, _Lack]]:
-    """Yield the capabilities that a scenario does not provide."""
+    """Yield each capability that a scenario does not provide, with its source."""
     agents, release = scenario.agents, scenario.release
     sections = scenario.every_adversary
     if scenario.safe_harbor is None:
@@ -86,7 +86,7 @@ def _lacks(scenario: Any) -> Iterator[tuple[str, _Lack]]:
         key = next(iter(sections))
         yield SEPARATE_RECORDS, _Lack(WHERE, f"{key}.direction = {sections[key].direction!r}")
     if "prosecutor" in scenario.risks:
-        # These group sizes are known for one adversary who replies without errors.
+        # Group sizes among the remaining records are computed only for a single adversary without errors.
         erring = [f"{key}.rationality" for key, section in sections.items() if section.errs]
         others = ["release.person"] * (release.person is not None) + ["adversaries"] * (len(sections) > 1)
         for provider in (*erring, *others)[:1]:
@@ -94,7 +94,10 @@ def _lacks(scenario: Any) -> Iterator[tuple[str, _Lack]]:
 
 
 def _check_policies(scenario: Any) -> None:
-    """Check that the scenario provides what its policies need, and that they can be played in rounds."""
+    """Check that the scenario has the capabilities that its policies need.
+
+    In a scenario with rounds, also check that the policies can be played in rounds.
+    """
     lacks = dict(_lacks(scenario))
     for name in scenario.publisher.policies:
         policy = policy_named(name)
@@ -117,7 +120,7 @@ def _check_policies(scenario: Any) -> None:
 
 
 def _check_planners(scenario: Any) -> None:
-    """Check that planners take amounts that differ by record."""
+    """Check that planners support gains and costs that differ by record."""
     columns = [name for name, column in scenario.economics.columns if column is not None]
     follows = "gain" not in scenario.economics.model_fields_set
     for key, section in scenario.every_adversary.items():
@@ -134,7 +137,7 @@ def _check_planners(scenario: Any) -> None:
 
 
 def _check_names(scenario: Any) -> None:
-    """Check that attributes and lists that other sections name exist."""
+    """Check that the attributes and lists named in other sections exist."""
     if scenario.safe_harbor is not None:
         for key in ("age", "zip"):
             name = getattr(scenario.safe_harbor, key)
@@ -144,7 +147,7 @@ def _check_names(scenario: Any) -> None:
     for name, resource in scenario.resources.items():
         where = f"resources.{name}.attributes"
         require_among("not a quasi-identifier", resource.attributes, scenario.attributes, where=where)
-    # In rounds adversaries may also hold resources given by shares.
+    # With agents, adversaries may also hold resources without a `kind`.
     in_rounds = scenario.agents is not None and scenario.adversaries
     for where, section in () if in_rounds else scenario.every_adversary.items():
         require_among(
@@ -192,7 +195,7 @@ def _section_faults(scenario: Any) -> Iterator[InputError]:
 
 
 def _figure_faults(scenario: Any) -> Iterator[InputError]:
-    """Yield why figures of the sequential attack cannot be drawn."""
+    """Yield the errors that prevent figures of the sequential attack."""
     if scenario.figures.sequential is None:
         return
     adversary = scenario.adversary
@@ -209,7 +212,7 @@ def _figure_faults(scenario: Any) -> Iterator[InputError]:
 
 
 def _direction_faults(scenario: Any) -> Iterator[InputError]:
-    """Yield what is incompatible with adversaries who look persons up in the shared rows."""
+    """Yield the errors about sections that are incompatible with person lookups."""
     if not scenario.looks_up:
         return
     sections = scenario.every_adversary
@@ -265,7 +268,7 @@ def _release_faults(scenario: Any) -> Iterator[InputError]:
 
 
 def _columns(scenario: Any) -> set[str]:
-    """Return the columns of the records that hold quasi-identifiers."""
+    """Return the columns of the records with quasi-identifiers."""
     return {attribute.column or name for name, attribute in scenario.attributes.items() if not attribute.draw}
 
 
@@ -311,7 +314,7 @@ def _list_faults(scenario: Any) -> Iterator[InputError]:
 
 
 def walks_whole_lattice(scenario: Any) -> dict[str, str]:
-    """Return the key and the value by which a scenario walks the whole lattice; empty if it does not."""
+    """Return the key and value that require a search of the whole lattice, or {}."""
     publisher = scenario.publisher
     walks = ("always", "search") if publisher.search == "exact" else ("always",)
     walking = [name for name in publisher.policies if policy_named(name).walks(publisher.unit) in walks]

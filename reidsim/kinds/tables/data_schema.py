@@ -1,4 +1,4 @@
-"""What a scenario file about a table of records may say of its data: people, records and quasi-identifiers."""
+"""Schema of the data of a table scenario: people, records and quasi-identifiers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WITHOUT_PATH = ReadIf(lambda section, scenario: section.path is None, "without 
 
 
 def _is_csv(section: ReleaseSection, scenario: Any) -> bool:
-    """Tell whether the records or the people come from a delimited file."""
+    """Return whether the records or the people come from a delimited text file."""
     paths = (section.path, None if scenario.population is None else scenario.population.path)
     return section.format == "csv" and any(path is not None and not path.endswith(".parquet") for path in paths)
 
@@ -30,7 +30,7 @@ _OF_CSV = ReadIf(_is_csv, "with a csv file at release.path or population.path")
 
 
 class PopulationSection(Section):
-    """The population, for journalist risk."""
+    """Population in which journalist risk counts candidates."""
 
     recipe: Annotated[str | None, _WITHOUT_PATH] = Field(
         default=None, description="name of a bundled population, or path of a recipe"
@@ -59,10 +59,10 @@ class PopulationSection(Section):
 
 
 class TablesResourceSection(DrawnResourceSection):
-    """What adversaries can hold or buy.
+    """External resource that adversaries can hold or buy.
 
-    With a `kind` it is a list drawn from the people of the scenario. Without one it reveals its attributes of anybody
-    with probability `coverage`, independently.
+    With a `kind`, the resource is a list drawn from the people of the scenario. Without a `kind`, it reveals its
+    attributes of each person independently with probability `coverage`.
     """
 
     attributes: tuple[str, ...] = Field(
@@ -95,12 +95,12 @@ class TablesResourceSection(DrawnResourceSection):
 
     @property
     def share(self) -> float:
-        """Probability that it tells something of a person, where it is no list."""
+        """Probability that a resource without a `kind` covers a person."""
         return self.coverage if isinstance(self.coverage, float) else 1.0
 
 
 class ReleaseSection(Section):
-    """Which records are to be shared."""
+    """Records to release."""
 
     path: Text | None = Field(default=None, description="file of records, in place of `table`; may be compressed")
     table: Annotated[str | None, _WITHOUT_PATH] = Field(
@@ -150,7 +150,7 @@ class ReleaseSection(Section):
 
 
 class AttributeSection(GeneralizedSection):
-    """One quasi-identifier: where its values come from and how they can be generalized."""
+    """Source and hierarchy of a quasi-identifier."""
 
     reading: Annotated[ReadingSection | None, with_key("draw", False)] = Field(
         default=None, description="how the column is read; unchanged if not given"

@@ -1,4 +1,4 @@
-"""A table without some of its quasi-identifiers: these are at the highest level of their hierarchies."""
+"""Play a table with some quasi-identifiers at the highest hierarchy level."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from reidsim.kinds.tables.study import TablesStudy
 
 
 class DroppedColumns:
-    """The policies of a study with any of its quasi-identifiers dropped.
+    """Player of a study's policies with any set of quasi-identifiers dropped.
 
-    Policies that pick the best do so of the generalizations left; those that prescribe one prescribe the least that
-    generalizes theirs and has the dropped columns at their highest level.
+    A dropped column is at the highest level of its hierarchy. A policy that optimizes chooses among the remaining
+    generalizations. The generalization of a rule is joined with the highest levels of the dropped columns.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class DroppedColumns:
     Raises
     ------
     InputError
-        If no policy of the scenario can be played so.
+        If no policy of the scenario can be played with dropped columns.
     """
 
     def __init__(self, study: TablesStudy) -> None:
@@ -45,13 +45,13 @@ class DroppedColumns:
                 found=list(publisher.policies), expected="such as basic, no-attack or no-protection",
             )  # fmt: skip
         if publisher.unit == "record":
-            # Of two exact solvers the one that looks at no more than is left.
+            # Branch and bound is also exact, and searches only the remaining generalizations.
             study = study.with_sections(publisher=publisher.model_copy(update={"solver": "branch-and-bound"}))
         self._study = study
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know about columns that are told in part when dropped, and policies left out."""
+        """Warnings about columns that keep groups when dropped, and omitted policies."""
         hierarchies = zip(self.names, self._study.lattice.hierarchies, strict=True)
         partly = [(name, each.n_groups[-1]) for name, each in hierarchies if each.n_groups[-1] > 1]
         kept = tuple(
@@ -61,7 +61,10 @@ class DroppedColumns:
         return (*self.left_out, *kept)
 
     def play(self, kept: Collection[str]) -> Mapping[str, Equilibrium]:
-        """Return what policies lead to if only some columns may be told, by policy; rows are those of the games."""
+        """Return the outcome of each policy if only the columns `kept` may be released.
+
+        Rows of an outcome are the game rows of the study.
+        """
         study = self._study
         attributes = {
             name: section
@@ -77,7 +80,7 @@ class DroppedColumns:
         for name, outcome in play(limited, self.policies).items():
             found[name] = outcome.equilibrium
             choice = outcome.choice
-            assert choice is not None  # noqa: S101 - as it was played
+            assert choice is not None  # noqa: S101 - outcomes of `play` have a choice
             given = choice.strategies
             joined = np.where(given == WITHHELD, WITHHELD, study.lattice.join(np.maximum(given, 0), lowest))
             if not np.array_equal(joined, given):

@@ -1,4 +1,4 @@
-"""What a scenario about a table shows of itself: what a run was asked, and what the page in the browser changes."""
+"""Presentation of table scenarios: report sentences and browser controls."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from reidsim.wording import Code, Sentence, codes, number_text
 
 
 class TablesFaces(Faces):
-    """What the kind of tables shows of itself; see `Faces`."""
+    """Report sentences and browser controls of the kind of tables; see `Faces`."""
 
     drawn_by = "reidsim.kinds.tables.figures.sweeps"
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
-        """Yield what is shared, among whom, against whom, at what prices; of results of former versions, too."""
+        """Yield sentences on release, group sizes, adversaries and other inputs of a run.
+
+        Results of earlier versions of the package are supported.
+        """
         former, publisher = run.content.get("game"), section(run.content, "publisher")
         one_for_all = former == "full-domain" or publisher.get("unit") == "table"
         strategies, nodes = run.manifest.get("strategies"), run.manifest.get("nodes")
@@ -38,7 +41,11 @@ class TablesFaces(Faces):
         yield from by_generalization(run, "publisher")
 
     def controls(self, scenario: TablesScenario) -> Iterator[Control]:
-        """Yield amounts, and of records against one adversary who knows everything, how it plans."""
+        """Yield the controls of payoff parameters and of the adversary's planner.
+
+        The planner can be changed only for generalization by record against a single adversary who knows all
+        quasi-identifiers of all people and gains from identification.
+        """
         yield from super().controls(scenario)
         adversary = scenario.adversary
         if scenario.publisher.unit == "table" or adversary.knowledge is not None or scenario.adversaries:
@@ -52,20 +59,23 @@ class TablesFaces(Faces):
             yield amount_slider(f"{key}.penalty", "Penalty, per detected exploit", sequential.penalty)
 
     def is_by_record(self, scenario: TablesScenario, price: Literal["gain", "cost"]) -> bool:
-        """Tell whether a column holds the price, or the loss that it follows."""
+        """Return whether a gain or cost comes from a column.
+
+        A gain that is not given equals the loss, so that a loss column counts for it.
+        """
         economics = scenario.economics
         follows_loss = price == "gain" and economics.gain is None and economics.columns.loss is not None
         return follows_loss or getattr(economics.columns, price) is not None
 
     def decision(self, scenario: TablesScenario) -> str:
-        """Say that records are decided on together, if no policy gives each its own."""
+        """Describe the joint decision for all records; empty if records differ."""
         publisher = scenario.publisher
         if publisher.unit == "record" or any(policy_named(name).by_class for name in publisher.policies):
             return ""
         return "one generalization for all records, and which of them to suppress: its best reply under the policy"
 
     def in_rounds(self, scenario: TablesScenario) -> bool:
-        """Tell whether there are agents, or several releases."""
+        """Return whether there are agents or several releases."""
         return scenario.in_rounds
 
 

@@ -1,4 +1,4 @@
-"""The kind of scenario in which a publisher shares a table of records."""
+"""Scenario kind in which a publisher shares a table of records."""
 
 from __future__ import annotations
 
@@ -36,12 +36,13 @@ from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import PolicyOutcome
 from reidsim.wording import counted
 
-# Beyond it, walking a lattice takes minutes on tables of some ten thousand records, and more if each is solved.
+# Number of nodes above which `describe` warns. Searching a larger lattice takes minutes with some 10,000 records, and
+# longer if each record is solved separately.
 _MANY_NODES = 200_000
 
 
 class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
-    """A publisher decides about a table of records; see `Kind`."""
+    """Scenario kind of a publisher who shares a table of records; see `Kind`."""
 
     name = "tables"
     words = "a publisher decides how each record of a table is generalized, or all of them"
@@ -53,18 +54,18 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
     amount_keys = MONEY_KEYS
 
     def build(self, loaded: LoadedScenario[Any]) -> TablesStudy:
-        """Read records and people."""
+        """Build the study of a loaded scenario; reads records and people."""
         return build_study(loaded)
 
     def describe(self, study: TablesStudy) -> str:
-        """Say how many records, strategies and people there are."""
-        # Amounts that the adversary cannot plan with are told before anything is played.
+        """Describe the numbers of records, cells, strategies and people."""
+        # Raises an error for unusable payoff parameters before a long computation starts.
         for name, each in study.each.items():
             with named(name):
                 each.adversary(each.prices)
         people = study.linked_population if study.scenario.publisher.unit == "record" else study.population
         of_people = "" if study.persons is None else f" of {counted(study.n_subjects, 'person', 'people')}"
-        # Where people are looked up in lists, records of one cell have rows of their own.
+        # With lists, the lattice has a row for each record, even if records are equal.
         cells = study.lattice.n_records if study.drawn is None else len(study.dataset.cells)
         size = (
             f"{counted(study.n_records, 'record')}{of_people} in {counted(cells, 'distinct cell')}, "
@@ -79,7 +80,7 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
         return size
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
-        """Return what cells, hierarchies and people are made of."""
+        """Return the scenario content that determines cells, hierarchies and people."""
         return data_content(loaded)
 
     def play(
@@ -91,21 +92,24 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
         timed: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Mapping[str, PolicyOutcome]:
-        """Play policies: what is the best of each record is found for all of them in one pass."""
+        """Play policies; one pass serves all policies that optimize each record.
+
+        With `timed` and one generalization for the table, each policy is played alone and its seconds are kept.
+        """
         if timed and study.scenario.publisher.unit == "table":
             return play_one_by_one(study, policies)
         return play(study, policies, progress=progress)
 
     def row_of_record(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the cell of each record, or the row set of its person."""
+        """Return the game row of each record: its cell, or its person's row set."""
         return study.row_of_record
 
     def row_of_subject(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the row of each person."""
+        """Return the game row of each person."""
         return study.row_of_subject
 
     def settings(self, study: TablesStudy) -> Callable[[str, int, int], Setting]:
-        """Return the one world of all policies and draws."""
+        """Return a function that makes the agents' setting of a policy and a draw."""
         world = setting_of(study, self.agents_of(study.scenario))
 
         def setting(policy: str, replication: int, draw: int) -> Setting:
@@ -115,21 +119,24 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
         return setting
 
     def by_subject(self, study: TablesStudy) -> TablesStudy:
-        """Return the study in which each person has a row, or each record where each is a person."""
+        """Return the study in which each data subject has its own game row."""
         return study.by_subject()
 
     def describe_setting(self, setting: Setting) -> str:
-        """Say how many records and strategies there are."""
+        """Describe the numbers of data subjects, distinct records and strategies."""
         forms = counted(setting.space.size, "strategy", "strategies")
         return (
             f"{counted(setting.n_subjects, 'data subject')} with {counted(setting.n_cells, 'distinct record')}, {forms}"
         )
 
     def opponents(self, study: TablesStudy, options: OpponentOptions, draw: int = 0) -> tuple[TablesStudy, Opponents]:
-        """Return the adversaries, on cells told apart by all that any of them looks at."""
+        """Return the study and the adversaries of cross-play, on common cells.
+
+        Cells are split by all attributes that at least one adversary uses.
+        """
         publisher = study.scenario.publisher
         if publisher.solver == "backward-induction":
-            # Of two exact solvers, the one that does not walk the whole lattice against each adversary.
+            # Branch and bound is also exact, and does not search the whole lattice for each adversary.
             study = study.with_sections(publisher=publisher.model_copy(update={"solver": "branch-and-bound"}))
         if options.stages is not None:
             require_recipe(Path(options.stages), "stages")
@@ -139,32 +146,35 @@ class TablesKind(TablesFaces, TablesSharing, TablesPoints, TablesResults):
             study = study.on_cells_of(staged)
         if not study.owns:
             return super().opponents(study, options, draw)
-        # Adversaries that the scenario does not name count people as those it names do.
+        # Unnamed adversaries link with the same people as the scenario's named ones.
         plain = study.with_adversary(AdversarySection(risk=study.scenario.linked_risk))
         _, others = super().opponents(plain, options, draw)
         if are_equipped(study.scenario):
-            # Those that it names play with what they hold and may buy; see `opponent_types`.
+            # The named adversaries play with their resources; see `opponent_types`.
             return study, replace(others, own=TOGETHER)
         alone = {str(name): each.world(draw) for name, each in study.each.items()}
         return study, with_adversaries(others, alone, study.world(draw))
 
     def cross_play_policies(self, study: TablesStudy) -> tuple[str, ...]:
-        """Return the policies of the publisher's unit in the order of rows, and those of the scenario."""
+        """Return the policies of cross-play: by the publisher's unit, then the scenario's."""
         usual = policies_of_unit(study.scenario.publisher.unit)
         names = [name for name in usual if study.safe_harbor is not None or SAFE_HARBOR not in POLICIES[name].needs]
         section = study.scenario.publisher
-        # Policies of several releases have nothing to reply to in one.
+        # Policies for several releases do not apply to a single release.
         own = [name for name in section.policies if policy_named(name).replies == "to-past"]
         return tuple(dict.fromkeys((*with_each_k(names, section.k), *own)))
 
     def dropped_columns(self, study: TablesStudy) -> DroppedColumns:
-        """Return what plays the table without some of its quasi-identifiers."""
+        """Return a player of the table with some quasi-identifiers dropped."""
         return DroppedColumns(study)
 
     def play_released(
         self, study: TablesStudy, path: Path, key: str | None = None
     ) -> tuple[Equilibrium, tuple[str, ...]]:
-        """Return what comes of a released file, each row of which stands for a set of values in every attribute."""
+        """Return the outcome of a released file, and notes on missing columns.
+
+        Each cell of the file represents a set of values of its attribute.
+        """
         read = read_released(study, path, key)
         lacking = tuple(f"the file has no column for {name}: suppressed in every row" for name in read.suppressed)
         return read.file.play(), lacking

@@ -1,4 +1,4 @@
-"""How each policy of a publisher of tables picks generalizations if persons are looked up in the shared rows."""
+"""Choose generalizations against adversaries who look people up in released rows."""
 
 from __future__ import annotations
 
@@ -25,24 +25,25 @@ def choose_looked_up(
     constraint: Constraint,
     alone: Callable[[RecordGame], Choice],
 ) -> Choice:
-    """Return the choice of a policy against adversaries who look people up in the released rows.
+    """Return a policy's choice against adversaries who look people up.
 
     A policy that optimizes each record starts from its choice in direction "record" and changes records until no change
-    improves the release. A policy of one generalization for the table withholds the records that remain attacked, if it
-    forbids attacks. Rules and the lattice search of the paper ignore the direction.
+    improves the release. A no-attack policy with one generalization for the table withholds the records that are still
+    attacked; it withholds all records if this exceeds the suppression limit. Rules and the lattice search of the paper
+    ignore the direction.
 
     Parameters
     ----------
     study : TablesStudy
     policy : str
     game : RecordGame
-        On which the policy plans.
+        Game on which the policy plans.
     linker : DirectedLinker
-        Of the game.
+        Linker of the game.
     constraint : Constraint
-        Of the policy, if it optimizes each record.
+        Constraint of the policy; used if the policy optimizes each record.
     alone : callable
-        Returns the choice of the policy in a game of direction "record".
+        Function that returns the choice of the policy in a game of direction "record".
     """
     chosen, publisher = study.policy(policy), study.scenario.publisher
     separate = chosen.separates_records(publisher)

@@ -1,4 +1,4 @@
-"""What of a table can be solved for many points at once, and what payoffs along an amount of money are made of."""
+"""Solve a table game at many values of the payoff parameters."""
 
 from __future__ import annotations
 
@@ -24,26 +24,33 @@ from reidsim.scenarios.study import AmountPoints
 
 
 class TablesPoints(ManyPoints):
-    """Which points of scenarios about tables take less than a run each; see `ManyPoints`."""
+    """Points of table scenarios that need no full run each; see `ManyPoints`."""
 
     def amounts_at_once(self, scenario: TablesScenario, keys: Sequence[str]) -> bool:
-        """Tell whether strategies can be thinned to those that are best at some amounts."""
+        """Return whether strategies that are best at no payoff parameters can be dropped."""
         return is_thinnable(scenario, keys)
 
     def plans_under_amounts(self, scenario: TablesScenario) -> bool:
-        """Tell whether records are planned one by one."""
+        """Return whether the publisher plans each record separately."""
         return scenario.publisher.unit == "record"
 
     def amount_points(self, study: TablesStudy) -> AmountPoints | None:
-        """Return what plans records one by one."""
+        """Return the planner of separate records; None if the unit is the table."""
         return record_points(study) if self.plans_under_amounts(study.scenario) else None
 
     def takes_best(self, scenario: TablesScenario, policy: str) -> bool:
-        """Tell whether a policy takes the best of plans that are the same whatever sharing brings and costs."""
+        """Return whether a policy picks the best of a fixed set of plans.
+
+        The set of plans must not depend on the payoff parameters.
+        """
         return not scenario.looks_up and policy_named(policy).takes_best(scenario.publisher)
 
     def largest_group(self, study: TablesStudy) -> int | None:
-        """Return the most people among whom a record may hide from a one-shot adversary; None against any other."""
+        """Return an upper bound on group sizes; None unless the adversary is one-shot.
+
+        The bound is the number of people plus the number of records. It is also None if group sizes are not whole
+        numbers, or if the adversary does not link with all people.
+        """
         scenario, adversary = study.scenario, study.scenario.plain_adversary
         if adversary is None or not study.own.links_with_everybody or "sample" in scenario.risks:
             return None
@@ -52,12 +59,13 @@ class TablesPoints(ManyPoints):
         return int(people.total) + study.n_records if whole else None
 
 
-# Thinning computes each generalization of each record, a few records at a time; beyond, solving a point takes less.
+# Largest lattice for which strategies are thinned. Thinning computes each generalization of each record, a few records
+# at a time; in larger lattices it is faster to solve each point.
 _MOST_THINNED = 200_000
 
 
 def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
-    """Tell whether points of these keys of a scenario can be played with thinned strategies (`OneShotPoints`)."""
+    """Return whether `OneShotPoints` can play all points of these scenario keys."""
     publisher, adversary = scenario.publisher, scenario.plain_adversary
     return (
         publisher.unit == "record"
@@ -75,13 +83,13 @@ def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
 
 
 def record_points(study: TablesStudy) -> OneShotPoints | SolvedPoints:
-    """Return what plans a study fastest and yields what `reidsim.kinds.tables.outcomes.play` does."""
+    """Return the fastest planner that gives the same results as `outcomes.play`."""
     thins = study.space.size <= _MOST_THINNED and is_thinnable(study.scenario, ())
     return OneShotPoints(study) if thins else SolvedPoints(study)
 
 
 class SolvedPoints:
-    """Solves the study anew for every plan; for any adversary and solver.
+    """Planner that solves the study again for every plan; for any adversary.
 
     Parameters
     ----------
@@ -92,40 +100,42 @@ class SolvedPoints:
         self.study = study
 
     def plan(self, policy: str, believed: EconomicsSection) -> SolvedPlan:
-        """Solve the game believed in; see `AmountPoints`."""
+        """Solve the game with the believed payoff parameters; see `AmountPoints`."""
         game = self.study.planned_game(believed)
         return SolvedPlan(self.study, policy_named(policy).defender(self.study, 0).choose(game))
 
     def play(self, strategies: Strategies) -> SolvedPlan:
-        """Take strategies as given; see `AmountPoints`."""
+        """Return a plan with the given strategies; see `AmountPoints`."""
         none = np.zeros(len(strategies), dtype=np.int64)
         return SolvedPlan(self.study, Choice(strategies, "given", none, exact=False))
 
 
 @dataclass(frozen=True, eq=False)
 class SolvedPlan:
-    """Strategies that are evaluated in the game of each truth."""
+    """Strategies that are evaluated separately at each true payoff parameter."""
 
     study: TablesStudy
     choice: Choice
 
     @property
     def one_shot_success(self) -> None:
-        """What attacks of any adversary lead to depends on amounts."""
+        """None: success depends on payoff parameters for adversaries in general."""
         return
 
     @property
     def strategies(self) -> Strategies:
-        """Shape (n_cells,)."""
+        """Strategy of each cell, shape (n_cells,)."""
         return self.choice.strategies
 
     def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
-        """Return what the strategies lead to."""
+        """Evaluate the strategies at the true payoff parameters."""
         return evaluate(self.study.game(truth), self.choice)
 
 
 class OneShotPoints:
-    """Plans by looking at the few strategies of each record that can be best against a one-shot adversary.
+    """Planner that compares only undominated strategies of each record.
+
+    A strategy is kept if it is optimal at some payoff parameters against a one-shot adversary.
 
     Parameters
     ----------
@@ -138,7 +148,7 @@ class OneShotPoints:
         self._fixed: dict[str, OneShotPlan] = {}
 
     def plan(self, policy: str, believed: EconomicsSection) -> OneShotPlan:
-        """Pick the best of the strategies kept; see `AmountPoints`."""
+        """Pick the best of the undominated strategies; see `AmountPoints`."""
         if (rule := policy_named(policy)).is_rule:
             if policy not in self._fixed:
                 self._fixed[policy] = self.play(rule.form(self.study))
@@ -153,7 +163,7 @@ class OneShotPoints:
         return self._plan(options, chosen, exact=True)
 
     def play(self, strategies: Strategies) -> OneShotPlan:
-        """Look up what given strategies lead to; see `AmountPoints`."""
+        """Return a plan with the given strategies; see `AmountPoints`."""
         options = fixed_options(self.study.space, self.study.truth.linker, np.maximum(strategies, 0))
         chosen = np.where(strategies == WITHHELD, WITHHELD, np.arange(len(strategies)))
         return self._plan(options, chosen, exact=False)
@@ -172,18 +182,21 @@ class OneShotPoints:
 
 @dataclass(frozen=True, eq=False)
 class OneShotPlan:
-    """Strategies, and as much of what follows from them as does not depend on money; arrays of shape (n_cells,).
+    """Strategies and the outcomes that do not depend on payoff parameters.
+
+    All arrays have shape (n_cells,).
 
     Parameters
     ----------
     strategies : ndarray of int64
-        -1 where a record is withheld.
+        Strategy of each cell; -1 if it is withheld.
     utility, success, intensity : ndarray of float64
-        In [0, 1]; of a withheld record 0, 0 and 1.
+        Utility, success probability of an attack and generalization intensity, in [0, 1]; 0, 0 and 1 for a withheld
+        record.
     options : ndarray of int64
-        Strategies among which each cell's was picked.
+        Number of strategies compared for each cell.
     exact : bool
-        Whether the strategies are optimal for what the publisher believed.
+        Whether the strategies are optimal under the publisher's beliefs.
     """
 
     strategies: Strategies
@@ -199,7 +212,10 @@ class OneShotPlan:
         return self.success
 
     def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
-        """Let the adversary reply to what was shared (Wan et al. 2015, Table 3); see `reidsim.scenarios.study.Plan`."""
+        """Compute the adversary's best response to the release (Wan et al. 2015, Table 3).
+
+        See `reidsim.scenarios.study.Plan`.
+        """
         gain = truth.adversary_gain
         attacked = gain * self.success > truth.cost * (1 + INDIFFERENCE)
         risk = np.where(attacked, self.success, 0.0)

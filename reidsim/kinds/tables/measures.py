@@ -1,4 +1,4 @@
-"""What is measured where a publisher shares a table: the measures of every game, and those of some studies alone."""
+"""Measures of table studies: of every game, and of some studies only."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ EXPOSED_TO_WEIGHTED = _OWN["exposed_to_weighted"]
 INFERENCE = _OWN["inference"]
 BEYOND_LIMITS = _OWN["beyond_limits"]
 MEASURES = (*RUN_MEASURES, HOUSEHOLD_RISK, *_OWN.values())
-# Where records name their person, and people are counted.
+# Wordings for scenarios with a person key, where results count people.
 MEASURES_OF_PEOPLE = in_words(MEASURES, _WORDS["people"])

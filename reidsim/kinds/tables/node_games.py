@@ -1,4 +1,4 @@
-"""The game of one generalization for all records that a study of tables plays, and its search."""
+"""Full-domain games of a table study, and their search."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def whole_game(study: TablesStudy, policy: str, game: RecordGame) -> FullDomainGame:
-    """Return the game of one node for all records against the adversaries of a record game."""
+    """Return the full-domain game against the adversaries of a record-level game."""
     risk, prices = study.scenario.planned_risk, study.believed(study.prices)
-    # Compiled searches count people, whom sample risk estimates from two counts.
+    # Compiled searches need one count of people per class; sample risk estimates it from two counts.
     own = None if risk == "sample" else _prices_against(study, game, prices)
-    # A publisher who foresees purchases also looks at games with higher losses. Compiled searches know no limits on
-    # sensitive columns.
+    # Compiled searches do not support limits on sensitive columns. They also need the study's losses: a publisher who
+    # foresees purchases of resources plans on games with higher losses.
     if study.admissible is not None:
         own = None
     if own is not None and game.linker is study.linker(risk) and np.array_equal(game.loss, study.of_cells(prices.loss)):
@@ -44,7 +44,10 @@ def whole_game(study: TablesStudy, policy: str, game: RecordGame) -> FullDomainG
 
 
 def _replies_by_size(study: TablesStudy, game: RecordGame, risk: Risk) -> bool:
-    """Tell whether one-shot types reply to nothing but sizes of classes, which are the same for all of them."""
+    """Return whether the responses depend on class sizes only.
+
+    This needs one-shot adversary types that link with the same people, guess uniformly and have one gain and one cost.
+    """
     if not isinstance(game, TypesGame) or risk == "sample" or np.ptp(game.benefit) or np.ptp(game.loss):
         return False
     return all(
@@ -58,13 +61,16 @@ def _replies_by_size(study: TablesStudy, game: RecordGame, risk: Risk) -> bool:
 
 
 def planned_game(study: TablesStudy, policy: str, risk: Risk, prices: Prices) -> FullDomainGame:
-    """Return the game of one node for all records on which a policy plans against a one-shot adversary."""
+    """Return the full-domain game of a policy against a one-shot adversary."""
     minimum = study.safe_harbor_minimum if study.policy(policy).within_safe_harbor else None
     return study.node_game(risk, prices, no_attack=study.policy(policy).forbids_attacks, minimum=minimum)
 
 
 def _prices_against(study: TablesStudy, game: RecordGame, prices: Prices) -> Prices | None:
-    """Return the amounts of a game against one one-shot adversary; None if it is another, or they fit no kind."""
+    """Return the payoff parameters of a game against a one-shot adversary.
+
+    Return None for other adversaries, or if the gains and costs by row do not match the study's kinds.
+    """
     adversary = game.adversary
     if not isinstance(adversary, OneShotAdversary) or not isinstance(adversary.risk, UniformGuess):
         return None
@@ -75,7 +81,14 @@ def _prices_against(study: TablesStudy, game: RecordGame, prices: Prices) -> Pri
 
 
 def search_nodes(study: TablesStudy, game: FullDomainGame) -> tuple[FullDomainSolution, NodeOutcomes | None]:
-    """Search as the scenario says, and tell what the nodes evaluated lead to if a budget limits their number."""
+    """Search the lattice by the scenario's method, exact or with a budget.
+
+    Returns
+    -------
+    solution : FullDomainSolution
+    outcomes : NodeOutcomes or None
+        Outcomes of the evaluated nodes after a search with a budget; None after an exact search, or for several points.
+    """
     publisher = study.scenario.publisher
     if publisher.search == "exact":
         return search(game, prune=publisher.prune), None
@@ -85,5 +98,5 @@ def search_nodes(study: TablesStudy, game: FullDomainGame) -> tuple[FullDomainSo
 
 
 def node_strategies(game: FullDomainGame, node: int, point: int = 0) -> Strategies:
-    """Return the node for every cell that is kept there, -1 for the others, shape (n_cells,)."""
+    """Return `node` for each released cell and -1 for suppressed ones, (n_cells,)."""
     return np.where(game.kept_at(node, point), node, WITHHELD)

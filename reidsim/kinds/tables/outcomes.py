@@ -1,4 +1,4 @@
-"""Playing the policies of a study about a table, and tables of what comes of it."""
+"""Play the policies of a table study and tabulate their outcomes."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome
 from reidsim.scenarios.study import record_table as outcomes_by_record
 
-# Threads that have solved a table, and so have loaded the compiled code that run times are not about.
+# Marks threads that have solved a table, so that measured run times exclude the loading of compiled code.
 _warm = threading.local()
 
 
 @dataclass(frozen=True, eq=False)
 class TablesOutcome(PolicyOutcome):
-    """What a policy chose for a table and what came of it.
+    """Choice of a policy for a table, and its outcome.
 
-    The other parameters are those of `PolicyOutcome`. The equilibrium is that of the distinct cells.
+    See `PolicyOutcome` for the other parameters. The equilibrium is over the distinct cells.
 
     Parameters
     ----------
     people : ndarray of float64, shape (n_cells,), optional
-        Among how many people the records of each cell hide, in truth, in the classes in which they are decided on;
-        for policies that decide class by class. Where people have several records, of each cell of each row set.
+        True group size of each cell, in people, in the equivalence class for which the policy decides; only for
+        policies that decide by class. If people have several records, there is an item for each cell of each row set.
     """
 
     people: Floats | None = None
 
     @property
     def found(self) -> TablesChoice:
-        """How the choice was found; nothing is known of how others find theirs."""
+        """Choice with its search details; default details for other choices."""
         if isinstance(self.choice, TablesChoice):
             return self.choice
         choice = self.choice
-        assert choice is not None  # noqa: S101 - as it was made
+        assert choice is not None  # noqa: S101 - outcomes of `play` have a choice
         return TablesChoice(choice.strategies, choice.solver, choice.evaluated, choice.exact)
 
 
@@ -65,12 +65,20 @@ def play(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, TablesOutcome]:
-    """Play policies, those of the scenario if none are given: choose by what is believed, evaluate by what is true.
+    """Play policies: choose in the believed game, evaluate in the true game.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    policies : sequence of str, optional
+        Names of policies; by default, the scenario's.
+    progress : callable, optional
+        Called with the number of steps done and the total.
 
     Returns
     -------
     dict of str to TablesOutcome
-        Per policy, in their order.
+        Outcome of each policy, in the order of `policies`.
     """
     names = study.scenario.publisher.policies if policies is None else tuple(policies)
     truth, belief = study.truth, study.belief
@@ -83,7 +91,7 @@ def play(
 
 
 def play_one_by_one(study: TablesStudy, policies: Sequence[str] | None = None) -> dict[str, TablesOutcome]:
-    """Play policies as `play` does, each on its own, with the seconds that it takes."""
+    """Play each policy separately and record its run time in seconds."""
     names = study.scenario.publisher.policies if policies is None else tuple(policies)
     if not getattr(_warm, "solved", False):
         play(study, names)
@@ -97,7 +105,7 @@ def play_one_by_one(study: TablesStudy, policies: Sequence[str] | None = None) -
 
 
 def outcome_of(study: TablesStudy, policy: str, choice: Choice, truth: RecordGame) -> TablesOutcome:
-    """Return what comes of a choice in the true game."""
+    """Return the outcome of a choice in the true game."""
     game = record_game_of(study.policy(policy).paid_in(study, truth, choice))
     people = None
     if isinstance(choice, TablesChoice) and choice.classes is not None:
@@ -113,9 +121,10 @@ def outcome_of(study: TablesStudy, policy: str, choice: Choice, truth: RecordGam
 
 
 def optima_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd.DataFrame:
-    """Return one row per policy: the node chosen, payouts over all records, and how the node was found.
+    """Return one row per policy: chosen node, payouts and search details.
 
-    Where people have several records, `people` tells how many there are, and those suppressed or attacked are people.
+    Payouts are sums over all records, in currency units. If people have several records, column ``people`` holds their
+    number, and ``suppressed`` and ``attacked`` count people.
     """
     weights = study.weights
     best_case = dot(study.of_cells(study.prices.benefit), weights)
@@ -138,7 +147,7 @@ def optima_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> p
                 "attacked": int(weights[equilibrium.attacked].sum()),
                 "nodes_evaluated": int(equilibrium.evaluated.max(initial=0)),
                 "gap": found.gap,
-                # A rule has nothing to prove.
+                # A rule does not optimize, so that there is nothing to prove.
                 "proved_optimal": is_rule or equilibrium.exact,
             }
         )
@@ -146,14 +155,15 @@ def optima_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> p
 
 
 def class_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd.DataFrame:
-    """Return one row per equivalence class of each policy that decides on classes.
+    """Return one row per equivalence class of each policy that decides by class.
 
     Returns
     -------
     DataFrame
-        Columns policy, node, the quasi-identifiers at the node, records, people (in the truth), suppressed, attacked
-        (records, or records of people who are), publisher_payoff and adversary_payoff (over the class's records; a
-        person's are spread evenly over the person's records).
+        Columns policy, node, the quasi-identifiers at the node, records, people (true group size), suppressed, attacked
+        (both in records; all records of a person who is suppressed or attacked count), publisher_payoff and
+        adversary_payoff (sums over the records of the class, in currency units; a person's payoff is spread evenly
+        over the person's records).
     """
     lattice, lines = study.lattice, lines_of(study)
     names, parts = list(lattice.domain.names), []
@@ -181,15 +191,16 @@ def class_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd
 
 
 class Lines(NamedTuple):
-    """The cells of each row of the games, one after the other; arrays of shape (n_lines,).
+    """Pairs of game row and cell, ordered by row; arrays of shape (n_lines,).
 
     Attributes
     ----------
     cell, row : ndarray of int
+        Cell and game row of the pair.
     records : ndarray of int64
-        Records of the row's people in the cell.
+        Number of records in the cell that belong to people of the row.
     share : ndarray
-        So many of the row's people's amounts fall to them.
+        Factor from a payoff per data subject of the row to the sum of payoffs of these records.
     """
 
     cell: NDArray[np.intp]
@@ -199,7 +210,7 @@ class Lines(NamedTuple):
 
 
 def lines_of(study: TablesStudy) -> Lines:
-    """Return the cells of each row of the games: the row itself, where each record is a person."""
+    """Return the cells of each game row; each row is a cell if records are people."""
     if study.persons is None:
         each = np.arange(study.lattice.n_records)
         return Lines(each, each, study.released, study.released)
@@ -209,13 +220,13 @@ def lines_of(study: TablesStudy) -> Lines:
 
 
 def release_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> pd.DataFrame:
-    """Return the table as each policy releases it, in the order of the records.
+    """Return the table released by each policy, in the order of the records.
 
     Returns
     -------
     DataFrame
-        Columns policy, record (from 0), the quasi-identifiers (``*`` in all where suppressed) and class_size, the
-        number of released records with the same labels, or of people who have one (0 where suppressed).
+        Columns policy, record (from 0), the quasi-identifiers (all ``*`` if suppressed) and class_size: the number of
+        released records with the same labels, or the number of people with such a record (0 if suppressed).
     """
     person = None if study.persons is None else study.persons.of_record
     parts = []
@@ -230,14 +241,16 @@ def release_table(study: TablesStudy, outcomes: Mapping[str, TablesOutcome]) -> 
 
 
 def record_table(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-    """Return one row per record and policy, with the quasi-identifiers as released (missing when withheld).
+    """Return one row per record and policy, with the released quasi-identifiers.
+
+    Quasi-identifiers are missing if the record is withheld.
 
     Returns
     -------
     DataFrame
         The columns of every kind (see `reidsim.scenarios.study.record_table`) and the quasi-identifiers; records in the
-        order of the release. With a key of persons, the number of the ``person`` of each record, as they first appear,
-        and outcomes of the person, the same in all of a person's records. With households, ``household_risk``.
+        order of the release. With a person key also ``person``, numbered by first appearance; outcomes are then per
+        person and repeat in all records of a person. With households also ``household_risk``.
     """
     lattice, cells = study.lattice, study.cell_of_record
     return outcomes_by_record(
@@ -250,7 +263,7 @@ def record_table(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> p
 
 
 def _of_people(study: TablesStudy) -> Callable[[Equilibrium], dict[str, NDArray[Any]]]:
-    """Return what tells of each record's person and household under a policy, by column."""
+    """Return a function that makes the person and household columns of a policy."""
     person = np.arange(study.n_records) if study.persons is None else study.persons.of_record
     known = {} if study.persons is None else {PERSON: person}
     household = study.household_of
@@ -262,22 +275,22 @@ def _of_people(study: TablesStudy) -> Callable[[Equilibrium], dict[str, NDArray[
     }
 
 
-# Listing all nodes of a lattice of this size takes seconds.
+# Largest number of nodes that are all listed by default; this takes seconds.
 _MOST_NODES_LISTED = 100_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FullDomainTables(AnalysisTables):
-    """Tables of a study at dataset level; a table that was not asked for is empty.
+    """Tables of a full-domain study; a table that was not requested is empty.
 
     Parameters
     ----------
     optima, classes, released : DataFrame
-        Of the policies; see `reidsim.kinds.tables.outcomes`.
+        Results of `optima_table`, `class_table` and `release_table`.
     top_nodes : DataFrame
-        The nodes that pay most, by policy.
+        The nodes with the largest payouts, by policy.
     front : DataFrame
-        The nodes that no other beats in both payout and share attacked, by policy.
+        The Pareto front of payout against share attacked, by policy.
     """
 
     optima: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -290,18 +303,19 @@ class FullDomainTables(AnalysisTables):
 def node_tables(
     study: TablesStudy, outcomes: Mapping[str, TablesOutcome]
 ) -> tuple[pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
-    """Return the nodes that pay most and the Pareto front of payout against share attacked, as the publisher plans.
+    """Return the nodes with the largest payouts, and the Pareto front.
 
-    After a search with a budget both are of the nodes that it computed. Otherwise every node is computed; unless
-    the scenario asks for that, only in lattices of at most 100,000 nodes.
+    The front is over payout and share of records attacked; both are planned values. After a search with a budget, both
+    tables are limited to the nodes that it evaluated. Otherwise every node is computed. In lattices of more than
+    100,000 nodes this requires the scenario section ``figures.nodes``.
 
     Returns
     -------
     top, front : DataFrame
-        Columns policy, node, payout, relative_payout, suppressed, attacked, share_attacked (of all records) and
-        adversary_payout.
+        Columns policy, node, payout, relative_payout, suppressed, attacked, share_attacked (of all records or people)
+        and adversary_payout.
     left_out : tuple of str
-        What is not listed, and why.
+        Notes on tables that are not listed, with the reason.
     """
     section = study.scenario.figures.nodes or NodesSection()
     policies = [policy for policy in outcomes if study.policy(policy).picks_node(study.scenario.publisher)]

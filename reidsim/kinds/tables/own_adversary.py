@@ -1,4 +1,4 @@
-"""The adversary of a scenario about a table: what it links with, and the planner that replies."""
+"""Adversary of a table scenario: its linkage resources and its planner."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class OwnAdversary:
-    """What a scenario's adversary links with besides everybody.
+    """Resources with which an adversary links; by default, it links with all people.
 
     Parameters
     ----------
     registry : Population, optional
-        The people whom a sequential attack can look up.
+        People that a sequential attack can look up.
     guesses : bool
-        Whether a sequential attack knows no group size before access.
+        Whether a sequential attack does not know group sizes before it has access to the registry.
     knowledge : Knowledge, optional
-        What it may know about the persons of the cells.
+        Background knowledge about the persons of the cells.
     staged : StagedAttack, optional
-        What it infers before it links.
+        Attack in stages, which infers attributes before it links.
     holds : tuple of str
-        Lists drawn from the people in which it looks records up.
+        Names of the lists drawn from the people in which the adversary looks records up.
     drawn : DrawnLists, optional
-        These and others of the scenario, about the records of the cells.
+        All lists of the scenario, with the persons of the cells.
     """
 
     registry: Population | None = None
@@ -62,12 +62,12 @@ class OwnAdversary:
 
     @staticmethod
     def of(study: TablesStudy) -> TablesStudy:
-        """Return a study with what its scenario's adversary links with, read from the files that it names.
+        """Return the study with the resources of its adversaries, read from files.
 
         Raises
         ------
         InputError
-            If one cannot be used.
+            If a resource cannot be used.
         """
         if study.scenario.adversaries:
             return _of_each(study)
@@ -76,11 +76,11 @@ class OwnAdversary:
             from reidsim.kinds.tables.staged_attack import staged_records
 
             path = recipe_of_scenario(section.stages, loaded.folder)
-            assert path is not None  # noqa: S101 - as stages are given
+            assert path is not None  # noqa: S101 - the section names stages
             finer, staged = staged_records(study, path)
             return replace(finer, own=OwnAdversary(staged=staged))
         if section.holds:
-            # Of equals the first in the file is used, by whomever they are held.
+            # The order of the scenario file breaks ties between lists, whatever the order in `holds`.
             holds = tuple(name for name in study.scenario.resources if name in section.holds)
             return replace(study, own=OwnAdversary(holds=holds, drawn=study.drawn))
         if section.knowledge is not None:
@@ -95,12 +95,22 @@ class OwnAdversary:
     def of_other_records(
         self, loaded: LoadedScenario[TablesScenario], study: TablesStudy, codes: Codes, cells: Rows | None = None
     ) -> OwnAdversary:
-        """Return the same for other records, shape (n, n_attributes), which may be of some cells of the study.
+        """Return the same resources for other records.
+
+        Parameters
+        ----------
+        loaded : LoadedScenario
+        study : TablesStudy
+        codes : ndarray of int32, shape (n, n_attributes)
+            Category codes of the records.
+        cells : ndarray of int, shape (n,), optional
+            Cells of the study to which the records belong.
 
         Raises
         ------
         InputError
-            If it attacks in stages, which look at more of a record than its quasi-identifiers, and cells are not given.
+            If `cells` is missing for an attack in stages or with lists. These use more of a record than its
+            quasi-identifiers.
         """
         if self.staged is not None and cells is not None:
             linker = self.staged.linker.of_records(study.lattice_of(codes), cells)
@@ -119,24 +129,24 @@ class OwnAdversary:
 
     @property
     def links_with_everybody(self) -> bool:
-        """Whether it links with all people and their values, as an adversary who knows everything."""
+        """Whether the adversary links with all people and knows their values."""
         linked = (self.registry, self.knowledge, self.staged, self.drawn)
         return not self.guesses and all(each is None for each in linked)
 
     def linker(
         self, lattice: GeneralizationLattice, people: Population, everybody: PopulationLinker, *, guessed: bool = False
     ) -> Linker:
-        """Return what links the records of a lattice to people.
+        """Return the linker of the records of a lattice.
 
         Parameters
         ----------
         lattice : GeneralizationLattice
         people : Population
-            Who may be taken for a record's person.
+            Candidates for the person of a record.
         everybody : PopulationLinker
-            Links to all of them.
+            Links with all people.
         guessed : bool
-            Whether no more than their coverage is known of who is in lists drawn from the people.
+            Whether only the coverage of lists drawn from the people is known, and not their members.
         """
         if self.staged is not None:
             return self.staged.linker
@@ -151,10 +161,13 @@ class OwnAdversary:
 
 
 def _of_each(study: TablesStudy) -> TablesStudy:
-    """Return a study with what each of its scenario's adversaries links with, on cells that all of them tell apart."""
+    """Return the study with the resources of each adversary, on common cells.
+
+    Cells are split until no adversary needs finer ones.
+    """
     cells = 0
     while cells < study.lattice.n_records:
-        # Cells that one of them tells apart are those of the others, too.
+        # All adversaries share one partition, so that a split for one requires another pass for the others.
         cells, owns = study.lattice.n_records, {}
         for name in study.scenario.adversaries:
             with named(name):
@@ -166,7 +179,7 @@ def _of_each(study: TablesStudy) -> TablesStudy:
 
 
 def alone(study: TablesStudy, name: str, own: OwnAdversary) -> TablesStudy:
-    """Return the study in which one of several adversaries is the only one, given what it links with."""
+    """Return the study against a single adversary of the scenario."""
     section = study.scenario.adversaries[name]
     amounts = {price: np.asarray(amount) for price, amount in section.amounts.items()}
     loaded, prices = loaded_alone(study.loaded, name), replace(study.prices, **amounts)
@@ -174,12 +187,12 @@ def alone(study: TablesStudy, name: str, own: OwnAdversary) -> TablesStudy:
 
 
 def planner_of(study: TablesStudy, gain: Amount, cost: Amount) -> Adversary:
-    """Return the planner of a study's adversary with a gain and a cost.
+    """Return the planner of a study's adversary for a gain and a cost.
 
     Raises
     ------
     InputError
-        If it is an adversary of one's own that cannot be made, or a sequential one with amounts that differ by record.
+        If a user's adversary cannot be created, or if gain or cost of a sequential adversary differ by record.
     """
     section = study.scenario.adversary
     if section.planner == "one-shot" and study.own.staged is not None:
@@ -196,7 +209,7 @@ def planner_of(study: TablesStudy, gain: Amount, cost: Amount) -> Adversary:
 
 
 def sequential_attack_of(study: TablesStudy, gain: float, cost: float) -> SequentialAttack:
-    """Return the parameters of the sequential attack on a study's records."""
+    """Return the parameters of the sequential attack for a gain and a cost."""
     return sequential_attack(study.scenario.adversary.sequential, gain, cost, coverage=_coverage(study))
 
 

@@ -1,4 +1,4 @@
-"""The people of a release whose records name them by a key, their households, and how many each stands for."""
+"""People behind the records of a release: keys, households and sampling weights."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ from reidsim.scenarios.people import Keys, key_columns, keys_of_records, require
 
 @dataclass(frozen=True, eq=False)
 class ReleasedPeople:
-    """Who is behind the records of a release.
+    """People behind the records of a release, if a person may have several records.
 
     Parameters
     ----------
     of_record : ndarray of int, shape (n_records,)
-        The person of each record, numbered from 0 on as they first appear.
+        The person of each record; persons are numbered from 0 in the order of their first record.
     set_of_person : ndarray of int, shape (n_people,)
+        The row set of each person.
     space : PeopleLattice
-        Forms of the people, whose row sets are over the cells of the records.
+        Generalizations of row sets, which consist of cells of records.
     linkers : dict
-        What links people, once it was asked for, by the identity of what links cells.
+        Cache of the linkers of people, by the `id` of the linker of cells.
     """
 
     of_record: Keys
@@ -51,7 +52,17 @@ class ReleasedPeople:
     def of(
         cls, lattice: GeneralizationLattice, cell_of_record: Keys, of_record: Keys, benefit_of_cell: Floats | None
     ) -> ReleasedPeople:
-        """Put the records of each person together; see `PeopleLattice`."""
+        """Group the records by person; see `PeopleLattice`.
+
+        Parameters
+        ----------
+        lattice : GeneralizationLattice
+            Over the cells of the records.
+        cell_of_record, of_record : ndarray of int, shape (n_records,)
+            The cell and the person of each record.
+        benefit_of_cell : ndarray of float64, shape (n_cells,), or None
+            Benefit of a record in each cell, in currency units; None if it is the same for all records.
+        """
         row_sets, set_of_person = RowSets.of(cell_of_record, of_record)
         space = PeopleLattice(
             lattice.hierarchies, lattice.codes, lattice.loss_attributes, row_sets=row_sets,
@@ -61,23 +72,31 @@ class ReleasedPeople:
 
     @property
     def row_sets(self) -> RowSets:
-        """The different sets of records that people have."""
+        """Distinct sets of cells that people's records occupy."""
         return self.space.row_sets
 
     @property
     def of_sets(self) -> Keys:
-        """A person of each row set, shape (n_sets,)."""
+        """First person of each row set, shape (n_sets,)."""
         return np.unique(self.set_of_person, return_index=True)[1]
 
     def linker(self, linker: Linker) -> PeopleLinker:
-        """Return what links people by their records, always the same, given what links cells."""
-        # It holds the other, so that no other object gets its identity.
+        """Return the linker of people for a linker of cells; cached."""
+        # The cached linker keeps `linker` alive, so that its `id` is not reused.
         return self.linkers.setdefault(id(linker), PeopleLinker(linker, self.row_sets))
 
     def amounts_of_sets(self, amounts: Floats, benefit: int) -> Floats:
-        """Return the amounts of a person of each row set, shape (n_sets, 4), of those of cells (n_cells, 4).
+        """Return the payoff parameters of a person in each row set, shape (n_sets, 4).
 
-        The benefit, in the column told, is the mean over the person's records; the others are those of all of them.
+        The benefit is the mean over the person's records if it differs by record. The other parameters are equal in
+        all records of a person.
+
+        Parameters
+        ----------
+        amounts : ndarray of float64, shape (n_cells, 4)
+            Payoff parameters of each cell, in currency units.
+        benefit : int
+            Column of `amounts` that holds the benefit.
         """
         sets = self.row_sets
         of_sets = amounts[sets.cells[sets.start[:-1]]]
@@ -86,19 +105,36 @@ class ReleasedPeople:
         return of_sets
 
     def least_above(self, strategies: Strategies) -> Strategies:
-        """Return the least strategy at or above those of all cells of a row set (n_cells,), shape (n_sets,)."""
+        """Return the least common generalization of each row set, shape (n_sets,).
+
+        It is at or above the strategy of each cell in the row set.
+
+        Parameters
+        ----------
+        strategies : ndarray of int64, shape (n_cells,)
+        """
         levels = self.space.all_levels(strategies)[self.row_sets.cells]
         most = np.maximum.reduceat(levels, self.row_sets.start[:-1], axis=0)
         return np.asarray(most @ np.array(self.space.strides, dtype=np.int64))
 
     def counted(self, name: str) -> PeopleOfRows:
-        """Return the people as those among whom a record may hide."""
+        """Return the people as a population; a person counts once in each group."""
         return PeopleOfRows.of(self.space.domain, self.space.codes, self.row_sets, name=name)
 
     def on_cells(
         self, lattice: GeneralizationLattice, cell_of_record: Keys, old_cell: NDArray[np.integer]
     ) -> tuple[ReleasedPeople, Keys]:
-        """Return the same people on finer cells, given the old one of each; and the old row set of each new one."""
+        """Return the same people on finer cells, and the old row set of each new one.
+
+        Parameters
+        ----------
+        lattice : GeneralizationLattice
+            Over the finer cells.
+        cell_of_record : ndarray of int, shape (n_records,)
+            The finer cell of each record.
+        old_cell : ndarray of int, shape (n_cells,)
+            The old cell of each finer cell.
+        """
         benefit = self.space.benefit_of_cell
         finer = ReleasedPeople.of(
             lattice, cell_of_record, self.of_record, None if benefit is None else benefit[old_cell]
@@ -106,7 +142,10 @@ class ReleasedPeople:
         return finer, self.set_of_person[finer.of_sets]
 
     def split(self, sets: Keys) -> ReleasedPeople:
-        """Return the people with one row set for each of `sets`, (n,); of each person, if so many are given."""
+        """Return the people with a separate row set for each item of `sets`, (n,).
+
+        With the row set of each person as `sets`, each person has its own row set.
+        """
         entries, start = self.row_sets.entries_of(sets)
         row_sets = RowSets(
             start, self.row_sets.cells[entries], self.row_sets.rows[entries], np.ones(len(sets), dtype=np.int64)
@@ -116,7 +155,13 @@ class ReleasedPeople:
         )
 
     def among(self, people: NDArray[np.int64]) -> tuple[ReleasedPeople, Keys]:
-        """Return those who take part, so many of each row set (n_sets,), and the cells of their records."""
+        """Return the participants and the cells of their records.
+
+        Parameters
+        ----------
+        people : ndarray of int64, shape (n_sets,)
+            Number of participants of each row set.
+        """
         sets = self.row_sets
         space = replace(self.space, row_sets=replace(sets, people=people))
         each, records = np.repeat(np.arange(sets.n_sets), people), sets.rows_of_person
@@ -132,12 +177,13 @@ def people_of_records(
     prices: Mapping[str, Floats],
     weights: Floats | None,
 ) -> tuple[Keys | None, Keys | None]:
-    """Return the person and the household of each record; None where the scenario names no column of them.
+    """Return the person and the household of each record; None without a column.
 
     Raises
     ------
     InputError
-        If a key is missing, or records of one person differ in household, loss, gain, cost or weight; names the row.
+        If a key is missing, or a person's records differ in household, loss, gain, cost or weight. The error names the
+        row.
     """
     section = scenario.release
     person = None if section.person is None else keys_of_records(frame, section.person, source)
@@ -154,17 +200,18 @@ def people_of_records(
 
 
 def household_risk(equilibrium: Equilibrium, row_of_subject: Keys, household: Keys) -> Floats:
-    """Return the probability that somebody of each person's household is re-identified, shape (n_subjects,).
+    """Return the re-identification risk of each person's household, (n_subjects,).
 
-    One attempt is made on a household: on the member who is re-identified with the largest probability. Who is not
-    attacked is not re-identified.
+    The adversary makes one attempt on a household: on the member with the largest re-identification probability. This
+    probability is 0 for people who are not attacked.
 
     Parameters
     ----------
     equilibrium : Equilibrium
     row_of_subject : ndarray of int, shape (n_subjects,)
-        The row of the equilibrium of each person.
+        The row of each person in the equilibrium.
     household : ndarray of int, shape (n_subjects,)
+        The household of each person.
     """
     return largest_in_groups(equilibrium.risk[row_of_subject], household)
 
@@ -177,12 +224,12 @@ _NAME = "the people whom the records stand for"
 
 
 def sampling_weights(section: ReleaseSection, frame: pd.DataFrame, source: str | Path) -> Floats | None:
-    """Return how many people the person of each record stands for, (n_records,); None if the scenario does not say.
+    """Return the sampling weight of each record, (n_records,); None without weights.
 
     Raises
     ------
     InputError
-        If the column is missing, or a weight is no finite number of 1 or more; names the row.
+        If the column is missing, or a weight is not a finite number of at least 1. The error names the row.
     """
     if section.sampling_fraction is not None:
         return np.full(len(frame), 1 / section.sampling_fraction)
@@ -192,7 +239,7 @@ def sampling_weights(section: ReleaseSection, frame: pd.DataFrame, source: str |
 
 
 def sampled_people(scenario: TablesScenario, domain: Domain, records: ReleasedRecords) -> SampledPeople | None:
-    """Return the people whom records stand for, if an adversary, or the publisher, counts them.
+    """Return the people that the records represent; None without sample risk.
 
     Raises
     ------
@@ -218,7 +265,10 @@ def sampled_people(scenario: TablesScenario, domain: Domain, records: ReleasedRe
 
 
 def warning_of_estimator(scenario: TablesScenario, sampled: SampledPeople | None) -> str | None:
-    """Say that the weights of records unique in the sample tell little of their risk; None if all is well."""
+    """Return a warning if sampling weights estimate the risk of sample uniques badly.
+
+    Return None for the log-linear estimator, without sample uniques, or if the sample is the whole population.
+    """
     if sampled is None or scenario.release.estimator != "benedetti-franconi":
         return None
     sample, sets = sampled.sample, sampled.sampled

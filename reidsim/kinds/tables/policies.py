@@ -1,4 +1,4 @@
-"""The policies of a publisher of tables."""
+"""Policies of a publisher of tables."""
 
 from __future__ import annotations
 
@@ -47,28 +47,31 @@ from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.policy import K_ANONYMITY, k_of
 
 if TYPE_CHECKING:
-    # Sections make default publishers, which read the registry, while the study's module is imported.
+    # Avoids a circular import: the study's module imports the schema, whose default publisher reads the registry.
     from reidsim.kinds.tables.study import TablesStudy
 
 Report = Callable[[], object]
-# Default number of nodes that policy `anytime` evaluates.
+# Number of nodes that policy `anytime` evaluates unless the scenario gives a budget.
 FEW_NODES = 100
 
 
 class SolvedPolicy(TablesPolicy):
-    """A policy of the package: `pick` is its search, `choose` plays it in any game."""
+    """Policy of the package: `pick` searches, `choose` plays it in any game."""
 
     def choose(self, study: TablesStudy, game: Game, draw: int) -> Choice:
-        """Return the generalization of each cell's records."""
+        """Return the generalization of each game row, shape (n_rows,)."""
         return choose(study, self.name, record_game_of(game))
 
     @abstractmethod
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
-        """Return the choice in a game in which success probabilities are separate."""
+        """Return the choice in a game with independent success probabilities.
+
+        The success probability of a record must not depend on the generalizations of the others.
+        """
 
 
 class Rule(SolvedPolicy):
-    """A fixed generalization of each record, whatever the adversary does."""
+    """Fixed generalization of each record that ignores the adversary."""
 
     is_rule = True
     thins = True
@@ -84,19 +87,19 @@ def _everywhere(study: TablesStudy, node: int) -> Strategies:
 
 @POLICIES.register("safe-harbor")
 class SafeHarbor(Rule):
-    """HIPAA Safe Harbor."""
+    """Least generalization that HIPAA Safe Harbor accepts."""
 
     label, description = "Safe Harbor", "the least generalization that HIPAA Safe Harbor accepts"
     needs = frozenset({SAFE_HARBOR})
     rows = Rows(record=8, table=11)
 
     def form(self, study: TablesStudy) -> Strategies:
-        """Return the least generalization accepted."""
+        """Return the least generalization that Safe Harbor accepts, shape (n_rows,)."""
         return study.safe_harbor_strategies
 
 
 class BestOfUnit(SolvedPolicy):
-    """The best generalization of each record, or of the table, by the publisher's unit."""
+    """Best generalization of each record or of the table, by the publisher's unit."""
 
     walk = "search"
     of_unit = True
@@ -114,7 +117,7 @@ class BestOfUnit(SolvedPolicy):
 
 @POLICIES.register("basic")
 class Basic(BestOfUnit):
-    """The basic game of Wan et al. 2015."""
+    """Basic game of Wan et al. 2015."""
 
     label = "Basic game"
     description = "for each record or the table, the generalization that pays most, attacked or not"
@@ -123,7 +126,7 @@ class Basic(BestOfUnit):
 
 @POLICIES.register("no-attack")
 class NoAttack(BestOfUnit):
-    """The basic game without attacks."""
+    """Basic game limited to generalizations that are not attacked."""
 
     label = "No-Attack game"
     description = "the generalization that pays most among those that are not attacked"
@@ -133,7 +136,7 @@ class NoAttack(BestOfUnit):
 
 @POLICIES.register("sh-friendly")
 class SafeHarborFriendly(BestOfUnit):
-    """The basic game within Safe Harbor."""
+    """Basic game limited to generalizations that Safe Harbor accepts."""
 
     label = "SH-Friendly game"
     description = "the generalization that pays most among those that Safe Harbor accepts"
@@ -143,7 +146,7 @@ class SafeHarborFriendly(BestOfUnit):
 
 @POLICIES.register("no-protection")
 class NoProtection(Rule):
-    """Release without changes."""
+    """Release of unchanged records."""
 
     label, description = "No protection", "every record unchanged"
     rows = Rows(record=10, table=12)
@@ -155,7 +158,7 @@ class NoProtection(Rule):
 
 @POLICIES.register("suppress-all")
 class SuppressAll(Rule):
-    """Release without values."""
+    """Release with every value suppressed."""
 
     label, description = "Suppress all", "every value suppressed"
     rows = Rows(record=11, table=13)
@@ -167,7 +170,7 @@ class SuppressAll(Rule):
 
 @POLICIES.register("record-level")
 class RecordLevel(SolvedPolicy):
-    """The best generalization of each record in the classes of the whole table."""
+    """Best generalization of each record, with group sizes of the whole table."""
 
     label = "Record-level"
     description = "each record in its best generalization; records that pay nothing are suppressed"
@@ -177,11 +180,11 @@ class RecordLevel(SolvedPolicy):
     rows = Rows(table=8)
 
     def improvement(self, study: TablesStudy, constraint: Constraint) -> dict[str, Any]:
-        """Return the constraint; records may be withheld."""
+        """Return the constraint and allow the withholding of records."""
         return {"constraint": constraint, "may_withhold": True}
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
-        """Return the best generalization of each record in the classes of the table."""
+        """Return the best generalization of each record, or withhold the record."""
         played, n = whole_game(study, self.name, game), study.space.n_records
         if not isinstance(played, AnyAdversaryGame):
             best = record_level(played)
@@ -199,7 +202,7 @@ class RecordLevel(SolvedPolicy):
 
 @POLICIES.register("record-level-no-attack")
 class RecordLevelNoAttack(RecordLevel):
-    """Record-level generalization without attacks."""
+    """Record-level generalization limited to generalizations that are not attacked."""
 
     label = "Record-level No-Attack"
     description = "each record in its best generalization without an attack; records that pay nothing are suppressed"
@@ -209,7 +212,7 @@ class RecordLevelNoAttack(RecordLevel):
 
 @POLICIES.register("full-domain")
 class FullDomain(SolvedPolicy):
-    """The best node for the whole table."""
+    """Best single generalization (node) of the table."""
 
     label = "Full-domain"
     description = "all records in the one generalization that pays most; records that pay nothing are suppressed"
@@ -219,13 +222,13 @@ class FullDomain(SolvedPolicy):
     rows = Rows(record=6)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
-        """Return the best node, without the records that pay nothing there."""
+        """Return the best node; records that do not pay there are suppressed."""
         return _one_node(study, whole_game(study, self.name, game))
 
 
 @POLICIES.register("full-domain-no-attack")
 class FullDomainNoAttack(FullDomain):
-    """The best node with attacked records suppressed."""
+    """Best single generalization (node) of the table, attacked records suppressed."""
 
     label = "Full-domain No-Attack"
     description = "all records in the one generalization that pays most with attacked records suppressed"
@@ -235,7 +238,10 @@ class FullDomainNoAttack(FullDomain):
 
 @POLICIES.register("local-recoding")
 class LocalRecodingPolicy(SolvedPolicy):
-    """Full-domain generalization in rounds; classes are counted among the records left for a round."""
+    """Full-domain generalization repeated for the suppressed records.
+
+    Group sizes of a round are counted among the records that are left for this round.
+    """
 
     label = "Local recoding"
     description = "full-domain generalization, repeated for the suppressed records until that pays nothing more"
@@ -248,7 +254,7 @@ class LocalRecodingPolicy(SolvedPolicy):
     rows = Rows(record=5, table=4)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
-        """Return the node of the round in which each record is released."""
+        """Return for each record the node of the round that releases it."""
         played, n = whole_game(study, self.name, game), study.space.n_records
         section = study.scenario.publisher
         if isinstance(played, AnyAdversaryGame):
@@ -274,7 +280,10 @@ class LocalRecodingPolicy(SolvedPolicy):
         )
 
     def paid_in(self, study: TablesStudy, game: Game, choice: Choice) -> Game:
-        """Return the game with the group sizes among the records left for each round, under prosecutor risk."""
+        """Return the game with the group sizes of the rounds under prosecutor risk.
+
+        These sizes are counted among the records that are left for each round. Other games are returned unchanged.
+        """
         played = record_game_of(game)
         if directed_linker(played) is not None:
             return played
@@ -293,7 +302,7 @@ class LocalRecodingPolicy(SolvedPolicy):
 
 @POLICIES.register("local-recoding-no-attack")
 class LocalRecodingNoAttack(LocalRecodingPolicy):
-    """Local recoding without attacks."""
+    """Local recoding that suppresses attacked records in each round."""
 
     label = "Local recoding No-Attack"
     description = "local recoding that suppresses attacked records in each round"
@@ -303,7 +312,10 @@ class LocalRecodingNoAttack(LocalRecodingPolicy):
 
 @POLICIES.register("multi-dimensional")
 class MultiDimensionalPolicy(SolvedPolicy):
-    """A partition of the domain into regions with one generalization each; classes are those of the table."""
+    """Partition of the domain into regions with one generalization each.
+
+    Group sizes are counted in the whole table.
+    """
 
     label = "Multi-dimensional"
     description = "the domain split into regions, each in the generalization that pays most there"
@@ -314,7 +326,7 @@ class MultiDimensionalPolicy(SolvedPolicy):
     rows = Rows(record=4, table=5)
 
     def takes_best(self, publisher: Any) -> bool:
-        """Return whether any number of records may be suppressed."""
+        """Return whether the number of suppressed records is unlimited."""
         return bool(publisher.suppression_limit == 1.0)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
@@ -344,7 +356,7 @@ class MultiDimensionalPolicy(SolvedPolicy):
 
 @POLICIES.register("multi-dimensional-no-attack")
 class MultiDimensionalNoAttack(MultiDimensionalPolicy):
-    """Multi-dimensional recoding without attacks."""
+    """Multi-dimensional recoding that suppresses attacked records."""
 
     label = "Multi-dimensional No-Attack"
     description = "multi-dimensional recoding that suppresses attacked records"
@@ -354,7 +366,7 @@ class MultiDimensionalNoAttack(MultiDimensionalPolicy):
 
 @POLICIES.register("lattice-search")
 class LatticeSearch(SolvedPolicy):
-    """The greedy search of Wan et al. 2015."""
+    """Greedy search of the lattice for each record (Wan et al. 2015)."""
 
     label, description = "Lattice search", "each record by the greedy search of the lattice (Wan et al. 2015)"
     has_lowest_level = False
@@ -363,20 +375,20 @@ class LatticeSearch(SolvedPolicy):
     rows = Rows(record=3)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
-        """Return the strategies that the greedy search ends at."""
+        """Return the strategies at which the greedy search stops."""
         return lattice_search(game)
 
 
 @POLICIES.register("anytime")
 class Anytime(SolvedPolicy):
-    """Search of the lattice within a budget."""
+    """Search for one generalization of the table with a budget of nodes."""
 
     label, description = "Anytime", "all records in the best generalization found within a number of nodes"
     of_whole_table = True
     rows = Rows(table=3)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
-        """Return the best node found."""
+        """Return the best node within the budget."""
         played = whole_game(study, self.name, game)
         solution = anytime_search(played, nodes=study.scenario.publisher.nodes or FEW_NODES)
         evaluated = np.full(study.space.n_records, solution.evaluated, dtype=np.int64)
@@ -385,7 +397,7 @@ class Anytime(SolvedPolicy):
 
 @POLICIES.register("opt-in")
 class OptInPolicy(SolvedPolicy):
-    """Release without changes, or not at all."""
+    """Release of each record unchanged, or no release."""
 
     label, description = "Opt-in game", "each record unchanged if that pays, else withheld"
     has_lowest_level = False
@@ -393,7 +405,7 @@ class OptInPolicy(SolvedPolicy):
     rows = Rows(record=7, table=10)
 
     def improvement(self, study: TablesStudy, constraint: Constraint) -> dict[str, Any]:
-        """Return the two strategies."""
+        """Return the two permitted strategies: unchanged and withheld."""
         unchanged = np.arange(study.lattice.size) == study.lattice.most_specific
         limits = Constraint(admissible=constraint.admissible)
         return {"constraint": limits, "may_withhold": True, "forms": unchanged}
@@ -405,14 +417,14 @@ class OptInPolicy(SolvedPolicy):
 
 @POLICIES.register(K_ANONYMITY)
 class KAnonymityPolicy(SolvedPolicy):
-    """k-anonymity of the whole table."""
+    """k-anonymous generalization of the whole table with the largest utility."""
 
     label, description = "k-anonymity", "the one generalization that keeps most utility with k records in each class"
     is_rule = True
     rows = Rows(record=9, table=14)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
-        """Return the node; for a table, with the classes in which records are decided on."""
+        """Return the node; for unit "table" also the classes of the decision."""
         section = study.scenario.publisher
         k, of_table = k_of(self, section.k, "publisher.k"), section.unit == "table"
         limit = section.suppression_limit if of_table else 0.0
@@ -433,7 +445,7 @@ class KAnonymityPolicy(SolvedPolicy):
 
 @POLICIES.register("independent")
 class Independent(BestOfUnit):
-    """Best replies that ignore earlier releases."""
+    """Best responses that ignore earlier releases."""
 
     label = "Independent replies"
     description = "with several releases, the generalization that pays most if each were the only one"
@@ -444,7 +456,7 @@ class Independent(BestOfUnit):
 
 @POLICIES.register("hold-first")
 class HoldFirst(BestOfUnit):
-    """Best replies at the first release, repeated later."""
+    """Best responses at the first release, repeated in later ones."""
 
     label = "First release held"
     description = (
@@ -457,7 +469,7 @@ class HoldFirst(BestOfUnit):
 
 @POLICIES.register("m-invariance")
 class MInvariance(SolvedPolicy):
-    """m-invariance of several releases (Xiao and Tao 2007)."""
+    """m-invariance of successive releases (Xiao and Tao 2007)."""
 
     label = "m-invariance"
     description = (
@@ -471,19 +483,19 @@ class MInvariance(SolvedPolicy):
     rows = Rows()
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
-        """Raise an error: releases are planned before the first round."""
+        """Raise an error, because releases are planned before the first round."""
         raise InputError("a policy of several releases, which are played in rounds", where=self.name)
 
 
 @POLICIES.register("random")
 class Random(Rule):
-    """Generalizations at random."""
+    """Random generalization of each record."""
 
     label, description = "Random", "each record in a generalization drawn at random"
     rows = Rows(record=12, table=15)
 
     def form(self, study: TablesStudy) -> Strategies:
-        """Return nodes drawn with the scenario's seed."""
+        """Return nodes drawn uniformly with the scenario's seed."""
         drawn = random_stream(study.scenario.seed, "cross-play")
         return drawn.integers(study.lattice.size, size=study.space.n_records)
 

@@ -1,4 +1,4 @@
-"""The interface of a policy for tables, and the registry of these policies."""
+"""Interface of a policy for tables, and the registry of these policies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reidsim.scenarios.policy import ANONYMITY_PATTERN, Policies, Policy
 
 WHERE = "publisher.policies"
 Unit = Literal["record", "table"]
-# How much of a lattice a policy walks: every node, the nodes that its search does not skip, or none.
+# Part of the lattice that a policy evaluates: every node, the nodes that its search does not skip, or none.
 Walk = Literal["always", "search", "never"]
 
 # Capabilities of a scenario that policies may need.
@@ -28,7 +28,10 @@ _LAST = 100
 
 
 class Rows(NamedTuple):
-    """Position of a policy among the rows of cross-play by the publisher's unit; None if it is not played."""
+    """Position of a policy in cross-play, by the publisher's unit.
+
+    None excludes the policy from cross-play for this unit.
+    """
 
     record: int | None = None
     table: int | None = None
@@ -37,24 +40,24 @@ class Rows(NamedTuple):
 class TablesPolicy(Policy):
     """A policy of a publisher of tables.
 
-    The scenario's section ``publisher`` is an argument where the answer depends on the publisher's unit or solver.
+    Methods whose result depends on the publisher's unit or solver take the scenario section ``publisher``.
 
     Attributes
     ----------
     walk : {"always", "search", "never"}
-        How much of the lattice the policy walks if the publisher's unit is the table.
+        Part of the lattice that the policy evaluates if the publisher's unit is the table.
     replies : {"to-past", "alone", "hold", "planned"}
         How the policy treats earlier releases; see `reidsim.agents.profile.Reply`.
     rows : Rows
         Position among the rows of cross-play.
     of_unit : bool
-        Whether the policy optimizes for the publisher's unit, the record or the table.
+        Whether the policy optimizes the publisher's unit, the record or the table.
     of_node : bool
-        Whether the policy optimizes one generalization of the table, whatever the publisher's unit.
+        Whether the policy optimizes one generalization of the table for both publisher's units.
     improves : bool
-        Whether the policy optimizes each record, whatever the publisher's unit.
+        Whether the policy optimizes each record for both publisher's units.
     separate : bool
-        Whether the policy never looks at other records.
+        Whether the choice for a record never depends on other records.
     of_whole_table : bool
         Whether the policy chooses one generalization, or a few, for the table.
     in_rounds : bool
@@ -64,9 +67,9 @@ class TablesPolicy(Policy):
     meets_attribute_limits : bool
         Whether limits on sensitive columns can be set beside the policy. Rules ignore them, as a reference.
     thins : bool
-        Whether strategies that win at no amounts can be dropped once for all amounts.
+        Whether strategies that are optimal at no payoff parameters can be dropped once for all payoff parameters.
     by_class : bool
-        Whether each record has a generalization of its own, in the classes of the whole table.
+        Whether each record has a separate generalization, with group sizes of the whole table.
     """
 
     walk: ClassVar[Walk] = "never"
@@ -85,43 +88,49 @@ class TablesPolicy(Policy):
 
     @property
     def within_safe_harbor(self) -> bool:
-        """Whether the policy optimizes among the generalizations that Safe Harbor accepts."""
+        """Whether the policy optimizes among generalizations that Safe Harbor accepts."""
         return SAFE_HARBOR in self.needs and not self.is_rule
 
     @property
     def is_constrained(self) -> bool:
-        """Whether the policy optimizes for the publisher's unit among some generalizations only."""
+        """Whether the policy optimizes the publisher's unit under a constraint."""
         return self.of_unit and (self.forbids_attacks or self.within_safe_harbor)
 
     def picks_each(self, publisher: Any) -> bool:
-        """Return whether the policy finds the best generalization of each record on its own."""
+        """Return whether the policy optimizes each record separately."""
         return self.of_unit and publisher.unit == "record"
 
     def picks_node(self, publisher: Any) -> bool:
-        """Return whether the policy searches the lattice for one generalization of the table."""
+        """Return whether the policy searches for one generalization of the table."""
         return self.of_node or (self.of_unit and publisher.unit == "table")
 
     def walks(self, unit: Unit) -> Walk:
-        """Return how much of the lattice the policy walks."""
+        """Return the part of the lattice that the policy evaluates."""
         return "never" if self.of_unit and unit == "record" else self.walk
 
     def improves_each(self, publisher: Any) -> bool:
-        """Return whether records improve in turn where their success probabilities depend on each other."""
+        """Return whether records improve in turn against person lookups.
+
+        Under person lookups, the success probability of a record depends on the generalizations of the others.
+        """
         return self.improves or self.picks_each(publisher)
 
     def separates_records(self, publisher: Any) -> bool:
-        """Return whether the policy chooses for each record without regard to the others' choices."""
+        """Return whether the policy ignores other records when it chooses for a record."""
         return self.separate or self.improves_each(publisher)
 
     def takes_best(self, publisher: Any) -> bool:
-        """Return whether the policy finds the best of plans that are the same for all payoff parameters."""
+        """Return whether the policy picks the best of a fixed set of plans.
+
+        The set of plans is the same for all payoff parameters.
+        """
         if self.picks_each(publisher):
             return bool(publisher.solver != "lattice-search")
         exact: bool = publisher.search == "exact" and publisher.suppression_limit == 1.0
         return self.improves or (self.picks_node(publisher) and exact)
 
     def improvement(self, study: Any, constraint: Constraint) -> dict[str, Any]:
-        """Return the arguments of `best_release` by which records improve."""
+        """Return the arguments of `best_release` for the improvement of records."""
         return {"constraint": constraint}
 
     def form(self, study: Any) -> Strategies:
@@ -129,12 +138,15 @@ class TablesPolicy(Policy):
         raise ValueError(f"{self.name} prescribes no release")
 
     def pick(self, study: Any, game: RecordGame, report: Any) -> Choice:
-        """Return the choice in a game in which success probabilities are separate; `report` is called on the way."""
+        """Return the choice in a game with independent success probabilities.
+
+        `report` is called during a long search.
+        """
         raise NotImplementedError
 
 
 class OwnTablesPolicy(OwnPolicy, TablesPolicy):
-    """A policy of a user in a scenario about a table."""
+    """Policy of a user in a table scenario."""
 
     meets_attribute_limits = False
     has_lowest_level = False
@@ -144,12 +156,12 @@ POLICIES: Policies[TablesPolicy] = Policies("reidsim.kinds.tables.policies")
 
 
 def policy_named(name: str) -> TablesPolicy:
-    """Return a policy by its name; a name that the package does not have is a user's."""
+    """Return a policy by name; a name that the package does not know is a user's."""
     return policy_among(POLICIES, OwnTablesPolicy, name, WHERE)
 
 
 def policies_of_unit(unit: Unit) -> list[str]:
-    """Return the policies that cross-play compares for a publisher's unit, in the order of rows."""
+    """Return the policies of cross-play for a publisher's unit, in row order."""
     rows = {name: getattr(policy.rows, unit) for name, policy in POLICIES.items()}
     return sorted((name for name, row in rows.items() if row is not None), key=rows.__getitem__)
 

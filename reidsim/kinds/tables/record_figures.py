@@ -1,4 +1,4 @@
-"""What a record-level run draws besides its policies: one record's strategies, and how a sequential planner behaves."""
+"""Compute optional tables of record-level runs: strategies, sequential attacks."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RecordFigures(AnalysisTables):
-    """Tables behind the figures; empty where the scenario does not ask for them.
+    """Tables behind optional figures; a table that was not requested is empty.
 
     Parameters
     ----------
     strategies : DataFrame
-        The whole strategy space of one record.
+        Outcomes of every strategy for a single record; see `strategy_table`.
     attacks, beliefs, file_attack : DataFrame
-        Behaviour of the sequential planner; see `reidsim.kinds.tables.record_figures`.
+        Behaviour of the sequential planner; see `attack_table`, `belief_table` and `file_table`.
     """
 
     strategies: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -48,7 +48,7 @@ class RecordFigures(AnalysisTables):
 
 
 def figure_tables(study: TablesStudy, *, progress: Progress | None = None) -> RecordFigures:
-    """Work out everything that the scenario's section ``figures`` asks for."""
+    """Compute the tables that the scenario section ``figures`` requests."""
     work = _work(study)
     tables: dict[str, Any] = {}
     for done, (name, make) in enumerate(work.items()):
@@ -61,7 +61,7 @@ def figure_tables(study: TablesStudy, *, progress: Progress | None = None) -> Re
 
 
 def _work(study: TablesStudy) -> dict[str, Callable[[], pd.DataFrame]]:
-    """Return what makes each table that the scenario asks for."""
+    """Return a function for each table that the scenario requests, by table name."""
     wanted = study.scenario.figures
     work: dict[str, Callable[[], pd.DataFrame]] = {}
     if (record := wanted.strategies) is not None:
@@ -76,7 +76,7 @@ def _work(study: TablesStudy) -> dict[str, Callable[[], pd.DataFrame]]:
 
 
 def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFrame:
-    """Play every strategy for one record (Wan et al. 2015, Fig. 5).
+    """Evaluate every strategy for a single record (Wan et al. 2015, Fig. 5).
 
     Returns
     -------
@@ -105,24 +105,25 @@ def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFram
 
 
 def settings_of(study: TablesStudy, section: SequentialFiguresSection) -> dict[str, SequentialAttack]:
-    """Return the attack under each of the settings compared."""
+    """Return the sequential attack under each setting of the comparison."""
     base = study.sequential_attack(study.scenario.economics)
     return {name: changed(base, changes) for name, changes in section.settings.items()}
 
 
 def changed(attack: SequentialAttack, changes: AttackChanges) -> SequentialAttack:
-    """Return the attack with the given parameters replaced."""
+    """Return the attack with the parameters in `changes` replaced."""
     return replace(attack, **changes.model_dump(exclude_none=True))
 
 
 def attack_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.DataFrame:
-    """Plan for every group size, with and without foresight (Xia et al. 2015, Figs. 6 to 8).
+    """Plan the attack for each group size (Xia et al. 2015, Figs. 6 to 8).
 
     Returns
     -------
     DataFrame
         Per setting, planner ("fmdp", or "baseline": one random exploit, Eq. 7) and group size: value (expected payoff
-        at the outset), risk (probability of re-identification) and exploits (made if none hits and none is detected).
+        at the outset, in currency units), risk (probability of re-identification) and exploits (number of exploits if
+        none succeeds and none is detected).
     """
     sizes = np.arange(1, section.largest_group + 1)
     parts = []
@@ -138,13 +139,15 @@ def attack_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.Da
 
 
 def belief_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.DataFrame:
-    """Compare known with unknown group sizes for the records as they are (Xia et al. 2015, Fig. 9).
+    """Compare risks under known and unknown group sizes (Xia et al. 2015, Fig. 9).
+
+    The records are unchanged, without generalization.
 
     Returns
     -------
     DataFrame
         Per setting and distinct pair of group_size (in the registry) and match_probability (share of the population
-        with the record's values): risk_known, risk_unknown, and records (how many there are).
+        with the record's values): risk_known, risk_unknown and records (number of records).
     """
     if study.own.registry is None:
         raise InputError(
@@ -175,18 +178,19 @@ def belief_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.Da
 
 
 def file_table(study: TablesStudy, section: SequentialFiguresSection, file_attack: FileAttackSection) -> pd.DataFrame:
-    """Compare attacks on one record at a time with an attack on the whole file that pays for access once.
+    """Compare separate attacks on records with one attack on the whole file.
 
-    The records are those of the release, as they are. Settings with a limit on penalties are left out, since fines for
-    one file would then depend on each other.
+    The attack on the file pays for access once. The records are unchanged, without generalization. Settings with a
+    limit on penalties are omitted, because the penalties of records in one file would depend on each other.
 
     Returns
     -------
     DataFrame
         Per setting and plan ("one by one", "whole file", "whole file with budget"): value (expected payoff at the
-        outset of all records together), upper_bound (of any plan within the budget), standard_error (of the value,
-        simulated where a budget binds; risk and exploits then are estimates, too), share_attacked (records that may
-        be exploited), risk (mean probability of re-identification), exploits (expected number).
+        outset, sum over all records, in currency units), upper_bound (on the value of any plan within the budget),
+        standard_error (of the value, which is simulated if a budget binds; risk and exploits are then also estimates),
+        share_attacked (share of records that may be exploited), risk (mean probability of re-identification) and
+        exploits (expected number).
     """
     sizes = np.asarray(study.group_sizes.at(study.lattice.most_specific))[study.cell_of_record]
     rows = []

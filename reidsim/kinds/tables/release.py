@@ -1,4 +1,4 @@
-"""Who and what of a scenario about a table: people, records, hierarchies, and amounts that differ by record."""
+"""Read records, population, hierarchies and payoff columns of a table scenario."""
 
 from __future__ import annotations
 
@@ -36,25 +36,27 @@ from reidsim.tables import DELIMITERS, numbers, read_table, require_columns
 
 @dataclass(frozen=True, eq=False)
 class ReleasedRecords:
-    """What a scenario about a table reads.
+    """Input data of a table scenario, as read.
 
     Parameters
     ----------
     codes : ndarray of int32, shape (n_records, n_attributes)
-        Of the records over the quasi-identifiers, completed from the population.
+        Category codes of the quasi-identifiers, completed from the population.
     hierarchies : tuple of Hierarchy
-        One per quasi-identifier; they hold the domain.
+        One per quasi-identifier; they contain the domain.
     population : Population or None
-        Everybody, over the same domain.
+        The population, over the same domain.
     prices : dict of str to ndarray of float64, shape (n_records,)
-        Amounts that the records bring themselves, by ``benefit``, ``loss``, ``gain`` or ``cost``.
+        Payoff parameters from columns of the records, in currency units, by ``benefit``, ``loss``, ``gain`` or
+        ``cost``.
     weights : ndarray of float64, shape (n_records,), or None
-        People whom each record stands for, if that is known.
+        Number of people that each record represents, if known.
     person, household : ndarray of int, shape (n_records,), optional
         Numbers of the person and the household of each record.
     waves : Waves, optional
-        When each person, or each record where each is a person, is released.
+        The releases that contain each data subject.
     sensitive : tuple of SensitiveAttribute
+        Values of the sensitive columns.
     """
 
     codes: Codes
@@ -70,14 +72,14 @@ class ReleasedRecords:
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Rows of a table over some attributes, and where they come from."""
+    """Attribute values of a table as text, and their source."""
 
     source: str | Path
     labels: pd.DataFrame
     columns: Mapping[str, str]
 
     def require_values(self, name: str, known: pd.Index[str], section: AttributeSection) -> None:
-        """Check that every value of an attribute, the missing one too, is one of those in its hierarchy file."""
+        """Check that each value, also a missing one, has a row in the hierarchy file."""
         labels = self.labels[name]
         wrong = ~labels.isin(known)
         if not wrong.any():
@@ -85,7 +87,7 @@ class _Rows:
         row = int(wrong.to_numpy().argmax())
         place = f"row {row + 1}, column {self.columns[name]!r}"
         if labels.iloc[row] == "":
-            assert isinstance(section.hierarchy, Table)  # noqa: S101 - said for the type checker
+            assert isinstance(section.hierarchy, Table)  # noqa: S101 - for the type checker
             raise InputError(
                 "value missing", source=self.source, where=place,
                 expected=f"a value, or a row for missing ones in {section.hierarchy.file}",
@@ -94,17 +96,19 @@ class _Rows:
 
 
 def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
-    """Read the records, the people, the hierarchies and the prices.
+    """Read the records, the population, the hierarchies and the payoff columns.
 
-    Categories of an attribute, which the information loss counts whether they occur or not, are those of a population
-    made by a recipe, as releases are priced by what can be told of people (Wan et al. 2015); else the rows of its
-    hierarchy file; else the values that occur. What only records have is one of them if ``unknown = "nobody"``. A
-    missing value is a category of its own. All of that is the same whether records or the table are the unit.
+    Information loss counts all categories of an attribute, including categories that do not occur. The categories are
+    the categories in the population if a recipe makes it, because a release is valued by the information about people
+    (Wan et al. 2015); otherwise the rows of the attribute's hierarchy file; otherwise the values that occur. With
+    ``unknown = "nobody"``, values that only the records have are further categories. A missing value is a category. The
+    publisher's unit does not affect these rules.
 
     Raises
     ------
     InputError
-        If a file cannot be used, or a value has no place in its hierarchy: names the value, its row and the hierarchy.
+        If a file cannot be used, or a value is not in its hierarchy. The error names the value, its row and the
+        hierarchy.
     """
     scenario, attributes = loaded.scenario, loaded.scenario.attributes
     source, frame = _records(loaded)
@@ -158,7 +162,13 @@ def read_release(loaded: LoadedScenario[TablesScenario]) -> ReleasedRecords:
 def columns_of_release(
     loaded: LoadedScenario[TablesScenario], columns: Mapping[str, str]
 ) -> tuple[str | Path, pd.DataFrame]:
-    """Return where the records come from, and some of their columns by the names given to them, row by row.
+    """Return the source of the records and selected columns, one row per record.
+
+    Parameters
+    ----------
+    loaded : LoadedScenario
+    columns : mapping of str to str
+        Column in the file for each name in the result.
 
     Raises
     ------
@@ -172,7 +182,7 @@ def columns_of_release(
 def _records(loaded: LoadedScenario[TablesScenario]) -> tuple[str | Path, pd.DataFrame]:
     section = loaded.scenario.release
     if section.path is None:
-        assert section.table is not None  # noqa: S101 - held by the schema, said for the type checker
+        assert section.table is not None  # noqa: S101 - ensured by the schema, repeated for the type checker
         return section.table, records_of(people_named(section.table, loaded))
     read = read_adult if section.format == "adult" else partial(_delimited, loaded)
     return table_named(section.path, loaded, "release.path", read)
@@ -181,7 +191,9 @@ def _records(loaded: LoadedScenario[TablesScenario]) -> tuple[str | Path, pd.Dat
 def attribute_labels(
     frame: pd.DataFrame, columns: Mapping[str, str], attributes: Mapping[str, AttributeSection], source: str | Path
 ) -> pd.DataFrame:
-    """Take the columns that hold attributes, under the attributes' names and as the scenario says that they are read.
+    """Return the attributes' columns under the attributes' names, as category labels.
+
+    The readings and renamed values of the scenario are applied.
 
     Parameters
     ----------
@@ -190,7 +202,7 @@ def attribute_labels(
         Column of each attribute.
     attributes : mapping of str to AttributeSection
     source : str or Path
-        For messages.
+        Source of the frame, for messages.
 
     Raises
     ------
@@ -202,7 +214,7 @@ def attribute_labels(
 
 
 def _readings(attributes: Mapping[str, AttributeSection]) -> dict[str, Callable[[str], str]]:
-    """Return the function that reads a value of each attribute that names a reading."""
+    """Return the function that reads a value, for each attribute with a reading."""
     return {name: a.reading.label for name, a in attributes.items() if a.reading is not None}
 
 
@@ -229,16 +241,19 @@ def _delimited(loaded: LoadedScenario[TablesScenario], path: Path) -> pd.DataFra
 def _people(
     loaded: LoadedScenario[TablesScenario], columns: Mapping[str, str]
 ) -> tuple[Population | None, _Rows | None]:
-    """Return everybody over the attributes, with the categories that the people themselves have; rows of a file."""
+    """Return the population over the attributes, and its rows if it is from a file.
+
+    The domain has only the categories of the population.
+    """
     section, attributes = loaded.scenario.population, loaded.scenario.attributes
     if section is None:
         return None, None
     if section.path is None:
-        assert section.recipe is not None  # noqa: S101 - held by the schema, said for the type checker
+        assert section.recipe is not None  # noqa: S101 - ensured by the schema, repeated for the type checker
         population = people_named(section.recipe, loaded, counts=section.counts, seed=section.seed)
         for name in attributes:
             require_attribute(population, name)
-        # Records and people are read alike, so that the same day or number is the same category.
+        # The readings of the records apply to people, too, so that equal days or numbers are one category.
         return population.marginal(tuple(attributes)).relabelled(_readings(attributes)), None
     drawn = [name for name, attribute in attributes.items() if attribute.draw]
     in_people = {**columns, **{name: attributes[name].column or name for name in drawn}}
@@ -250,7 +265,10 @@ def _people(
 
 
 def _used(name: str, files: Sequence[_Rows], people: Population | None, *, whole: bool) -> set[str]:
-    """Return the values of an attribute that some record or person has, or could have if people's are the `whole`."""
+    """Return the values of an attribute in the records and the population.
+
+    If `whole`, categories of the population that do not occur are included.
+    """
     used = {label for file in files if name in file.labels for label in file.labels[name].unique()}
     if people is not None:
         position, categories = people.domain.position(name), people.domain[name].categories
@@ -292,7 +310,7 @@ def _completed(
 
 
 def require_attribute(population: Population, name: str) -> None:
-    """Raise an error that names the key of an attribute if the population lacks it."""
+    """Check that the population has an attribute; the error names the scenario key."""
     try:
         population.domain.position(name)
     except InputError as error:
@@ -305,12 +323,12 @@ def require_attribute(population: Population, name: str) -> None:
 
 
 def coded_records(domain: Domain, records: Sequence[Mapping[str, str]], where: str) -> Codes:
-    """Return the codes of records given as attribute = category, shape (n_records, n_attributes).
+    """Encode records given as attribute = category, shape (n_records, n_attributes).
 
     Raises
     ------
     InputError
-        If an attribute is missing or unknown, or a category is not in the domain; `where` is the key that holds them.
+        If an attribute is missing or unknown, or a category is not in the domain. The error names the key `where`.
     """
     expected = f"a value for each of {', '.join(domain.names)}"
     for record in records:

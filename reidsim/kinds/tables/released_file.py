@@ -1,4 +1,4 @@
-"""A released file, whoever made it, as a policy of a table: what each row stands for, and what comes of it."""
+"""Evaluate a released file from any tool as a policy of a table."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from reidsim.scenarios.adversary_schema import Risk
 
 @dataclass(frozen=True, eq=False)
 class ReleasedFile:
-    """The rows of a released file, each beside the record that it is of.
+    """Rows of a released file, matched to the records of a study.
 
     Parameters
     ----------
     study : TablesStudy
     record : ndarray of int, shape (n_rows,)
-        Which record each row is of; records without a row are withheld.
+        The record of each row; records without a row are withheld.
     sets : tuple of tuple of ndarray of bool, shape (n_values,)
-        Per attribute, the distinct sets of values that cells of the file stand for.
+        Per attribute, the distinct sets of values that cells of the file represent.
     rows : ndarray of int64, shape (n_rows, n_attributes)
-        Which set each row has.
+        Index in `sets` of each row and attribute.
     """
 
     study: TablesStudy
@@ -48,21 +48,22 @@ class ReleasedFile:
 
     @classmethod
     def read(cls, study: TablesStudy, labels: pd.DataFrame, record: Rows, columns: dict[str, str]) -> ReleasedFile:
-        """Read the cells of a file.
+        """Parse the cells of a file.
 
         Parameters
         ----------
         study : TablesStudy
         labels : DataFrame
-            Text, a column per attribute; attributes that it lacks are suppressed.
+            Text, one column per attribute; missing attributes count as suppressed.
         record : ndarray of int, shape (n_rows,)
+            The record of each row.
         columns : dict of str to str
             Column of the file that holds each attribute.
 
         Raises
         ------
         InputError
-            If a cell cannot be read, or does not stand for the value of its record; names its row and column.
+            If a cell cannot be parsed, or does not contain the value of its record. The error names row and column.
         """
         lattice, sets = study.lattice, list[tuple[Members, ...]]()
         rows = np.zeros((len(labels), len(lattice.shape)), dtype=np.int64)
@@ -97,7 +98,11 @@ class ReleasedFile:
 
     @cached_property
     def _levels(self) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
-        """Per attribute: the level of which each set is a group, -1 if of none; the lowest with a group around it."""
+        """Per attribute: two levels of each set in its hierarchy.
+
+        The first is the lowest level at which the set is a group, -1 without such a level. The second is the lowest
+        level at which a group contains the set; the highest level if there is none.
+        """
         return tuple(
             (
                 np.array([next((level for level, exact in _around(groups, members) if exact), -1) for members in own]),
@@ -108,18 +113,18 @@ class ReleasedFile:
 
     @cached_property
     def is_of_hierarchies(self) -> NDArray[np.bool_]:
-        """Whether every cell of a row is a group of its hierarchy, shape (n_rows,)."""
+        """Whether all cells of a row are groups of their hierarchies, shape (n_rows,)."""
         exact = [levels[self.rows[:, position]] >= 0 for position, (levels, _) in enumerate(self._levels)]
         return np.asarray(np.all(exact, axis=0))
 
     def play(self) -> Equilibrium:
-        """Return what comes of the file in truth, by record, or by person where people have several, (n_subjects,).
+        """Return the true outcome of the file by data subject, shape (n_subjects,).
 
         Raises
         ------
         InputError
-            If an adversary links with more than the people who fit a row, and rows are not of the hierarchies or
-            people have several.
+            If an adversary links with more than the people who fit a row, and a row has cells that are not groups of
+            the hierarchies, or people have several records.
         """
         study = self.study
         if study.persons is not None:
@@ -140,7 +145,10 @@ class ReleasedFile:
         return _with_withheld(found, kept.ravel(), self.record, study.n_records)
 
     def _play_people(self, persons: ReleasedPeople) -> Equilibrium:
-        """Return what comes of people, whose rows may be released in different forms, shape (n_people,)."""
+        """Return the outcome by person if people have several records, (n_people,).
+
+        The rows of a person may have different generalizations.
+        """
         self._require_people()
         study = self.study
         order = np.argsort(persons.of_record[self.record], kind="stable")
@@ -165,7 +173,7 @@ class ReleasedFile:
         return _with_withheld(found, np.arange(len(shared)), shared, study.n_subjects)
 
     def _people_fitting(self, rows: NDArray[np.int64]) -> dict[Risk, Floats]:
-        """Return among how many people each of some rows hides, by the risk of an adversary."""
+        """Return the number of people who fit each row, by the risk of an adversary."""
         study = self.study
         return {
             risk: np.maximum(people_fitting(study.people(risk), study.lattice.domain.names, self.sets, rows), 1)
@@ -174,7 +182,7 @@ class ReleasedFile:
 
     def _require_people(self) -> None:
         for name, each in self.study.each.items():
-            # How many people of a population are in a set is not estimated from a sample.
+            # Sample risk has no estimate of the people in an arbitrary set of values.
             section = each.scenario.adversary
             if not each.own.links_with_everybody or section.risk == "sample" or section.gains_from != "identity":
                 row = int((~self.is_of_hierarchies).argmax())
@@ -190,7 +198,7 @@ class ReleasedFile:
 
 
 class _SetSpace:
-    """The one form of each row of a released file, as a `StrategySpace`."""
+    """Strategy space with one strategy: the rows as released."""
 
     size = 1
     most_specific = 0
@@ -213,21 +221,24 @@ class _SetSpace:
             if counted[place] and whole > 0:
                 levels, values = exact[rows[:, place]], lattice.codes[cells, place]
                 sizes = np.array([members.sum() for members in file.sets[place]])[rows[:, place]]
-                # A group of the hierarchy is charged as there, where merging may cost nothing.
+                # A group of the hierarchy has the loss of its level, which is 0 at levels without cost.
                 loss += np.where(levels >= 0, lattice.losses[place][np.maximum(levels, 0), values], log(sizes) / whole)
         self._utility = np.where(loss > 1.0 - 1e-12, 0.0, 1.0 - loss)
         self._intensity = lattice.generalization_intensity(self.covering)
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield nothing: there is no other form."""
+        """Yield nothing, as there is no other strategy."""
         return iter(())
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Tell that the form is as protective as itself."""
+        """Return True for all rows, as the only strategy is at or above itself."""
         return np.ones(len(minimum), dtype=np.bool_)
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return one minus the information loss of each row, its sets counted as groups of their size."""
+        """Return one minus the information loss of each row.
+
+        A set that is not a group of its hierarchy has the loss of a group of its size.
+        """
         return self._utility if rows is None else self._utility[rows]
 
     def average_utility(self, strategy: int) -> float:
@@ -235,16 +246,16 @@ class _SetSpace:
         return float(self._utility.mean())
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the intensity of the least generalization of the hierarchies around each row."""
+        """Return the intensity of the least lattice generalization that covers each row."""
         return self._intensity
 
     def describe(self, strategy: int) -> str:
-        """Name the form."""
+        """Return the name of the only strategy."""
         return "as released"
 
 
 class _PeopleSpace(_SetSpace):
-    """The form of each person whose rows are in a released file: means over all of the person's records."""
+    """Strategy space of people: utility and intensity are means over their records."""
 
     def __init__(
         self, file: ReleasedFile, persons: ReleasedPeople, record: Rows, of_rows: _SetSpace, who: Rows
@@ -265,17 +276,20 @@ class _PeopleSpace(_SetSpace):
 
 
 def _around(groups: NDArray[np.int32], members: Members) -> Iterator[tuple[int, bool]]:
-    """Yield the levels at which a set is inside one group, lowest first, and whether it is all of the group."""
+    """Yield the levels at which one group contains a set, lowest first.
+
+    Each level comes with whether the set is the whole group.
+    """
     for level, of_value in enumerate(groups):
         inside = of_value[members]
         if (inside == inside[0]).all():
             yield level, bool((of_value == inside[0]).sum() == members.sum())
-    # Where the highest level keeps groups apart, it is the nearest.
+    # If no single group contains the set, the highest level is the closest cover.
     yield len(groups) - 1, False
 
 
 def _with_withheld(found: Equilibrium, row_of: Rows, record: Rows, n_records: int) -> Equilibrium:
-    """Return the outcome of all records, of which some have no row."""
+    """Return the outcome of all records; records without a row are withheld."""
     each = found.expand(row_of)
     place = np.full(n_records, -1)
     place[record] = np.arange(len(record))

@@ -1,4 +1,4 @@
-"""Which record each row of a released file is of."""
+"""Match the rows of a released file to the records of a study."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from reidsim.releases.strategy_space import Rows
 from reidsim.tables import read_table, require_columns, sniff_delimiter
 from reidsim.wording import counted
 
-# Bytes to play each row of a released file, and each value in it.
+# Bytes of memory needed per row of a released file, and per value in it.
 _OF_ROW, _OF_VALUE = 300, 17
 
 
 @dataclass(frozen=True, eq=False)
 class ReleasedRows:
-    """A released file as read.
+    """A released file, as read.
 
     Parameters
     ----------
     file : ReleasedFile
     suppressed : tuple of str
-        Attributes of which the file has no column.
+        Attributes without a column in the file.
     """
 
     file: ReleasedFile
@@ -37,7 +37,7 @@ class ReleasedRows:
 
 
 def read_released(study: TablesStudy, path: Path, key: str | None = None) -> ReleasedRows:
-    """Read a released file, whose rows are those of the release in their order, or are told by a key.
+    """Read a released file and match its rows by order or by a key.
 
     Parameters
     ----------
@@ -45,14 +45,15 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> Rel
     path : Path
         Delimited text or Parquet, with a header.
     key : str, optional
-        Column of the release and of the file that says whose record a row is; rows of one key are in the order of its
-        records. Records of keys that the file lacks are withheld.
+        Column of the release and of the file that identifies the record of a row. Rows with equal keys are in the order
+        of the records. Records with a key that is not in the file are withheld. By default, the file has one row per
+        record, in the order of the release.
 
     Raises
     ------
     InputError
-        If the file cannot be read, playing it takes more memory than is free, or its rows cannot be told apart; names
-        row and column.
+        If the file cannot be read, its evaluation needs more memory than is free, or its rows cannot be matched. The
+        error names row and column.
     """
     if study.scenario.looks_up:
         raise InputError(
@@ -81,7 +82,7 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> Rel
 
 
 def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: Path) -> Rows:
-    """Return the record of each row."""
+    """Return the record of each row of the file, shape (n_rows,)."""
     if key is None:
         if len(frame) != study.n_records:
             raise InputError(

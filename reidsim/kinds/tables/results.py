@@ -1,4 +1,4 @@
-"""What a study of a table tells of its outcomes: measures, tables, facts, and what a reader should know."""
+"""Results of a table study: measures, tables, facts and warnings."""
 
 from __future__ import annotations
 
@@ -49,10 +49,13 @@ from reidsim.wording import counted
 
 
 class TablesResults(Kind):
-    """What comes of policies of a table: the part of its kind that makes tables and facts of it; see `Kind`."""
+    """Part of the kind of tables that computes results of outcomes; see `Kind`."""
 
     def summarise(self, study: TablesStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Average the outcomes over all who are counted, and add measures of lookups, inference and households."""
+        """Return means over the data subjects, with measures specific to the scenario.
+
+        These are measures of person lookups, of attribute inference and of households.
+        """
         summary, household = super().summarise(study, draw, equilibria), study.household_of
         if study.scenario.looks_up:
             summary = summary.join(direction_measures(study, equilibria))
@@ -64,17 +67,17 @@ class TablesResults(Kind):
         return summary
 
     def further_measures(self, study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return what deters attacks, and how good a heuristic search is."""
+        """Return attack thresholds and the deviation of a heuristic search."""
         if study.scenario.publisher.unit == "record":
             return further_measures(study, equilibria)
         return super().further_measures(study, equilibria)
 
     def records(self, study: TablesStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return records with their quasi-identifiers as released."""
+        """Return the records with their released quasi-identifiers."""
         return record_table(study, equilibria)
 
     def analyse(self, study: TablesStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
-        """Return the tables behind figures of records, or of the nodes of a lattice."""
+        """Return the tables behind the figures of records or of lattice nodes."""
         if study.scenario.publisher.unit == "record":
             return figure_tables(study, progress=lambda done, total: report("figures", done, total))
         top_nodes, front, left_out = node_tables(study, outcomes)
@@ -88,14 +91,14 @@ class TablesResults(Kind):
         )
 
     def runtimes(self, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
-        """Return seconds and nodes of each policy."""
+        """Return the run time in seconds and the nodes evaluated by policy."""
         nodes = [
             int(each.equilibrium.evaluated.max(initial=0)) for each in outcomes.values() if each.seconds is not None
         ]
         return super().runtimes(outcomes).assign(nodes_evaluated=nodes)
 
     def facts(self, study: TablesStudy) -> dict[str, Any]:
-        """Return facts about records, strategies and people."""
+        """Return the manifest facts about records, strategies and people."""
         people = study.linked_population if study.scenario.publisher.unit == "record" else study.population
         return {
             "records": study.n_records,
@@ -109,7 +112,10 @@ class TablesResults(Kind):
         }
 
     def facts_of_policies(self, study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> dict[str, dict[str, Any]]:
-        """Say by policy what was chosen, and how it was found; of rounds of agents, in the last of them."""
+        """Return the chosen nodes and the solver facts by policy.
+
+        With agents, the facts are about the last round.
+        """
         facts: dict[str, dict[str, Any]] = {}
         for policy, outcome in outcomes.items():
             nodes, gap = _nodes_of(study, policy, outcome.equilibrium), np.nan
@@ -124,7 +130,7 @@ class TablesResults(Kind):
         return facts
 
     def warnings(self, study: TablesStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield what to know about the records and the choices made."""
+        """Yield the warnings about the records and about each policy's choice."""
         yield from _warnings_of_records(study)
         per_record = study.scenario.publisher.unit == "record"
         for policy, outcome in outcomes.items():
@@ -169,7 +175,7 @@ def _warnings_of_last_round(study: TablesStudy, policy: str, equilibrium: Equili
 
 
 def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
-    """Yield what a reader should know about the records and the people."""
+    """Yield the warnings about the records and the population."""
     warning = warning_of_estimator(study.scenario, study.sampled)
     if warning is not None:
         yield warning
@@ -185,7 +191,7 @@ def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
         f"{outside} of {study.n_records} records have values that nobody in population "
         f"{each.linked_population.name!r} has; each counts as the only such person": None
         for each in study.each.values()
-        # A registry need not hold everybody.
+        # A registry may be incomplete, so that a record without a match there is no error.
         if each.own.registry is None and (outside := int(study.released[each.group_sizes.outside].sum()))
     }
     yield from told
@@ -201,7 +207,10 @@ def _warnings_of_withheld(study: TablesStudy, policy: str, equilibrium: Equilibr
 
 
 def _nodes_of(study: TablesStudy, policy: str, equilibrium: Equilibrium) -> Sequence[int]:
-    """Return the node in which a policy shares all records; nothing if it shares them in several."""
+    """Return the nodes in which a policy releases records.
+
+    The result is empty for policies that do not search for one node of the table.
+    """
     if policy not in POLICIES or POLICIES[policy].walks(study.scenario.publisher.unit) != "search":
         return ()
     nodes: list[int] = np.unique(equilibrium.strategies[~equilibrium.withheld]).tolist()
@@ -209,27 +218,27 @@ def _nodes_of(study: TablesStudy, policy: str, equilibrium: Equilibrium) -> Sequ
 
 
 def further_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-    """Return what a study has besides the measures of every record-level game, indexed by policy.
+    """Return the additional measures of a record-level study, indexed by policy.
 
     Returns
     -------
     DataFrame
-        With planner ``fmdp`` of one adversary: ``attack_threshold``, the smallest known group that is not attacked, the
-        same for every policy (missing if every group is). With solver ``lattice-search``: the measures of
-        `search_deviation`, for the policies that it solves.
+        With a single adversary and planner ``fmdp``: ``attack_threshold``, the smallest known group size that is not
+        attacked. It is the same for all policies, and missing if all group sizes are attacked. With solver
+        ``lattice-search``: the measures of `search_deviation` for the policies that it solves.
     """
     measures = pd.DataFrame(index=pd.Index(list(equilibria), name="policy"))
     if len(study.each) == 1:
         (alone,) = study.each.values()
         adversary, plan = alone.scenario.adversary, alone.scenario.adversary.sequential
-        # Thresholds are those of known groups and of hits that are seen; who errs has none.
+        # A threshold exists only for known group sizes, confirmed matches and an adversary without errors.
         if adversary.plans_sequentially and not adversary.errs and plan.belief == "known" and not plan.unconfirmed:
             found = attack_threshold(alone.sequential_attack(alone.scenario.economics))
             measures[ATTACK_THRESHOLD.column] = np.nan if found is None else float(found)
     if study.scenario.publisher.solver == "lattice-search":
         searched = {name: one for name, one in equilibria.items() if one.solver == "lattice-search"}
         if searched:
-            # This search is of policies without a constraint, which all have the same optimum.
+            # Lattice search solves only policies without a constraint, and these have the same optimum.
             best = evaluate(study.truth, branch_and_bound(study.belief))
             tie, weights = study.truth.tie(), study.weights
             rows = {name: search_deviation(one, best, tie, weights) for name, one in searched.items()}
@@ -240,22 +249,25 @@ def further_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) 
 def search_deviation(
     found: Equilibrium, best: Equilibrium, tie: NDArray[np.float64], weights: NDArray[np.int64]
 ) -> dict[str, float]:
-    """Tell how far a search stays from the optimum (Wan et al. 2015, Eq. 6), as means over records.
+    """Return the deviation of a search from the optimum, as means over records.
+
+    The measures are from Wan et al. 2015, Eq. 6.
 
     Parameters
     ----------
     found, best : Equilibrium
-        Of the same cells.
+        Outcomes of the search and of an exact solver, for the same cells.
     tie : ndarray of float64, shape (n_cells,)
-        Payoffs that are no further apart are equal.
+        Tie tolerance: largest difference between payoffs that count as equal, in currency units.
     weights : ndarray of int64, shape (n_cells,)
-        Records of each cell.
+        Number of records in each cell.
 
     Returns
     -------
     dict of str to float
-        ``publisher_payoff_difference`` and ``adversary_payoff_difference`` (means of the absolute differences),
-        ``share_optimal`` (of records with the optimal payoff) and ``evaluated`` (strategies computed per record).
+        ``publisher_payoff_difference`` and ``adversary_payoff_difference`` (mean absolute differences, currency units
+        per record), ``share_optimal`` (share of records with the optimal payoff) and ``evaluated`` (strategies computed
+        per record).
     """
     difference = np.abs(found.publisher_payoff - best.publisher_payoff)
     adversary = np.abs(found.adversary_payoff - best.adversary_payoff)
@@ -268,12 +280,13 @@ def search_deviation(
 
 
 def attribute_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-    """Return what each policy reveals of sensitive columns, indexed by policy.
+    """Return the measures of attribute inference, indexed by policy.
 
     Returns
     -------
     DataFrame
-        ``inference``, and with limits ``beyond_limits``.
+        ``inference``: largest success probability of an inference. With limits on sensitive columns also
+        ``beyond_limits``: share of records whose group exceeds a limit.
     """
     groups, limits, weights = study.sensitive_groups, study.scenario.publisher.attribute_limits, study.weights
     rows = {}
@@ -288,13 +301,13 @@ def attribute_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]
 
 
 def direction_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-    """Return what looking persons up changes for each policy, indexed by policy.
+    """Return the effect of person lookups on each policy, indexed by policy.
 
     Returns
     -------
     DataFrame
-        ``utility_price`` and ``exposed_by_record`` of policies that plan, against what they pick in direction "record"
-        (missing for rules and for policies of one's own); ``exposed_to_weighted`` of all.
+        ``utility_price`` and ``exposed_by_record`` compare a policy with its choice in direction "record"; both are
+        missing for rules and for a user's policies. ``exposed_to_weighted`` is given for all policies.
     """
     truth, alone = study.truth, by_record(study.belief)
     rows = {}
@@ -310,7 +323,7 @@ def direction_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]
 
 
 def direction_warnings(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-    """Yield what the promise of a policy that forbids attacks rests on, where that is how the adversary guesses."""
+    """Yield a warning if a no-attack policy depends on how the adversary guesses."""
     for name, outcome in outcomes.items():
         if name in POLICIES and POLICIES[name].forbids_attacks and not outcome.equilibrium.attacked.any():
             exposed = round(exposed_to_weighted(study, outcome.equilibrium.strategies) * study.n_subjects)
@@ -323,10 +336,10 @@ def direction_warnings(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]
 
 
 def exposed_to_weighted(study: TablesStudy, strategies: Strategies) -> float:
-    """Return the share of records attacked with a guess that prefers rows which fit fewer people."""
+    """Return the share of records attacked if guesses favour rows that fit few people."""
     truth = study.truth
     linker, shared = directed_linker(truth), np.flatnonzero(strategies != WITHHELD)
-    assert linker is not None  # noqa: S101 - of a scenario in which persons are looked up
+    assert linker is not None  # noqa: S101 - called only for scenarios with person lookups
     sizes = linker.weighted(strategies)[shared]
     reply = truth.adversary.respond(Linkage(sizes, sizes, by_chance=True), shared)
     return float(reply.attack_probability.sum() / max(len(strategies), 1))

@@ -1,4 +1,4 @@
-"""From a scenario about a table with agents to their world: one publisher, several adversaries, data subjects."""
+"""Build the agents' setting of a table scenario: publisher, adversaries, subjects."""
 
 from __future__ import annotations
 
@@ -41,21 +41,23 @@ from reidsim.scenarios.policy import require_by_agents
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import named
 
-# An adversary who learns expects another accuracy in each round.
+# Largest number of cached equipments. A learning adversary expects a different accuracy in each round, so that the
+# cache would otherwise grow with the rounds.
 _MOST_MADE = 64
 
 
 @dataclass(eq=False)
 class _Equip:
-    """Equips an adversary; see `reidsim.agents.profile.Equip`.
+    """Equipment factory of an adversary; see `reidsim.agents.profile.Equip`.
 
     Parameters
     ----------
     study : TablesStudy
-        As if it were the only adversary; on the records of those who take part.
+        Study against this adversary alone, on the records of the participants.
     economics : EconomicsSection
-        The scenario's, with one gain and one cost for all records.
+        The scenario's payoff parameters, with one gain and one cost for all records.
     section : WeightedSection
+        Settings of the adversary.
     agents : AgentsSection
     """
 
@@ -85,7 +87,7 @@ class _Equip:
         return Equipment(*self.study.of_people(linker, adversary))
 
     def adversary(self, economics: EconomicsSection) -> Adversary:
-        """Return the planner under some economics."""
+        """Return the adversary's planner for an economics section."""
         sequential = self.study.scenario.adversary.plans_sequentially
         own = economics_of(self.section, economics, self.agents, sequential=sequential)
         drawn = drawn_planner(self.section, own, self.study.scenario.seed, self.agents)
@@ -110,21 +112,21 @@ class _Equip:
 
 
 def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
-    """Return the world of a study; its policies are those of the study.
+    """Return the agents' setting of a study.
 
-    Where the table is generalized as a whole, or records hide among the released ones, the records of those who stay
-    away count neither in class sizes nor in the sum that the publisher maximises.
+    With one generalization for the table, or under prosecutor risk, records of data subjects who do not participate
+    count neither in class sizes nor in the sum that the publisher maximizes.
 
     Parameters
     ----------
     study : TablesStudy
-        On all records.
+        Study on all records.
     agents : AgentsSection
 
     Raises
     ------
     InputError
-        If an adversary cannot be used; names the file.
+        If an adversary cannot be used. The error names the file.
     """
     with locating(study.loaded.path):
         profiles = profiles_of(study, agents)
@@ -152,7 +154,7 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         solve=_Solve(study),
         is_fixed=lambda policy: policy_named(policy).is_rule,
         forbids_attacks=lambda policy: policy_named(policy).forbids_attacks,
-        # Under journalist risk records hide in the population, whoever of it takes part.
+        # Group sizes under journalist risk are counted in the population and do not depend on participation.
         among=among if counts else None,
         meet=study.lattice.meet,
         split=split,
@@ -164,9 +166,9 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
 
 
 def _reply_of(study: TablesStudy, policy: str) -> Reply:
-    """Return how a policy takes what was released before."""
+    """Return how a policy treats earlier releases."""
     named, publisher = policy_named(policy), study.scenario.publisher
-    # Under prosecutor risk who may be taken for whom follows from the past, too.
+    # Under prosecutor risk, the candidates of a record also depend on earlier releases.
     best_of_each = named.picks_each(publisher) and publisher.solver != "lattice-search"
     if named.replies == "to-past" and best_of_each and "prosecutor" not in study.scenario.risks:
         return "each-to-past"
@@ -174,23 +176,23 @@ def _reply_of(study: TablesStudy, policy: str) -> Reply:
 
 
 def _releases_of(study: TablesStudy) -> dict[str, Any]:
-    """Return the fields of a setting that several releases of the records say; none of a single one."""
+    """Return the setting's fields for several releases; empty for a single release."""
     if study.waves is None:
         return {}
     return {"rounds": len(study.waves.labels), "schedule": study.waves.schedule, "waves": study.waves.labels}
 
 
 def planned_of(study: TablesStudy, policy: str) -> Callable[[str], PlannedReleases] | None:
-    """Return what tells the releases of a policy that plans them before the first; None of others."""
+    """Return a function that plans all releases in advance; None for other policies."""
     if policy_named(policy).replies != "planned":
         return None
     return lambda name: _m_invariant_releases(study)
 
 
 def _m_invariant_releases(study: TablesStudy) -> PlannedReleases:
-    """Return the m-invariant generalization of each record in each wave, and the counterfeit records."""
+    """Return the m-invariant generalizations of all waves, with counterfeit records."""
     waves, section = study.waves, study.scenario.releases
-    assert waves is not None and waves.sensitive is not None and section is not None  # noqa: S101, PT018 - as checked
+    assert waves is not None and waves.sensitive is not None and section is not None  # noqa: S101, PT018 - checked with the scenario
     codes = study.lattice.codes[study.cell_of_record]
     with locating(study.loaded.path):
         groupings = m_invariant_groups(waves.schedule, waves.sensitive, codes, section.m)
@@ -205,7 +207,7 @@ def _m_invariant_releases(study: TablesStudy) -> PlannedReleases:
 
 @dataclass(frozen=True, eq=False)
 class _Solve:
-    """Picks the strategies of a policy in a game on a study's records."""
+    """Callable that picks the strategies of a policy in a game on a study's records."""
 
     study: TablesStudy
 
@@ -220,18 +222,18 @@ def require_playable(study: TablesStudy, policy: str) -> None:
     Raises
     ------
     InputError
-        Names the file.
+        If the policy cannot be played in rounds. The error names the file.
     """
     require_by_agents(policy_named(policy), POLICIES.values(), WHERE, study.loaded.path)
 
 
 def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryProfile, ...]:
-    """Return the adversaries of a study.
+    """Return the profiles of a study's adversaries.
 
     Raises
     ------
     InputError
-        If one lacks a resource that it needs, or what it names does not exist.
+        If an adversary lacks a resource that it needs, or names a resource that does not exist.
     """
     against = {each or OWN_ADVERSARY: alone for each, alone in study.each.items()}
     held = {name: alone.scenario.adversary.holds or () for name, alone in against.items()}
@@ -254,14 +256,17 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
 
 
 def buyers_of(study: TablesStudy) -> dict[str, tuple[str, ...]]:
-    """Return who may have the resources of a study; anybody, those that are not told."""
+    """Return the permitted buyers of each resource that restricts them."""
     resources = study.scenario.resources
     given = {name: section.buyers for name, section in resources.items() if section.buyers is not None}
     return given if study.drawn is None else {**given, **study.drawn.buyers}
 
 
 def _in_rounds(study: TablesStudy, section: WeightedSection, agents: AgentsSection) -> TablesStudy:
-    """Return the study against one adversary, where exploits may be detected, and what it holds is its equipment."""
+    """Return the study against one adversary with the rules of repeated rounds.
+
+    Resources that the adversary holds become its equipment. A sequential attack takes the agents' detection rules.
+    """
     adversary = study.scenario.adversary
     change: dict[str, object] = {}
     if section.needs_resources:
@@ -272,12 +277,14 @@ def _in_rounds(study: TablesStudy, section: WeightedSection, agents: AgentsSecti
 
 
 def _economics(study: TablesStudy) -> EconomicsSection:
-    """Return the economics with the one gain and cost that the records have, for those that do not give their own.
+    """Return the economics with the gain and cost that all records have in common.
+
+    They apply to adversaries without a gain or cost of their own.
 
     Raises
     ------
     InputError
-        If an adversary takes one that differs by record.
+        If such an adversary needs an amount that differs by record.
     """
     amounts = {}
     for price in ("gain", "cost"):
@@ -295,7 +302,7 @@ def _economics(study: TablesStudy) -> EconomicsSection:
 
 
 def _check_of_one_sort(study: TablesStudy, section: WeightedSection, where: str) -> None:
-    """Check that an adversary has lists alone, or none."""
+    """Check that an adversary has only drawn lists, or none."""
     lists = study.scenario.lists
     resources = (*(section.holds or ()), *section.buys)
     told = [each for each in resources if each not in lists]

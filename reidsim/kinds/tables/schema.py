@@ -1,4 +1,4 @@
-"""What a scenario file about a table of records may say."""
+"""Schema of a scenario file about a table of records."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from reidsim.scenarios.resource_schema import ListBeliefsSection, drawn_lists_of
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 
-# Of risks of several adversaries, the one whose people the others' are among.
+# Risks from the largest set of candidates to the smallest; several adversaries count as the first one present.
 _LARGEST_FIRST: tuple[Risk, ...] = ("journalist", "sample", "prosecutor")
 
 
 class PriceColumns(Section):
-    """Columns of the records that hold amounts, in place of one amount for all."""
+    """Columns with payoff parameters that differ by record."""
 
     benefit: str | None = Field(default=None, description="column with the amount of each record")
     loss: str | None = Field(
@@ -47,13 +47,13 @@ class PriceColumns(Section):
 
 
 class TablesEconomicsSection(EconomicsSection):
-    """What sharing, attacking and being attacked are worth."""
+    """True payoff parameters of the publisher and the adversary."""
 
     columns: PriceColumns = Field(default=PriceColumns(), description="amounts that differ by record")
 
 
 class TablesBeliefsSection(ListBeliefsSection):
-    """What the publisher believes; the truth where not given."""
+    """Beliefs of the publisher; a parameter without a belief has its true value."""
 
     risk: Risk | None = Field(
         default=None, description="where the publisher counts groups when planning; the true choice if not given"
@@ -64,7 +64,7 @@ _WITH_T_CLOSENESS = ReadIf(lambda section, scenario: section.t_closeness is not 
 
 
 class PublisherSection(PoliciesSection):
-    """How the publisher decides."""
+    """Unit, policies, solver and limits of the publisher's decision."""
 
     unit: Literal["record", "table"] = Field(
         default="record",
@@ -129,7 +129,7 @@ class PublisherSection(PoliciesSection):
 
     @model_validator(mode="after")
     def _consistent(self) -> PublisherSection:
-        # Wherever policies are named, that of each k has its own name.
+        # Each k makes a separate policy with its own name, in all results.
         object.__setattr__(self, "policies", with_each_k(self.policies, self.k))
         self.require_policies()
         self._check_sensitive()
@@ -159,7 +159,7 @@ class PublisherSection(PoliciesSection):
 
     @property
     def attribute_limits(self) -> AttributeLimits:
-        """The limits on what a group of records reveals of the sensitive columns; none unless they are given."""
+        """Limits on inference from a group's sensitive values; empty if none is set."""
         return AttributeLimits(self.l_diversity, self.t_closeness, self.max_inference)
 
     def some_policy(self, holds: Callable[[TablesPolicy], bool]) -> bool:
@@ -168,7 +168,7 @@ class PublisherSection(PoliciesSection):
 
     @property
     def optimizes_each(self) -> bool:
-        """Whether a policy finds the best generalization of each record."""
+        """Whether at least one policy optimizes each record."""
         return self.some_policy(lambda policy: policy.picks_each(self))
 
     def _check_sensitive(self) -> None:
@@ -185,7 +185,7 @@ class PublisherSection(PoliciesSection):
 
 
 class SafeHarborSection(Section):
-    """Which attributes the HIPAA Safe Harbor rule restricts."""
+    """Attributes that the HIPAA Safe Harbor rule restricts."""
 
     age: str | None = Field(default=None, description="attribute that holds ages in years")
     zip: str | None = Field(default=None, description="attribute that holds five-digit ZIP codes")
@@ -196,13 +196,13 @@ class SafeHarborSection(Section):
 
 
 class NodesSection(Section):
-    """Nodes beside the best one."""
+    """Lists of further lattice nodes besides the optimal one."""
 
     top: Annotated[int, Field(ge=0)] = Field(default=10, description="number of top nodes; 0 omits them and the front")
 
 
 class TablesFiguresSection(FiguresSection):
-    """Further tables and figures of a run."""
+    """Optional tables and figures of a run."""
 
     nodes: NodesSection | None = Field(
         default=None,
@@ -211,7 +211,7 @@ class TablesFiguresSection(FiguresSection):
 
 
 def _with_policy(expected: str, holds: Callable[[TablesPolicy], bool]) -> ReadIf:
-    """Return the condition that a policy of the scenario has a property."""
+    """Return the condition that at least one policy of the scenario has a property."""
     return ReadIf(lambda section, scenario: scenario.publisher.some_policy(holds), f"with {expected}")
 
 
@@ -224,7 +224,7 @@ def _is_planned(policy: TablesPolicy) -> bool:
 
 
 class TablesScenario(ScenarioHead):
-    """A publisher shares a table of records, each in a generalization of its own or all in one."""
+    """A publisher shares a table, generalized by record or as a whole."""
 
     read_if: ClassVar[Mapping[str, ReadIf]] = {
         **dict.fromkeys(
@@ -313,7 +313,11 @@ class TablesScenario(ScenarioHead):
 
     @property
     def plain_adversary(self) -> AdversarySection | None:
-        """The one adversary, if it identifies rows in one attack, where that pays, at the same amounts; else None."""
+        """Single adversary with one-shot attacks and equal payoff parameters, or None.
+
+        The adversary must gain from identification, must not look persons up and must attack exactly the records where
+        an attack pays. Its payoff parameters must be the same for all records.
+        """
         first, *others = self.every_adversary.values()
         own = any(each.amounts for each in self.adversaries.values())
         plain = first.attacks_what_pays and not first.looks_up and not self.has_price_columns
@@ -322,37 +326,40 @@ class TablesScenario(ScenarioHead):
 
     @property
     def looks_up(self) -> bool:
-        """Whether an adversary looks persons up, so that how one record is shared matters to others."""
+        """Whether an adversary looks persons up in the released rows.
+
+        The outcome of a record then depends on the generalizations of other records.
+        """
         return any(section.looks_up for section in self.every_adversary.values())
 
     @property
     def infers(self) -> bool:
-        """Whether the inference of sensitive values has limits, or adversaries gain from it."""
+        """Whether inference of sensitive values is limited or profitable."""
         gains = any(section.gains_from != "identity" for section in self.every_adversary.values())
         return gains or bool(self.publisher.attribute_limits)
 
     @property
     def linked_risk(self) -> Risk:
-        """Whose class sizes decide who is attacked; the population's, if those of one of several adversaries."""
+        """Risk that determines true group sizes; with several, the one with most people."""
         risks = {section.risk for section in self.every_adversary.values()}
         return next(risk for risk in _LARGEST_FIRST if risk in risks)
 
     @property
     def planned_risk(self) -> Risk:
-        """Whose class sizes the publisher plans with; of several adversaries as `linked_risk`."""
+        """Risk of the group sizes with which the publisher plans; default `linked_risk`."""
         return self.beliefs.risk or self.linked_risk
 
     @property
     def risks(self) -> frozenset[Risk]:
-        """Whose class sizes matter, in truth or in what the publisher believes."""
+        """Risks that occur in the scenario, true or believed."""
         given: tuple[Risk, ...] = () if self.beliefs.risk is None else (self.beliefs.risk,)
         sections = self.every_adversary.values()
-        # Who only looks persons up counts shared rows, and nobody in a population.
+        # An adversary that only looks persons up counts released rows and no people.
         return frozenset((*given, *(section.risk for section in sections if section.direction != "person")))
 
     @property
     def has_price_columns(self) -> bool:
-        """Whether records have amounts of their own."""
+        """Whether at least one payoff parameter comes from a column of the records."""
         return any(column is not None for _, column in self.economics.columns)
 
     @model_validator(mode="after")
@@ -362,10 +369,10 @@ class TablesScenario(ScenarioHead):
 
     @property
     def lists(self) -> tuple[str, ...]:
-        """Resources that are lists drawn from the people."""
+        """Names of the resources that are lists drawn from the people."""
         return drawn_lists_of(self.resources)
 
     @property
     def in_rounds(self) -> bool:
-        """Whether the game is played round after round: with agents, or release by release."""
+        """Whether the game has rounds: with agents or with several releases."""
         return self.agents is not None or self.releases is not None

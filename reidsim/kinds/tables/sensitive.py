@@ -1,4 +1,4 @@
-"""Sensitive columns of a table: how they are read, and which scenarios may name them."""
+"""Read the sensitive columns of a table and check their use in a scenario."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def read_sensitive(
     loaded: LoadedScenario[TablesScenario], frame: pd.DataFrame, source: str | Path
 ) -> tuple[SensitiveAttribute, ...]:
-    """Return the sensitive columns of the records; an empty cell is a value like others.
+    """Return the sensitive columns of the records; an empty cell counts as a value.
 
     Raises
     ------
@@ -55,7 +55,17 @@ def sensitive_attributes(
     source: str | Path,
     rows_of: Callable[[str, Table], list[list[str]]],
 ) -> tuple[SensitiveAttribute, ...]:
-    """Return the sensitive columns of records, given what reads the rows of the hierarchy file of a column.
+    """Return the sensitive columns of the records in a data frame.
+
+    Parameters
+    ----------
+    publisher : PublisherSection
+    frame : DataFrame
+        The records.
+    source : str or Path
+        Source of the records, for messages.
+    rows_of : callable
+        Returns the rows of a column's hierarchy file.
 
     Raises
     ------
@@ -80,7 +90,7 @@ def sensitive_attributes(
 def _in_hierarchy(
     name: str, text: pd.Series[str], section: HierarchySection, rows: list[list[str]] | None, source: str | Path
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the number of each record's value, and the group of each value at each level."""
+    """Return the code of each record's value, and the groups of values by level."""
     where = f"publisher.sensitive_hierarchies.{name}"
     categories = natural_categories(text) if rows is None else tuple(row[0] for row in rows)
     attribute = Attribute(name, categories)
@@ -95,12 +105,14 @@ def _in_hierarchy(
 
 
 def check_sensitive(scenario: TablesScenario) -> None:
-    """Check that sensitive columns are no others, and that limits on them and gains from them can be computed.
+    """Check the sensitive columns, their limits and gains from their inference.
+
+    Sensitive columns must have no other role. Limits and gains must be computable for the scenario.
 
     Raises
     ------
     InputError
-        Names the key.
+        If a check fails. The error names the key.
     """
     publisher, release = scenario.publisher, scenario.release
     columns, limits = key_columns(publisher.sensitive), publisher.attribute_limits

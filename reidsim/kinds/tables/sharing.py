@@ -1,4 +1,4 @@
-"""Records of a table as they are shared: which columns of their file are quasi-identifiers, and what they hold."""
+"""Describe the columns of the records' file for the release of a table."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from reidsim.scenarios.hierarchy_schema import HierarchySection, Table
 from reidsim.scenarios.people import key_columns
 from reidsim.tables import read_table
 
-# Before the names of sensitive columns, to tell their hierarchies from those of attributes.
+# Prefix of sensitive columns in the dict of hierarchies, so that their names differ from names of attributes.
 _OF_SENSITIVE = "sensitive column "
 
 
 def _hierarchies(scenario: TablesScenario) -> dict[str, HierarchySection]:
-    """Return the hierarchies of attributes and sensitive columns."""
+    """Return the hierarchies of attributes and sensitive columns, by name."""
     sensitive = scenario.publisher.sensitive_hierarchies
     return {name: attribute.hierarchy for name, attribute in scenario.attributes.items()} | {
         _OF_SENSITIVE + name: section for name, section in sensitive.items()
@@ -32,14 +32,20 @@ def _hierarchies(scenario: TablesScenario) -> dict[str, HierarchySection]:
 
 
 class TablesSharing(RecordSharing):
-    """How the records of a table are shared; see `RecordSharing`."""
+    """Columns and true values of the records of a table; see `RecordSharing`."""
 
     def release_file(self, scenario: TablesScenario) -> str | None:
-        """Return the file of the records."""
+        """Return the path of the records' file; None if a population is released."""
         return scenario.release.path
 
     def shared_columns(self, scenario: TablesScenario) -> SharedColumns:
-        """Say which columns of the records are quasi-identifiers, unless their values are drawn from the population."""
+        """Return the quasi-identifier columns of the records' file.
+
+        Raises
+        ------
+        InputError
+            If values of an attribute are drawn from the population.
+        """
         for name, attribute in scenario.attributes.items():
             if attribute.draw or attribute.top_code is not None:
                 raise InputError(
@@ -83,7 +89,7 @@ class TablesSharing(RecordSharing):
         path: Path,
         hierarchies: Callable[[], Mapping[str, list[list[str]]]],
     ) -> LimitedColumns | None:
-        """Return the sensitive columns with the limits on them; None without limits."""
+        """Return the sensitive columns and their limits; None without limits."""
         limits = scenario.publisher.attribute_limits
         if not limits:
             return None
@@ -94,7 +100,7 @@ class TablesSharing(RecordSharing):
         return LimitedColumns(sensitive_attributes(scenario.publisher, frame, path, rows_of), limits)
 
     def read_records(self, scenario: TablesScenario, path: Path) -> pd.DataFrame:
-        """Read all columns of the records, values as they are."""
+        """Read all columns of the records with unchanged values."""
         section = scenario.release
         if section.format == "adult":
             return read_adult(path)
@@ -106,6 +112,6 @@ class TablesSharing(RecordSharing):
         return frame
 
     def true_values(self, scenario: TablesScenario, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-        """Return the quasi-identifiers of records with the names that the scenario gives to values."""
+        """Return the quasi-identifiers of records as the scenario's category labels."""
         columns = {name: attribute.column or name for name, attribute in scenario.attributes.items()}
         return attribute_labels(frame, columns, scenario.attributes, path)

@@ -1,4 +1,4 @@
-"""Choose generalizations under policies, several in one pass where their games allow."""
+"""Choose generalizations under policies, in one pass for several if possible."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reidsim.kinds.tables.looked_up import choose_looked_up
 from reidsim.releases.strategy_space import Strategies
 
 if TYPE_CHECKING:
-    # Sections make default publishers, which read the registry, while the study's module is imported.
+    # Avoids a circular import: the study's module imports the schema, whose default publisher reads the registry.
     from reidsim.kinds.tables.study import TablesStudy
 
 # Name of the solver of multi-dimensional recoding.
@@ -30,20 +30,20 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class TablesChoice(Choice):
-    """A choice of generalizations with the way it was found.
+    """A choice of generalizations with details of its search.
 
     Parameters
     ----------
     planned_payout : float
-        Payout over all records that the publisher expected; NaN if unknown.
+        Payout over all records that the publisher expects, in currency units; NaN if unknown.
     nodes : tuple of int
-        Nodes of the table: one, or one per round of local recoding; empty for other policies or without solution.
+        Nodes of the table: one, or one per round of local recoding; empty for other policies and without a solution.
     gap : float
-        Bound on the payout's distance from the optimum, as a share of the best case; NaN without bound.
+        Bound on the difference between the payout and the optimum, as a share of the best case; NaN without a bound.
     unproved_rounds : int
         Rounds of local recoding that a budget ended.
     classes : ndarray of int64, shape (n_cells,), optional
-        Node in whose classes each cell is decided on, released or not.
+        Node whose equivalence classes are the units of decision for each cell, released or not.
     listed : NodeOutcomes, optional
         Outcomes of the nodes evaluated, if a search with a budget kept them.
     """
@@ -57,7 +57,7 @@ class TablesChoice(Choice):
 
 
 def choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
-    """Return the generalization of each cell's records in the game that the publisher believes in.
+    """Return a policy's generalization of each cell in the publisher's game.
 
     Raises
     ------
@@ -70,17 +70,19 @@ def choose(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
 def choose_all(
     study: TablesStudy, policies: Sequence[str], game: RecordGame, *, progress: Progress | None = None
 ) -> dict[str, Choice]:
-    """Return the choices of policies of the package; those that optimize each record are solved in one pass.
+    """Return the choices of policies of the package, by policy.
+
+    Backward induction and the iceberg solver handle policies that optimize each record in one pass.
 
     Parameters
     ----------
     study : TablesStudy
-        Of the records that are shared.
+        Study of the records to release.
     policies : sequence of str
     game : RecordGame
-        Against the adversaries in whom the publisher believes.
+        Game against the adversaries that the publisher expects.
     progress : callable, optional
-        Called with the number of policies done and of all.
+        Called with the number of steps done and the total.
     """
     publisher, report_all = study.scenario.publisher, progress or (lambda done, total: None)
     for name in policies:
@@ -101,7 +103,7 @@ def choose_all(
     each = [name for name in policies if study.policy(name).picks_each(publisher)]
     choices: dict[str, Choice] = {}
     if publisher.solver in ("backward-induction", "iceberg"):
-        # Policies that plan on one game are solved together: each generalization is linked once.
+        # Policies that plan on the same game are solved together, so that each generalization is linked only once.
         for strict in (False, True):
             group = [name for name in each if _plans_eagerly(study, name) == strict]
             if not group:
@@ -123,7 +125,7 @@ def choose_all(
 
 
 def constraint_of(study: TablesStudy, policy: str) -> Constraint:
-    """Return the constraint under which a policy optimizes the generalization of each record."""
+    """Return the constraint of a policy on the generalization of each record."""
     rule, lowest = study.policy(policy), study.lattice.index(study.minimum)
     minimum = study.safe_harbor_strategies if rule.within_safe_harbor else None
     if lowest:
@@ -133,7 +135,11 @@ def constraint_of(study: TablesStudy, policy: str) -> Constraint:
 
 
 def planned(study: TablesStudy, policy: str, game: RecordGame) -> RecordGame:
-    """Return the game on which a policy plans: with an eager adversary if only larger classes count as safe."""
+    """Return the game on which a policy plans.
+
+    If only classes above gain/cost people count as safe, a no-attack policy plans against an eager adversary, who
+    attacks also when indifferent.
+    """
     return eager(game) if _plans_eagerly(study, policy) else game
 
 

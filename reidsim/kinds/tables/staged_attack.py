@@ -1,4 +1,4 @@
-"""From an attack recipe to an attack in stages on the records of a lattice: whom it looks up, and what is true."""
+"""Build an attack in stages on the records of a lattice from an attack recipe."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 
 Integers = NDArray[np.int64]
 
-# What an allele that is not known is written as.
+# Code of an unknown allele.
 _NO_ALLELE = 0
-# What `PersonTable` takes for a row; told here with the place in the file.
+# Limit of `PersonTable` on the people in a row; checked here to name the place in the file.
 _MOST_PEOPLE = 2**31
 
 
 @dataclass(frozen=True, eq=False)
 class StagedAttack:
-    """An attack in stages, and what links records under it.
+    """An attack in stages and its linker of records.
 
     Parameters
     ----------
     attack : MultistageAttack
-        Its gain and cost are 0, until somebody carries it out.
+        The attack with gain and cost 0; see `by`.
     linker : LatticeAttackLinker
     """
 
@@ -52,13 +52,13 @@ class StagedAttack:
     linker: LatticeAttackLinker
 
     def by(self, gain: float | NDArray[np.float64], cost: float | NDArray[np.float64]) -> MultistageAttack:
-        """Return the adversary who carries it out for a gain, at a cost; in currency units per record."""
+        """Return the attack with a gain and a cost, in currency units per record."""
         return replace(self.attack, gain=gain, cost=cost)
 
 
 @dataclass(frozen=True, eq=False)
 class _Labels:
-    """Rows of some attributes as text, "" where a value is not known, and the people each stands for."""
+    """Rows of attributes as text, "" for unknown values, and the people per row."""
 
     source: str
     frame: pd.DataFrame
@@ -66,25 +66,24 @@ class _Labels:
 
 
 def staged_records(study: TablesStudy, path: Path) -> tuple[TablesStudy, StagedAttack]:
-    """Put an attack in stages together with the records of a study.
+    """Combine an attack in stages with the records of a study.
 
     Parameters
     ----------
     study : TablesStudy
     path : Path
-        Of the attack recipe.
+        Path of the attack recipe.
 
     Returns
     -------
     TablesStudy
-        The same; where an attribute is inferred that is no quasi-identifier, records that differ in it have cells of
-        their own.
+        The same study; cells are split by inferred attributes that are not quasi-identifiers.
     StagedAttack
 
     Raises
     ------
     InputError
-        If the recipe or what it names cannot be used; names the file.
+        If the recipe or one of its resources cannot be used. The error names the file.
     """
     recipe = load_attack_recipe(path)
     columns = _unshared(recipe, study.lattice)
@@ -92,7 +91,7 @@ def staged_records(study: TablesStudy, path: Path) -> tuple[TablesStudy, StagedA
         of_records = _told(path, lambda: columns_of_release(study.loaded, columns))
         old, cell_of_record, told = _finer(study.cell_of_record, of_records)
         if len(old) == study.lattice.n_records:
-            # Cells are told apart already, and keep their order.
+            # The cells are fine enough already, so that their order stays.
             first = np.unique(study.cell_of_record, return_index=True)[1]
             return study, _staged(recipe, path, study.lattice, of_records.iloc[first].reset_index(drop=True))
         study = _on_finer_cells(study, old, cell_of_record)
@@ -102,7 +101,7 @@ def staged_records(study: TablesStudy, path: Path) -> tuple[TablesStudy, StagedA
 
 
 def _on_finer_cells(study: TablesStudy, old: Integers, cell_of_record: NDArray[np.intp]) -> TablesStudy:
-    """Return a study on cells told apart by more than before, given the cell that each is a part of."""
+    """Return the study on finer cells; `old` is the former cell of each, (n_cells,)."""
     lattice, persons = study.lattice_of(study.lattice.codes[old]), study.persons
     rows: NDArray[np.integer[Any]] = old
     if persons is not None:
@@ -112,12 +111,12 @@ def _on_finer_cells(study: TablesStudy, old: Integers, cell_of_record: NDArray[n
 
 
 def _unshared(recipe: AttackRecipe, lattice: GeneralizationLattice) -> dict[str, str]:
-    """Return the columns of the records that tell what is inferred and is no quasi-identifier."""
+    """Return the columns of inferred attributes that are not quasi-identifiers."""
     return {name: recipe.columns.get(name, name) for name in recipe.inferred if name not in lattice.domain.names}
 
 
 def _told(path: Path, read: Callable[[], tuple[str | Path, pd.DataFrame]]) -> pd.DataFrame:
-    """Return what the records tell of attributes that are inferred."""
+    """Return the true values of the inferred attributes, one row per record."""
     try:
         return read()[1]
     except InputError as error:
@@ -126,7 +125,10 @@ def _told(path: Path, read: Callable[[], tuple[str | Path, pd.DataFrame]]) -> pd
 
 
 def _finer(cell_of_record: NDArray[np.intp], told: pd.DataFrame) -> tuple[Integers, NDArray[np.intp], pd.DataFrame]:
-    """Split cells by more attributes of their records; return the old cell and the values of each new one."""
+    """Split cells by further attributes of their records.
+
+    Return the old cell of each new cell, the new cell of each record, and the attributes' values in each new cell.
+    """
     columns = [pd.factorize(told[name])[0].astype(np.int64) for name in told]
     groups = RowGroups([cell_of_record.astype(np.int64), *columns], len(cell_of_record))
     first = np.unique(groups.group_of_row, return_index=True)[1]
@@ -142,7 +144,7 @@ def _staged(recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, to
         on = attack.identify.on
         registry = world.resource(attack.identify.resource)
         groups = RowGroups([registry.column(name) for name in on], registry.n_rows)
-        # A record's person counts as listed where somebody there has all that the attack may link on.
+        # The person of a record counts as listed if a registry row agrees in all attributes on which the attack links.
         listed = np.asarray(groups.find([world.targets.column(name) for name in on], world.n_targets) >= 0)
         world = MultistageWorld(world.targets, world.resources, listed)
         return StagedAttack(attack, LatticeAttackLinker(attack, world, lattice))
@@ -180,7 +182,7 @@ def _world(recipe: AttackRecipe, folder: Path, lattice: GeneralizationLattice, t
 
 
 def _resource(name: str, recipe: AttackRecipe, folder: Path) -> _Labels:
-    """Read the attributes of a resource that stages need."""
+    """Read the attributes of a resource that the stages need."""
     section, needed = recipe.resources[name], recipe.needed_of(name)
     if not needed:
         raise InputError("resource that no stage links on", where=f"resources.{name}", expected="attributes to link on")
@@ -213,7 +215,7 @@ def _from_population(section: AttackResourceSection, needed: tuple[str, ...], fo
 def _from_file(section: AttackResourceSection, needed: tuple[str, ...], folder: Path) -> _Labels:
     file = str(section.file)
     path = data_file(file, folder, "populations")
-    # As with records that are shared, a row of a user's file may begin with any character.
+    # In a user's file, a row may begin with any character, as in a file of records.
     comment = "#" if file.startswith(BUNDLED) else None
     frame = read_table(path, delimiter=section.delimiter, comment=comment, encoding=section.encoding)
     columns = {attribute: section.columns.get(attribute, attribute) for attribute in needed}
@@ -232,7 +234,7 @@ def _from_file(section: AttackResourceSection, needed: tuple[str, ...], folder: 
 
 
 def _codes(table: _Labels, name: str, known: pd.Index[str]) -> Integers:
-    """Return a column of text as positions among the values that the attribute has."""
+    """Return the position of each text in the list of the attribute's values."""
     codes = known.get_indexer(pd.Index(table.frame[name])).astype(np.int64)
     wrong = codes < 0
     if wrong.any():
@@ -247,7 +249,7 @@ def _codes(table: _Labels, name: str, known: pd.Index[str]) -> Integers:
 
 
 def _alleles(table: _Labels, name: str) -> Integers:
-    """Return a column of text as numbers of repeats, 0 where it is not known."""
+    """Return a column of text as numbers of repeats; 0 if unknown."""
     column = table.frame[name].mask(table.frame[name] == "", str(_NO_ALLELE))
     wrong = ~column.str.fullmatch(r"\d{1,9}")
     if wrong.any():
@@ -260,7 +262,7 @@ def _alleles(table: _Labels, name: str) -> Integers:
 
 
 def _alleles_of(hierarchy: Hierarchy) -> Integers:
-    """Return the number of repeats that each value of a locus is."""
+    """Return the number of repeats of each value of a locus."""
     name = hierarchy.attribute.name
     if any(groups > 1 for groups in hierarchy.n_groups[1:]):
         raise InputError(

@@ -1,4 +1,4 @@
-"""The study of a scenario about a table: what links its records to people, its games, and other studies on its data."""
+"""Study of a table scenario: linkers, games and derived studies."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ from reidsim.validation import revalidated
 
 @dataclass(frozen=True, eq=False)
 class TablesStudy(TableData):
-    """A table of records ready to be shared, against its adversaries: links, games, and other studies on it.
+    """Study of a table scenario: linkers, games and derived studies.
 
-    The other parameters are those of `TableData`.
+    See `TableData` for the other parameters.
 
     Parameters
     ----------
     own : OwnAdversary
-        What the scenario's adversary links with.
+        Registry, background knowledge, stages or lists with which the scenario's adversary links.
     owns : dict of str to OwnAdversary
-        What each adversary links with, where the scenario has several.
+        The same for each adversary by name, if the scenario has several adversaries.
     linkers : dict
-        What links cells to people, once it was asked for, by what an adversary links with (None: with everybody):
-        rolled-up people do not depend on amounts.
+        Cache of the linkers of cells. The first item of a key is an `OwnAdversary`, or None for linkage with all
+        people. Linkers do not depend on payoff parameters, so that derived studies can reuse them.
     """
 
     own: OwnAdversary = field(default_factory=OwnAdversary)
@@ -60,18 +60,21 @@ class TablesStudy(TableData):
     linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
 
     def policy(self, name: str) -> TablesPolicy:
-        """Return a policy of this kind by its name."""
+        """Return the policy with this name."""
         return policy_named(name)
 
     # Adversaries
 
     @cached_property
     def each(self) -> dict[str | None, TablesStudy]:
-        """The study against each of several adversaries alone, by name; else the study itself, by None."""
+        """Study against each adversary alone, by name; {None: self} without names."""
         return {name: alone(self, name, own) for name, own in self.owns.items()} or {None: self}
 
     def _against_each(self, game_of: Callable[[TablesStudy], RecordGame]) -> RecordGame:
-        """Return the game against whoever of the scenario's adversaries comes, given that against each alone."""
+        """Combine the games against each adversary alone into one game.
+
+        With one adversary, return its game; with several, return a `TypesGame` with their weights.
+        """
         types, game = [], None
         for name, study in self.each.items():
             with named(name):
@@ -80,24 +83,24 @@ class TablesStudy(TableData):
                 return game
             weight = self.scenario.adversaries[name].weight
             types.append(AdversaryType(name, weight, game.linker, game.adversary))
-        assert game is not None  # noqa: S101 - there is an adversary
+        assert game is not None  # noqa: S101 - `each` is never empty
         return TypesGame(game.space, types, game.benefit, game.loss, meeting_of(self.scenario.agents))
 
     # Linkage and games
 
     def linker(self, risk: Risk) -> PopulationLinker:
-        """Return what links cells to everybody among whom they hide."""
+        """Return the linker that counts, for each cell, the people who match it."""
         key = (None, risk)
         if key not in self.linkers:
             self.linkers[key] = PopulationLinker(sizes_among(self.people(risk), self.lattice))
         linker = self.linkers[key]
-        assert isinstance(linker, PopulationLinker)  # noqa: S101 - as it was made
+        assert isinstance(linker, PopulationLinker)  # noqa: S101 - this key holds no other type
         return linker
 
     def own_linker(self, risk: Risk, *, guessed: bool = False) -> Linker:
-        """Return what links cells to people for the scenario's own adversary.
+        """Return the linker of the scenario's adversary, for cells.
 
-        If `guessed`, no more than their coverage is known of who is in lists drawn from the people.
+        If `guessed`, only the coverage of lists drawn from the people is known, and not their members.
         """
         direction = self.scenario.adversary.direction
         if direction != "record":
@@ -127,42 +130,56 @@ class TablesStudy(TableData):
 
     @property
     def group_sizes(self) -> GroupSizes:
-        """Group sizes of the distinct cells among those who can be looked up."""
+        """Group sizes of the distinct cells: in the registry if there is one."""
         if self.own.registry is not None:
             return GroupSizes(self.own.registry, self.lattice, holds_records=False)
         return self.linker(self.scenario.linked_risk).group_sizes
 
     def sequential_attack(self, economics: EconomicsSection) -> SequentialAttack:
-        """Return the parameters of the sequential attack under some economics."""
+        """Return the parameters of the sequential attack for an economics section."""
         return sequential_attack_of(self, economics.adversary_gain, economics.cost)
 
     def adversary(self, prices: Prices) -> Adversary:
-        """Return the scenario's adversary with the gain and cost of some amounts."""
+        """Return the scenario's adversary with the gain and cost in `prices`."""
         return planner_of(self, *self.gain_and_cost(prices))
 
     def record_game(self, linker: Linker, prices: Prices) -> RecordGame:
-        """Return the game of the rows one by one against the scenario's adversary; the linker is that of cells."""
+        """Return the record-level game of the rows against the scenario's adversary.
+
+        Parameters
+        ----------
+        linker : Linker
+            Links cells; it is converted to rows if people have several records.
+        prices : Prices
+            Payoff parameters of each kind of record.
+        """
         benefit, loss = self.of_cells(prices.benefit), self.of_cells(prices.loss)
         linker, adversary = self.of_people(linker, self.adversary(prices))
         return RecordGame(self.space, linker, adversary, benefit, loss)
 
     def of_people(self, linker: Linker, adversary: Adversary) -> tuple[Linker, Adversary]:
-        """Return a linker and an adversary of the rows of the games, given those of cells."""
+        """Convert a linker and an adversary of cells to the rows of the games."""
         if self.persons is None:
             return linker, adversary
         linker = linker if isinstance(linker, DirectedLinker) else self.persons.linker(linker)
         return linker, adversary_of_people(adversary)
 
     def game(self, economics: EconomicsSection) -> RecordGame:
-        """Return the game against the scenario's adversary under some economics."""
+        """Return the true game with the payoff parameters of an economics section."""
         return replace(self, prices=self.prices_of(economics)).truth
 
     def game_of(self, codes: Codes) -> RecordGame:
-        """Return the game of other records, shape (n, n_attributes), of one kind of amounts."""
+        """Return the true game of other records.
+
+        Parameters
+        ----------
+        codes : ndarray of int32, shape (n, n_attributes)
+            Category codes; all records have the first kind of payoff parameters.
+        """
         return self._on_records(codes, np.zeros(len(codes), dtype=np.int64)).truth
 
     def on_cells(self, cells: Rows) -> TablesStudy:
-        """Return the study of one record of each of some cells, which may come several times."""
+        """Return the study with one record for each listed cell; cells may repeat."""
         return self._on_records(self.lattice.codes[cells], self.kind[cells], cells)
 
     def _on_records(self, codes: Codes, kind: NDArray[np.int64], cells: Rows | None = None) -> TablesStudy:
@@ -177,40 +194,51 @@ class TablesStudy(TableData):
         )  # fmt: skip
 
     def game_on(self, space: StrategySpace, linker_of: Callable[[TablesStudy], Linker]) -> RecordGame:
-        """Return the true game of other forms of the records, given what links them for each adversary alone."""
+        """Return the true game in another strategy space.
+
+        Parameters
+        ----------
+        space : StrategySpace
+            Generalizations that replace the lattice of the study.
+        linker_of : callable
+            Returns the linker for the study against one adversary alone.
+        """
         return self._against_each(lambda study: replace(study.record_game(linker_of(study), study.prices), space=space))
 
     @property
     def truth(self) -> RecordGame:
-        """The game as it is; against several adversaries, of whom one comes, a `TypesGame`."""
+        """True game; a `TypesGame` if the scenario has several adversaries."""
         return self._against_each(
             lambda study: study.record_game(study.own_linker(study.scenario.adversary.risk), study.prices)
         )
 
     @property
     def belief(self) -> RecordGame:
-        """The game as the publisher believes it to be when it plans."""
+        """Game with the publisher's beliefs, on which the publisher plans."""
         return self._against_each(lambda study: study._planned(study.believed(study.prices)))
 
     def planned_game(self, economics: EconomicsSection) -> RecordGame:
-        """Return the game as the publisher plans it when it believes in some economics."""
+        """Return the publisher's planning game if it believes in `economics`."""
         study = replace(self, prices=self.prices_of(economics))
         return study._against_each(lambda each: each._planned(each.prices))
 
     def _planned(self, prices: Prices) -> RecordGame:
-        """Return the game against one adversary with what the publisher knows of linkage, at some amounts."""
+        """Return the game against one adversary with the publisher's linkage beliefs."""
         scenario = self.scenario
         linker = self.own_linker(scenario.planned_risk, guessed=scenario.beliefs.lists == "coverage")
         return self.record_game(linker, prices)
 
     def world(self, draw: int = 0) -> World:
-        """Return the games of a draw; records are the same in each."""
+        """Return the games of a draw; all draws have the same records."""
         return World(self.truth, self.belief, self.weights)
 
     def node_game(
         self, risk: Risk, prices: Prices, *, no_attack: bool = False, minimum: Sequence[int] | None = None
     ) -> FullDomainGame:
-        """Return the game of one node for all records, against a one-shot adversary who knows everything."""
+        """Return the full-domain game against a one-shot adversary.
+
+        The adversary knows all quasi-identifiers of all people.
+        """
         return FullDomainGame(
             lattice=self.space,
             released=self.weights,
@@ -226,31 +254,39 @@ class TablesStudy(TableData):
     # Other studies on the same data
 
     def by_row(self) -> TablesStudy:
-        """Return the study on the records as they are, each of which is shared in a form of its own, equal or not."""
+        """Return the study in which each record is a cell, even if records are equal."""
         if len(self.cell_of_record) == self.lattice.n_records:
             return self
         of = self.cell_of_record
         return self.of_rows(of, lattice=self.lattice_of(self.lattice.codes[of]), cell_of_record=np.arange(len(of)))
 
     def of_rows(self, rows: NDArray[np.integer[Any]], **changes: Any) -> TablesStudy:
-        """Return a study on some rows of the games, each perhaps several times, with changes that belong to it."""
+        """Return the study on selected game rows, with further fields replaced.
+
+        Parameters
+        ----------
+        rows : ndarray of int, shape (n,)
+            Selected game rows; rows may repeat.
+        **changes
+            Fields of the study that change with the rows, such as `lattice`.
+        """
         harbor = None if self.safe_harbor is None else self.safe_harbor[rows]
         return replace(self, kind=self.kind[rows], safe_harbor=harbor, linkers={}, **changes)
 
     def with_adversary(self, section: AdversarySection) -> TablesStudy:
         """Return the study of the same records against another adversary.
 
-        Where it infers attributes that are no quasi-identifiers, records that differ in them have cells of their own.
+        If the adversary infers attributes that are not quasi-identifiers, cells are split by these attributes.
 
         Raises
         ------
         InputError
-            If something that the adversary links with cannot be used.
+            If a resource with which the adversary links cannot be used.
         """
         before = self.scenario.adversary
         if section == before and not self.owns:
             return self
-        # Copies of sections are not checked when they are made.
+        # pydantic does not validate copies.
         checked = {name: getattr(section, name) for name in AdversarySection.model_fields}
         if section.planner in self.loaded.given:
             checked["planner"] = "one-shot"
@@ -264,19 +300,19 @@ class TablesStudy(TableData):
         return OwnAdversary.of(replace(study, own=OwnAdversary(), owns={}, linkers=everybody))
 
     def on_cells_of(self, other: TablesStudy) -> TablesStudy:
-        """Return this study on the cells of another, whose adversary tells more records apart."""
+        """Return this study on the finer cells of another study."""
         if self.owns:
             return OwnAdversary.of(replace(other, loaded=self.loaded, own=OwnAdversary(), linkers={}))
         own = self.own.of_other_records(self.loaded, self, other.lattice.codes)
         return replace(other, loaded=self.loaded, own=own, linkers={})
 
     def with_loaded(self, loaded: LoadedScenario[TablesScenario]) -> TablesStudy:
-        """Return the study of a scenario that differs in amounts, beliefs and publisher alone.
+        """Return the study of a scenario with other payoffs, beliefs or publisher.
 
         Raises
         ------
         InputError
-            If the publisher would have to walk too many nodes.
+            If the publisher would have to search too many nodes.
         """
         study = replace(self, loaded=loaded)
         study = replace(study, prices=study.prices_of(loaded.scenario.economics))
@@ -285,17 +321,17 @@ class TablesStudy(TableData):
         return study
 
     def among(self, participants: NDArray[np.int64]) -> TablesStudy:
-        """Return the study on the records of those who take part, on the same cells.
+        """Return the study on the records of the participants, on the same cells.
 
-        What Safe Harbor accepts stays: it counts residents, whether they take part or not.
+        Safe Harbor generalizations do not change, because Safe Harbor counts residents and not participants.
 
         Parameters
         ----------
         participants : ndarray of int64, shape (n_rows,)
-            People on each row of the games; one at least in all.
+            Number of participants in each game row; the sum is at least 1.
         """
         lattice = self.lattice
-        # Who is in the released table matters to prosecutor risk alone: it is another, the population is the same.
+        # Participation changes the released table, on which prosecutor risk depends. The population stays.
         same = [risk for risk in self.scenario.risks if self.people(risk) is not self.dataset]
         for risk in same:
             self.linker(risk)
@@ -311,9 +347,16 @@ class TablesStudy(TableData):
         return replace(self, cell_of_record=cells, dataset=dataset, persons=persons, linkers=kept)
 
     def split(self, rows: Rows, people: NDArray[np.int64]) -> TablesStudy:
-        """Return the study whose rows are some of these, each perhaps several times, with so many people on each, (n,).
+        """Return the study on selected game rows with new numbers of people.
 
-        It says how records can be released, not among whom they hide: what links them is of this study's rows.
+        The new study defines the possible generalizations only. Group sizes still come from the rows of this study.
+
+        Parameters
+        ----------
+        rows : ndarray of int, shape (n,)
+            Selected game rows; rows may repeat.
+        people : ndarray of int64, shape (n,)
+            Number of people in each new row.
         """
         if self.persons is None:
             cells = np.repeat(np.arange(len(rows)), people)
@@ -322,7 +365,7 @@ class TablesStudy(TableData):
         return self.of_rows(rows, persons=persons, cell_of_record=cells)
 
     def by_subject(self) -> TablesStudy:
-        """Return the study in which each person has a row, or each record where each is a person."""
+        """Return the study in which each data subject has its own game row."""
         if self.persons is None:
             return self.by_row()
         if self.persons.row_sets.n_sets == self.n_subjects:
@@ -331,7 +374,7 @@ class TablesStudy(TableData):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the records, hierarchies, amounts and people, as coded; changes with any data that matter."""
+        """SHA-256 of the coded records, hierarchies, payoff parameters and people."""
         parts: list[Any] = [self.lattice.codes, self.cell_of_record, self.kind]
         parts += [hierarchy.groups for hierarchy in self.lattice.hierarchies]
         parts += [getattr(self.prices, price) for price in PRICES]
@@ -346,7 +389,7 @@ class TablesStudy(TableData):
 
 
 def _links(section: AdversarySection) -> tuple[object, ...]:
-    """Return all of a section that what its adversary links with depends on."""
+    """Return the settings of an adversary that determine its linker."""
     plan = section.sequential if section.plans_sequentially else None
     return (
         section.knowledge,

@@ -1,4 +1,4 @@
-"""What a scenario about a table is about: cells of records, people, amounts, how values generalize."""
+"""Data of a table scenario: cells, people, payoff parameters and the lattice."""
 
 from __future__ import annotations
 
@@ -35,36 +35,36 @@ PRICES = ("benefit", "loss", "gain", "cost")
 
 @dataclass(frozen=True, eq=False)
 class TableData(Study[TablesScenario]):
-    """The records of a scenario, on their distinct cells, with all that is known of them before anybody attacks.
+    """Records of a scenario by distinct cell, with people and payoff parameters.
 
-    Rows of its games are the cells; or, where people have several records, the distinct sets of cells that people's
-    records are in, with the weight of so many people.
+    The rows of its games are the cells, weighted by their records. If people have several records, the rows are the
+    distinct sets of cells of a person's records, weighted by their people.
 
     Parameters
     ----------
     loaded : LoadedScenario
     lattice : GeneralizationLattice
-        Over the distinct cells; records of one cell have the same values and the same amounts.
+        Over the distinct cells; records in a cell have the same values and the same payoff parameters.
     cell_of_record : ndarray of int, shape (n_records,)
         The cell of each record.
     kind : ndarray of int64, shape (n_rows,)
-        Which amounts a row of the games has.
+        Index of the payoff parameters of each game row.
     prices : Prices
-        Of every kind of record, at one point.
+        Payoff parameters of every kind of record, shape (1, n_kinds) each, in currency units.
     population : Population or None
-        Everybody, over the quasi-identifiers.
+        The population, over the quasi-identifiers.
     dataset : Population
-        The released records, counted by cell.
+        The released records or people, counted by cell.
     safe_harbor : ndarray of int64, shape (n_rows,), optional
-        The least generalization that Safe Harbor accepts.
+        The least generalization of each game row that Safe Harbor accepts.
     sampled : SampledPeople or None
-        The people whom the released records stand for, if their weights are known and needed.
+        The people that the released records represent, if sampling weights are known and needed.
     persons : ReleasedPeople, optional
-        Whose each record is, where people may have several; each record is a person, if not given.
+        The person of each record, if people may have several; otherwise each record is a person.
     household_of : ndarray of int, shape (n_subjects,), optional
         The household of each person of the release.
     waves : Waves, optional
-        When each person is released, where there are several releases.
+        The releases that contain each person, if there are several releases.
     drawn : DrawnLists, optional
         Resources that are lists drawn from the people; each record is then a row of its own.
     sensitive : SensitiveValues, optional
@@ -87,7 +87,7 @@ class TableData(Study[TablesScenario]):
 
     @property
     def n_records(self) -> int:
-        """Number of records."""
+        """Number of released records."""
         return len(self.cell_of_record)
 
     @property
@@ -95,70 +95,83 @@ class TableData(Study[TablesScenario]):
         """Number of records in each cell, shape (n_cells,)."""
         return np.bincount(self.cell_of_record, minlength=self.lattice.n_records)
 
-    # People of the release, and the rows of the games on which they are
+    # Data subjects and game rows
 
     @property
     def space(self) -> GeneralizationLattice:
-        """Forms of the rows of the games."""
+        """Generalizations of the game rows."""
         return self.lattice if self.persons is None else self.persons.space
 
     @property
     def weights(self) -> NDArray[np.int64]:
-        """People on each row of the games, shape (n_rows,); records, where each is a person."""
+        """Number of data subjects in each game row, shape (n_rows,)."""
         return self.released if self.persons is None else self.persons.row_sets.people
 
     @property
     def row_of_subject(self) -> Keys:
-        """The row of each person, or of each record where each is a person, shape (n_subjects,)."""
+        """Game row of each data subject, shape (n_subjects,)."""
         return self.cell_of_record if self.persons is None else self.persons.set_of_person
 
     @property
     def row_of_record(self) -> Keys:
-        """The row of the person of each record, shape (n_records,)."""
+        """Game row of the person of each record, shape (n_records,)."""
         return self.row_of_subject if self.persons is None else self.row_of_subject[self.persons.of_record]
 
     @property
     def n_subjects(self) -> int:
-        """Number of people of the release; of records, where each is a person."""
+        """Number of data subjects: people, or records if each is a person."""
         return len(self.row_of_subject)
 
     @property
     def units(self) -> tuple[str, str]:
-        """What is counted: a person, people; a record, records, where each is a person."""
+        """Singular and plural of the counted unit: record, or person with a person key."""
         return ("record", "records") if self.persons is None else ("person", "people")
 
-    # People
+    # Populations
 
     def people(self, risk: Risk) -> Population:
-        """Return everybody who may be taken for a record's person: the population, or the released records."""
+        """Return the candidates for a record's person under a risk.
+
+        They are the population (journalist), the people estimated from the sample (sample), or the released records or
+        people (prosecutor, or journalist without a population).
+        """
         if risk == "sample":
-            assert self.sampled is not None  # noqa: S101 - made where a risk of the scenario is this
+            assert self.sampled is not None  # noqa: S101 - present whenever the scenario has sample risk
             return self.sampled
         return self.population if risk == "journalist" and self.population is not None else self.dataset
 
     @property
     def linked_population(self) -> Population:
-        """Everybody who may in truth be taken for a record's person."""
+        """True candidates for a record's person, by `linked_risk`."""
         return self.people(self.scenario.linked_risk)
 
     @property
     def outside(self) -> int:
-        """Records beyond the people whom the population has with the same values."""
+        """Number of data subjects in excess of the people with equal values."""
         if self.population is None:
             return 0
         counts = self.dataset.counts.astype(np.int64)
         return records_outside(self.lattice_of(self.dataset.cells), counts, self.population)
 
-    # Amounts
+    # Payoff parameters
 
     def prices_of(self, economics: EconomicsSection) -> Prices:
-        """Return the amounts of every kind of record under some economics; those of columns stay."""
+        """Return the payoff parameters of every kind of record for an economics section.
+
+        If at least one parameter comes from a column of the records, the study's parameters are returned unchanged.
+        """
         if self.scenario.has_price_columns:
             return self.prices
         return Prices.of_kinds(economics.benefit, economics.loss, economics.adversary_gain, economics.cost)
 
     def believed(self, prices: Prices) -> Prices:
-        """Return what the publisher believes the amounts to be when these are true."""
+        """Return the payoff parameters that the publisher believes in.
+
+        Parameters
+        ----------
+        prices : Prices
+            True parameters, which apply where the scenario gives no belief.
+        """
         beliefs = self.scenario.beliefs
         believed = {"benefit": None, "loss": beliefs.loss, "gain": beliefs.gain, "cost": beliefs.cost}
         return Prices(
@@ -166,11 +179,14 @@ class TableData(Study[TablesScenario]):
         )
 
     def of_cells(self, amounts: Floats) -> Floats:
-        """Return the amount of each row, shape (n_rows,), of amounts (1, n_kinds) of each kind of record."""
+        """Return an amount per game row, (n_rows,), from one per kind, (1, n_kinds)."""
         return np.asarray(amounts[0, self.kind] if amounts.shape[1] > 1 else np.full(len(self.kind), amounts[0, 0]))
 
     def gain_and_cost(self, prices: Prices) -> tuple[float | Floats, float | Floats]:
-        """Return the adversary's gain and cost: one amount, or one for each row of the games where they differ."""
+        """Return the adversary's gain and cost, in currency units.
+
+        Each is a number if it is equal for all kinds, else an array of shape (n_rows,).
+        """
         gain, cost = (
             float(amounts[0, 0]) if (amounts[0] == amounts[0, 0]).all() else amounts[0, self.kind]
             for amounts in (prices.gain, prices.cost)
@@ -181,7 +197,7 @@ class TableData(Study[TablesScenario]):
 
     @property
     def sensitive_groups(self) -> SensitiveGroups:
-        """Sensitive values among the records that agree with each row of the games.
+        """Sensitive values of the records that match each game row.
 
         Raises
         ------
@@ -194,7 +210,7 @@ class TableData(Study[TablesScenario]):
 
     @property
     def admissible(self) -> AdmissibleGroups | None:
-        """The generalizations of each row that keep to the limits on sensitive columns; None without limits."""
+        """Generalizations within the limits on sensitive columns; None without limits."""
         limits = self.scenario.publisher.attribute_limits
         if not limits or self.sensitive is None:
             return None
@@ -204,21 +220,21 @@ class TableData(Study[TablesScenario]):
 
     @property
     def minimum(self) -> tuple[int, ...]:
-        """Lowest level of each attribute that may be chosen."""
+        """Lowest level of each attribute that policies may choose."""
         return tuple(attribute.minimum_level for attribute in self.scenario.attributes.values())
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes from the minimum levels on."""
+        """Number of lattice nodes at or above the minimum levels."""
         return math.prod(levels - low for levels, low in zip(self.lattice.shape, self.minimum, strict=True))
 
     def require_walkable(self) -> None:
-        """Check that the lattice is not too large for what has to walk it.
+        """Check that the lattice is small enough for the search that the scenario needs.
 
         Raises
         ------
         InputError
-            Names the key that asks for it.
+            If the lattice is too large. The error names the key that requires the search.
         """
         size = self.lattice.size
         if size >= MOST_NUMBERED:
@@ -246,12 +262,12 @@ class TableData(Study[TablesScenario]):
 
     @property
     def safe_harbor_strategies(self) -> Strategies:
-        """What Safe Harbor prescribes for each row of the games, shape (n_rows,).
+        """Safe Harbor generalization of each game row, shape (n_rows,).
 
         Raises
         ------
         InputError
-            If the scenario has no section for it.
+            If the scenario has no section ``safe_harbor``.
         """
         if self.safe_harbor is None:
             raise InputError("section missing", source=self.loaded.path, where="safe_harbor")
@@ -259,9 +275,9 @@ class TableData(Study[TablesScenario]):
 
     @property
     def safe_harbor_minimum(self) -> tuple[int, ...]:
-        """Lowest levels at which every record satisfies Safe Harbor; see `safe_harbor_strategies`."""
+        """Lowest common levels that satisfy Safe Harbor; see `safe_harbor_strategies`."""
         return tuple(np.maximum(self.minimum, common_levels(self.lattice, self.safe_harbor_strategies)).tolist())
 
     def lattice_of(self, codes: Codes) -> GeneralizationLattice:
-        """Return the same lattice over other records."""
+        """Return the lattice over other records, shape (n, n_attributes)."""
         return GeneralizationLattice(self.lattice.hierarchies, codes, self.lattice.loss_attributes)

@@ -1,4 +1,4 @@
-"""Releases of one table over time: which records are in which wave, by columns of the file of records."""
+"""Releases of a table over time: assign records to waves by columns of their file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NEVER = ("", "na", "nan", "none")
 
 
 class ReleasesSection(Section):
-    """Releases of one table over time, wave after wave."""
+    """Successive releases (waves) of a table."""
 
     enters: Text = Field(description="column with the wave in which each record is first released: numbers or dates")
     leaves: Text | None = Field(
@@ -36,22 +36,22 @@ class ReleasesSection(Section):
 
     @property
     def columns(self) -> dict[str, str]:
-        """The columns named, by key."""
+        """Columns of the records, by key of this section."""
         return {"enters": self.enters} | ({} if self.leaves is None else {"leaves": self.leaves})
 
 
 @dataclass(frozen=True, eq=False)
 class Waves:
-    """When records are released.
+    """Waves in which each record or person is released.
 
     Parameters
     ----------
     labels : tuple of str
-        Of the waves, in order, as the file writes them.
+        Labels of the waves in order, as in the file.
     enters, leaves : ndarray of int64, shape (n,)
-        Of each person, or each record: the first wave that it is in, and the first that it is no longer in.
+        Indices of the first wave with the person or record, and of the first later wave without it.
     sensitive : ndarray of int64, shape (n,), optional
-        Number of the sensitive value.
+        Code of the sensitive value.
     """
 
     labels: tuple[str, ...]
@@ -61,12 +61,18 @@ class Waves:
 
     @cached_property
     def schedule(self) -> NDArray[np.bool_]:
-        """Who is in each wave, shape (n_waves, n)."""
+        """Whether each person or record is in each wave, shape (n_waves, n)."""
         waves = np.arange(len(self.labels))[:, None]
         return (self.enters <= waves) & (waves < self.leaves)
 
     def of_people(self, person: Keys) -> Waves:
-        """Return the waves of people, given those of their records and whose each is, (n_records,)."""
+        """Return the waves of people from the waves of their records.
+
+        Parameters
+        ----------
+        person : ndarray of int, shape (n_records,)
+            The person of each record.
+        """
         first = np.unique(person, return_index=True)[1]
         sensitive = None if self.sensitive is None else self.sensitive[first]
         return Waves(self.labels, self.enters[first], self.leaves[first], sensitive)
@@ -79,13 +85,25 @@ def read_waves(
     person: Keys | None,
     sensitive: NDArray[np.int64] | None = None,
 ) -> Waves:
-    """Return when each record is released, given the number of its sensitive value if policies need it.
+    """Read the waves in which each record or person is released.
+
+    Parameters
+    ----------
+    section : ReleasesSection
+    frame : DataFrame
+        The records, as text.
+    source : str or Path
+        Source of the records, for messages.
+    person : ndarray of int, shape (n_records,), or None
+        The person of each record; None if each record is a person.
+    sensitive : ndarray of int64, shape (n_records,), optional
+        Code of the sensitive value of each record, if policies need it.
 
     Raises
     ------
     InputError
-        If a column is missing, a value is no number or date, a record leaves before it enters, or the records of one
-        person differ; names the row.
+        If a column is missing, a value is neither a number nor a date, a record leaves before it enters, or a person's
+        records differ. The error names the row.
     """
     require_columns(frame, list(section.columns.values()), Path(source))
     frame = frame.reset_index(drop=True)
@@ -111,7 +129,7 @@ def read_waves(
 def _in_order(
     enters: pd.Series, leaves: pd.Series, section: ReleasesSection, source: str | Path
 ) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return the labels of the waves in order, of numbers by size, of dates by time, and the number of each text."""
+    """Return the wave labels in numeric or date order, and the index of each text."""
     given = [(section.enters, enters), (str(section.leaves), leaves[leaves != ""])]
     texts = pd.unique(pd.concat([column for _, column in given])).tolist()
     dated = bool(texts) and _time_of(texts[0], dated=True) is not None
@@ -132,7 +150,7 @@ def _in_order(
 
 
 def _time_of(text: str, *, dated: bool) -> float | None:
-    """Return what puts a wave in order: the number that it is, or the day of its date; None if it is none."""
+    """Return the sort key of a wave: its number or its day; None if it is invalid."""
     try:
         time = float(datetime.date.fromisoformat(text).toordinal()) if dated else float(text)
     except ValueError:

@@ -1,1 +1,1 @@
-"""Figures of assessments: those of Xia et al. 2021, and of cohorts against an accepted risk."""
+"""Figures of assessments (Xia et al. 2021), and of cohorts and accepted risk."""

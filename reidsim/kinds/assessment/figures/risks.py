@@ -1,4 +1,4 @@
-"""Figures of risk under partial knowledge: against the worst case, by size of the release, over capabilities."""
+"""Draw risks under partial knowledge, risk reductions and cohort risks."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from reidsim.scenarios.faces import Shown
 
 _RISKS = ("journalist", "prosecutor", "marketer")
 _BINS = 20
-# From a blue that stands out from white, for the rarest, to black.
+# From a blue that is distinct from white, for the smallest shares, to black.
 _SHARES = LinearSegmentedColormap.from_list("shares", [SKY_BLUE, BLUE, BLACK])
 _EDGES = np.linspace(0, 1, _BINS + 1)
 
 
 def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of each person's risks, and of how far partial knowledge lowers them."""
+    """Yield name and figure of risks by person, risk reductions and cohort risks."""
     tables = result.analysis.tables()
-    # Maps are of one release; the smallest shows the risks best.
+    # A map shows one release; the smallest shows the risks best.
     smallest = result.records["records"].min()
     yield "risk-maps", risk_maps(result.records[result.records["records"] == smallest])
-    # Where nobody is at risk in the worst case, nothing is less than that.
+    # A reduction is undefined if the worst-case risk of all persons is 0.
     told = {name: tables[name].dropna(subset=["median"]) for name in ("reductions", "settings") if name in tables}
     yield "risk-reductions", risk_reductions(told["reductions"])
     if "cohorts" in tables:
@@ -46,19 +46,19 @@ def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
 
 
 def risk_maps(records: pd.DataFrame) -> Figure:
-    """Draw how each person's risks change from the worst case to other adversaries (Xia et al. 2021, Fig. 2).
+    """Draw each person's risks against the worst case (Xia et al. 2021, Fig. 2).
 
     Parameters
     ----------
     records : DataFrame
-        One row per person and adversary of one release, with columns ``record``, ``records`` (the same in every row),
-        ``knowledge`` (``"worst-case"`` among them), ``journalist``, ``prosecutor`` and ``marketer``.
+        One row per person and adversary of a single release, with columns ``record``, ``records`` (equal in every row),
+        ``knowledge`` (with rows for ``"worst-case"``), ``journalist``, ``prosecutor`` and ``marketer``.
 
     Returns
     -------
     Figure
-        One row of panels per adversary, one column per risk: worst case on the x axis, the adversary on the y axis, the
-        share of persons as colour. On the dashed line nothing changes.
+        One row of panels per adversary, one column per risk: worst-case risk on the x axis, the adversary's risk on the
+        y axis, the share of persons as colour. On the dashed line, both risks are equal.
     """
     size = int(records["records"].iloc[0])
     adversaries = [name for name in records["knowledge"].unique() if name != WORST_CASE]
@@ -80,7 +80,7 @@ def risk_maps(records: pd.DataFrame) -> Figure:
 
 
 def _map(axes: Axes, worst: Floats, risk: Floats) -> QuadMesh:
-    # The last bin takes 1 in: risks are shares.
+    # The last bin includes 1, the largest possible risk.
     shares = np.histogram2d(risk, worst, bins=(_EDGES, _EDGES))[0] / len(risk)
     mesh = axes.pcolormesh(
         _EDGES, _EDGES, np.where(shares > 0, shares, np.nan), cmap=_SHARES, norm=LogNorm(1e-3, 1), rasterized=True
@@ -91,7 +91,9 @@ def _map(axes: Axes, worst: Floats, risk: Floats) -> QuadMesh:
 
 
 def risk_reductions(reductions: pd.DataFrame) -> Figure:
-    """Draw by how much less marketer risk is than in the worst case, by size of the release (Xia et al. 2021, Table 3).
+    """Draw marketer risk reductions by size of release (Xia et al. 2021, Table 3).
+
+    Reductions are relative to the worst case.
 
     Parameters
     ----------
@@ -102,7 +104,7 @@ def risk_reductions(reductions: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One panel per adversary: medians as a line and from first to third quartile as a band, averaged over samples.
+        One panel per adversary: medians as a line and the interquartile range as a band, averaged over samples.
     """
     reductions = reductions[reductions["risk"] == "marketer"]
     means = (
@@ -131,18 +133,20 @@ def risk_reductions(reductions: pd.DataFrame) -> Figure:
 
 
 def capability_reductions(settings: pd.DataFrame) -> Figure:
-    """Draw the reduction of overall risk for all combinations of capabilities (Xia et al. 2021, Table 4).
+    """Draw overall risk reductions by capabilities (Xia et al. 2021, Table 4).
+
+    The figure covers all combinations of capabilities.
 
     Parameters
     ----------
     settings : DataFrame
         One row per combination, sample and adversary, with columns ``p_m``, ``p_fm``, ``p_cu``, ``p_c``,
-        ``replication``, ``knowledge``, ``q1``, ``median`` and ``q3`` (percent); rows of the worst case are passed over.
+        ``replication``, ``knowledge``, ``q1``, ``median`` and ``q3`` (percent); rows of the worst case are ignored.
 
     Returns
     -------
     Figure
-        One panel: adversaries' medians, averaged over samples, against the share of combinations with at most that.
+        One panel: the distribution function, over combinations, of each adversary's median averaged over samples.
     """
     capabilities = ("p_m", "p_fm", "p_cu", "p_c")
     settings = settings[settings["knowledge"] != WORST_CASE]
@@ -164,20 +168,20 @@ def capability_reductions(settings: pd.DataFrame) -> Figure:
     return figure
 
 
-# Ends of the interval of the draws.
+# Quantiles of the draws at the ends of the band.
 _DRAWS_WITHIN = (0.05, 0.95)
 _KEYS = ("records", "knowledge", "attribute", "value")
 
 
 def cohort_figures(cohorts: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of the risks by group, and by size where there are several."""
+    """Yield name and figure of risks by group and, for several sizes, by size."""
     yield "cohort-groups", cohort_groups(cohorts)
     if len(cohorts["records"].unique()) > 1:
         yield "cohort-growth", cohort_growth(cohorts)
 
 
 def _means(table: pd.DataFrame) -> pd.DataFrame:
-    """Return means over samples and draws, with the ends of the interval of the draws."""
+    """Return means over samples and draws, with quantiles of the draws."""
     risks = table.groupby(list(_KEYS), sort=False, observed=True)["percentile_risk"]
     low, high = (risks.quantile(end) for end in _DRAWS_WITHIN)
     means = table.groupby(list(_KEYS), sort=False, observed=True)[["percentile_risk", "threshold", "percentile"]].mean()
@@ -189,7 +193,9 @@ def _risk_label(means: pd.DataFrame) -> str:
 
 
 def cohort_groups(cohorts: pd.DataFrame) -> Figure:
-    """Draw the risk of each group against the accepted one, in the largest cohort that is real (Xia et al. 2023).
+    """Draw the risk of each group and the accepted risk (Xia et al. 2023).
+
+    The figure shows the largest cohort that is not simulated.
 
     Parameters
     ----------
@@ -200,8 +206,8 @@ def cohort_groups(cohorts: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One panel per adversary: groups on the y axis, their risk as a dot, red above the dashed line of the accepted
-        risk; averaged over samples.
+        One panel per adversary: groups on the y axis and their risk as a dot, averaged over samples. The accepted risk
+        is a dashed line; dots above it are red.
     """
     means = _means(cohorts[~cohorts["simulated"]])
     means = means[means["records"] == means["records"].max()]
@@ -226,18 +232,18 @@ def cohort_groups(cohorts: pd.DataFrame) -> Figure:
 
 
 def cohort_growth(cohorts: pd.DataFrame) -> Figure:
-    """Draw the risk against the accepted one, by size of the cohort (Xia et al. 2023).
+    """Draw the risk and the accepted risk by size of cohort (Xia et al. 2023).
 
     Parameters
     ----------
     cohorts : DataFrame
-        As of `cohort_groups`.
+        As for `cohort_groups`.
 
     Returns
     -------
     Figure
-        One panel per adversary: everybody as a black line, groups as light ones, the accepted risk dashed; averaged
-        over samples and draws, with bands from the 5th to the 95th percentile of these.
+        One panel per adversary: all people as a black line, groups as light lines, the accepted risk as a dashed line.
+        Lines are means over samples and draws; bands extend from the 5th to the 95th percentile.
     """
     means = _means(cohorts)
     names = list(means["knowledge"].unique())

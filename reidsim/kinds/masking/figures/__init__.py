@@ -1,1 +1,1 @@
-"""Figures of data subjects who mask: those of Wan et al. 2021."""
+"""Figures of masking games, after Wan et al. 2021."""

@@ -1,4 +1,4 @@
-"""Figures of runs and sweeps of data subjects who mask: which there are, and outcomes along a key and a search."""
+"""Draw the runs, sweeps and search paths of masking games."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from reidsim.validation import validated
 
 
 def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of payoffs, privacy and utility, and of what each subject masks."""
+    """Yield name and figure of payoffs, masking, fairness and a search path."""
     yield "effectiveness", effectiveness(result.runs, result.records)
     mapped = masks_by_attribute(result.records["policy"])
     if mapped:
         yield "strategy-map", strategy_map(result.records, mapped)
-    # Of one subject there are no groups.
+    # Fairness compares groups, which need at least two subjects.
     several = len(result.records["record"].unique()) > 1
     if (
         several
@@ -60,7 +60,7 @@ def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
 
 
 def sweep_figures(result: ShownSweep) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of payoff, privacy and utility along each line of a sweep."""
+    """Yield name and figure of each measure along the lines of a sweep."""
     content = result.manifest["content"]
     if "sweep" in content:
         lines = lines_of_runs(result.runs, validated(SweepSection, content["sweep"], result.name), content)
@@ -73,19 +73,19 @@ _PANELS = (("utility", "Utility"), ("payoff", f"Payoff ({style.UNIT})"), ("priva
 
 
 def search_path_figure(path: pd.DataFrame) -> Figure:
-    """Draw what the strategies of a search lead to, against the confidence of the inference that each allows.
+    """Draw the outcomes of a search's strategies against the inference's confidence.
 
     Parameters
     ----------
     path : DataFrame
-        One row per strategy, with columns ``step`` (missing off the path), ``confidence`` (missing where nothing is
-        inferred, drawn at 0), ``attacked``, ``utility``, ``payoff``, ``privacy`` and ``recommended_by``.
+        One row per strategy, with columns ``step`` (missing off the path), ``confidence`` (missing without an
+        inference, drawn at 0), ``attacked``, ``utility``, ``payoff``, ``privacy`` and ``recommended_by``.
 
     Returns
     -------
     Figure
-        Panels of utility, payoff and privacy, in the order of the search joined by a line. Strategies that are attacked
-        are red; those that a policy recommends have a ring.
+        Panels of utility, payoff and privacy; a line joins the strategies in the order of the search. Attacked
+        strategies are red; strategies that a policy recommends have a ring.
     """
     table = path[path["step"].notna()].assign(confidence=path["confidence"].fillna(0.0)).sort_values("step")
     attacked = path.loc[table.index, "attacked"].to_numpy(dtype=bool)
@@ -127,8 +127,8 @@ def usefulness_and_fairness(runs: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One mark per replication and policy: on the left fairness of usefulness against usefulness, on the right
-        fairness of privacy against mean privacy (1 - risk).
+        One mark per replication and policy. Left: fairness of usefulness against usefulness. Right: fairness of privacy
+        against mean privacy (1 - risk).
     """
     complete = runs.dropna(subset=list(FAIRNESS_COLUMNS))
     table = complete.assign(privacy=1 - complete[RISK.column])
@@ -157,7 +157,7 @@ def usefulness_and_fairness(runs: pd.DataFrame) -> Figure:
 
 
 _COLUMNS = 3
-# Figures of the lines, each of a measure.
+# Figures of lines, and the measure that each shows.
 LINE_MEASURES = {
     "lines-payoff": SUBJECT_PAYOFF,
     "lines-privacy": RISK,
@@ -168,7 +168,7 @@ LINE_MEASURES = {
 
 
 def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> Figure:
-    """Draw a measure under each policy along each line of a sweep, with its spread over replications.
+    """Draw a measure along each line of a sweep, by policy, with its spread.
 
     Parameters
     ----------
@@ -176,13 +176,13 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
         One row per line, value, replication and policy, with columns ``line``, ``value`` (text), ``policy`` and
         `measure`.
     measure : {"publisher_payoff", "utility", "risk", "usefulness", "usefulness_fairness"}
-        Risk is drawn as privacy, 1 - risk.
+        Measure to draw; risk is drawn as privacy, 1 - risk.
 
     Returns
     -------
     Figure
-        One panel per line. Values that are numbers lie on an axis of numbers, others side by side; bars are one
-        standard deviation over replications.
+        One panel per line. If all values are numbers, the x axis is numeric; otherwise the values are evenly spaced.
+        Error bars are one standard deviation over replications.
     """
     lines = lines[lines[measure].notna()] if measure in lines else lines
     table = lines.assign(**{measure: 1 - lines[measure]}) if measure == RISK.column else lines
@@ -216,10 +216,10 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
 
 
 def lines_of_runs(runs: pd.DataFrame, sweep: SweepSection, content: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the runs on each line of a sweep, one line below the other.
+    """Return the runs on each line of a sweep, in one table.
 
-    Lines follow the axis with most values; of keys that change in turn there is a line for each. What other axes are
-    at tells lines along the same key apart.
+    Lines follow the axis with the most values. If an axis changes several keys in turn, each key has a line. Each
+    combination of the values of the other axes has its own line.
 
     Parameters
     ----------
@@ -232,8 +232,8 @@ def lines_of_runs(runs: pd.DataFrame, sweep: SweepSection, content: Mapping[str,
     Returns
     -------
     DataFrame
-        The rows of `runs` that ended well, with columns ``line``, and ``value`` as text: of lists their length, where
-        that tells them apart.
+        The completed rows of `runs`, with columns ``line`` and ``value`` (text). The text of a list is its length, if
+        the lengths are distinct.
     """
     runs = runs[runs["state"] == "complete"]
     sizes = {axis: sum(sweep.values[group[0]].size for group in axis) for axis in sweep.axes}

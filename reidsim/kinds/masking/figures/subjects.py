@@ -1,4 +1,4 @@
-"""What the policies of a masking game lead to, and what they mask (Wan et al. 2021, Figs. 2 and 3)."""
+"""Draw outcomes and masks of masking policies (Wan et al. 2021, Figs. 2 and 3)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from reidsim.scenarios.schema import RECORD_COLUMNS
 _ATTACKED = "#F6D5C3"
 _BETWEEN = "#8C8C8C"
 _DENSITY_POINTS = 200
-# Inches above a map.
+# Height of the panel above a map, inches.
 _ABOVE = 0.5
-# Pixels that a map has for an attribute, and at least for all subjects.
+# Pixels of a map: for each attribute, and at least for all subjects together.
 _FINER, _FINEST = 40, 2_000
-# Subjects who have columns of their own in a map.
+# Maximum number of subjects that a map shows.
 _MOST_COLUMNS = 4_000
 _HALF_WIDTH = 0.42
 
@@ -42,15 +42,15 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
         One row per replication and policy, with columns ``replication``, ``policy``, ``publisher_payoff`` (money per
         record), ``utility`` and ``risk``.
     records : DataFrame
-        One row per record and policy of one replication, with columns ``record``, ``policy`` and
-        ``publisher_payoff``. Used where there is one replication only.
+        One row per record and policy of a single replication, with columns ``record``, ``policy`` and
+        ``publisher_payoff``. Used only if there is a single replication.
 
     Returns
     -------
     Figure
-        On the left the distribution over replications of the mean payoff, or over records of the payoff if there is
-        one replication: densities with quartiles and medians. On the right one mark per replication and policy, at
-        mean utility and mean privacy (1 - risk).
+        Left: the distribution of mean payoffs over replications, or of payoffs over records for a single replication,
+        as densities with quartiles and medians. Right: one mark per replication and policy, at mean utility and mean
+        privacy (1 - risk).
     """
     policies = ordered_masking_policies(runs["policy"])
     several = bool((runs["replication"] != runs["replication"].iloc[0]).any())
@@ -59,7 +59,7 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
     left, right = grid[0]
     for row, policy in enumerate(reversed(policies)):
         values = payoffs.loc[payoffs["policy"] == policy, "publisher_payoff"].to_numpy()
-        # Means might have come out beyond those seen; payoffs of records have bounds, which no density may pass.
+        # A mean payoff may lie outside the observed range; a record's payoff is bounded, so its density has no tails.
         _violin(left, values, row, masking_look(policy).colour, tails=several)
     left.set_yticks(range(len(policies)), [style.policy_name(policy) for policy in reversed(policies)], fontsize=9)
     left.set_ylim(-0.6, len(policies) - 0.4)
@@ -93,24 +93,25 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
 
 
 def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -> Figure:
-    """Draw what every subject masks, policy by policy (Fig. 3).
+    """Draw the masked attributes of every subject, by policy (Fig. 3).
 
     Parameters
     ----------
     records : DataFrame
         One row per record and policy, with the columns of records.parquet: ``record``, ``policy``, ``attacked``,
         ``publisher_payoff`` (money per record), ``success_probability``, ``utility`` and one column per attribute: its
-        value as released, missing if masked.
+        released value, missing if masked.
     policies : sequence of str, optional
-        To show (all that mask attribute by attribute, if not given).
+        Policies to show; by default, all policies that mask attribute by attribute.
 
     Returns
     -------
     Figure
-        A panel for each policy: a row per attribute, a column per subject, black where masked and grey where released
-        at a level between. Subjects who are not attacked stand left of those who are, on a shaded ground; in both
-        groups the number masked falls. Above a map how many attributes each subject masks, right of it the share of
-        subjects who mask each attribute; over it mean utility loss, payoff and risk.
+        One panel per policy, with one row per attribute and one column per subject. Cells are black if masked and grey
+        if released at an intermediate level. Subjects who are not attacked are on the left, attacked subjects on the
+        right with a shaded background; in both groups, the number of masked attributes falls from left to right. Above
+        a map: the number of attributes that each subject masks. Right of it: the share of subjects who mask each
+        attribute. Title: mean utility loss, payoff and risk.
     """
     attributes = [str(column) for column in records.columns if column not in RECORD_COLUMNS]
     released = records[attributes].reset_index(drop=True)
@@ -133,22 +134,22 @@ def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -
 
 
 def masks_by_attribute(policies: Iterable[str]) -> list[str]:
-    """Return those of some policies that `strategy_map` shows, in its order."""
+    """Return the policies that `strategy_map` shows, in its order."""
     return [policy for policy in ordered_masking_policies(policies) if policy in POLICIES and POLICIES[policy].masks]
 
 
 def ordered_masking_policies(policies: Iterable[str]) -> list[str]:
-    """Return distinct policies, those of the paper first and in its order."""
+    """Return distinct policies: registered ones in order, then the others."""
     return style.known_first(policies, POLICIES)
 
 
 def masking_look(policy: str) -> style.Look:
-    """Return how a policy is drawn, here as in every other figure."""
+    """Return the style of a policy, equal in all figures."""
     return style.looks([policy])[policy]
 
 
 def policy_legend(figure: Figure, policies: Iterable[str]) -> None:
-    """Say below a figure which mark stands for which policy."""
+    """Draw a legend of policies below a figure."""
     looks = {policy: masking_look(policy) for policy in policies}
     style.legend_below(figure, [
         Line2D(
@@ -159,9 +160,9 @@ def policy_legend(figure: Figure, policies: Iterable[str]) -> None:
 
 
 def _violin(axes: Axes, values: Floats, row: float, colour: str, *, tails: bool) -> None:
-    """Draw a density lying on its side, with a bar from first to third quartile and the median in it."""
+    """Draw a horizontal density with a bar between quartiles and a mark at the median."""
     low, high = float(values.min()), float(values.max())
-    # A density needs values that differ by more than rounding.
+    # A density estimate needs values that differ by more than rounding errors.
     spread = high - low > 1e-9 * max(abs(low), abs(high), 1.0)
     if spread:
         kernel = scipy.stats.gaussian_kde(values)
@@ -182,7 +183,7 @@ def _map(part: SubFigure, table: pd.DataFrame, released: pd.DataFrame, attribute
     masked = released.isna().to_numpy()
     between = released.apply(lambda column: column.astype("str").str.startswith("group of ")).to_numpy() & ~masked
     attacked = table["attacked"].to_numpy()
-    # Among as many masked, subjects who mask the same stand together.
+    # Among subjects with equally many masked attributes, sort equal masks together.
     order = np.lexsort((*masked.T[::-1], -masked.sum(axis=1), attacked))
     masked, between, attacked = masked[order], between[order], attacked[order]
     n_subjects, n_attributes = masked.shape
@@ -191,7 +192,7 @@ def _map(part: SubFigure, table: pd.DataFrame, released: pd.DataFrame, attribute
     )
     (top, corner), (centre, side) = grid.tolist()
     corner.set_axis_off()
-    # Of more subjects, these stand for their neighbours, who mask much the same.
+    # Show a subset of many subjects: neighbours in this order have similar masks.
     shown = np.unique(np.linspace(0, n_subjects - 1, min(n_subjects, _MOST_COLUMNS)).astype(np.intp))
     pixels = _pixels(masked[shown], between[shown], attacked[shown])
     centre.imshow(pixels, aspect="auto", extent=(0, n_subjects, n_attributes - 0.5, -0.5))
@@ -239,7 +240,7 @@ def _map(part: SubFigure, table: pd.DataFrame, released: pd.DataFrame, attribute
 
 
 def _pixels(masked: NDArray[np.bool_], between: NDArray[np.bool_], attacked: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Return the colours of a map, finer than it is drawn, so that no column is lost and no edge blurred."""
+    """Return the pixels of a map at a resolution that keeps every column and edge."""
     ground = np.where(attacked[:, None], to_rgb(_ATTACKED), to_rgb("white"))
     pixels = np.broadcast_to(ground[:, None, :], (*masked.shape, 3)).copy()
     pixels[between] = to_rgb(_BETWEEN)

@@ -1,1 +1,1 @@
-"""Figures of a publisher's game: those of Wan et al. 2015, Xia et al. 2015 and Prasser et al. 2017."""
+"""Figures of Wan et al. 2015, Xia et al. 2015 and Prasser et al. 2017."""

@@ -1,4 +1,4 @@
-"""What each record gains under a policy over another policy (Wan et al. 2015, Figs. 6 and 7)."""
+"""Payoff differences between policies by record (Wan et al. 2015, Figs. 6 and 7)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from reidsim.releases.strategy_space import Floats
 
 _SIDES = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF)
 _PLAYERS = ("Publisher", "Adversary")
-# The policy that others are compared with.
+# Default reference policy of the comparison.
 REFERENCE = "safe-harbor"
 
 
 def payoff_difference_curves(
     records: pd.DataFrame, reference: str = REFERENCE, policies: Sequence[str] | None = None
 ) -> Figure:
-    """Draw how the payoff differences between policies and a reference policy are distributed (Fig. 6).
+    """Draw the distribution of payoff differences to a reference policy (Fig. 6).
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def payoff_difference_curves(
     Returns
     -------
     Figure
-        The publisher on the left, the adversary on the right: the share of records (y) whose difference is at most the
-        value (x).
+        The publisher on the left, the adversary on the right. A point is the share of records (y) with a difference of
+        at most x (currency units per record).
     """
     comparison = compare(records, reference, policies)
     look = style.looks(comparison.policies)
@@ -68,7 +68,7 @@ def payoff_difference_curves(
 def payoff_difference_scatter(
     records: pd.DataFrame, reference: str = REFERENCE, policies: Sequence[str] | None = None
 ) -> Figure:
-    """Draw each record's payoff difference against its payoff under the reference policy (Fig. 7).
+    """Draw each record's payoff difference against its reference payoff (Fig. 7).
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def payoff_difference_scatter(
 
 
 _PAYOFFS = columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF))
-# What no policy can beat or undercut says nothing about the others and stretches the axes.
+# Policies that are not drawn by default: their extreme payoffs stretch the axes and do not help to compare the others.
 EXTREMES = ("no-protection", "suppress-all")
 
 
@@ -127,9 +127,9 @@ class Comparison:
     ----------
     reference : str
     policies : list of str
-        In the order in which to show them.
+        Compared policies, in display order.
     payoffs : dict of str to ndarray of float64, shape (2, n_records)
-        The publisher's and the adversary's, per policy; records in one order for all.
+        The publisher's and the adversary's payoff by policy, in currency units; all policies have one record order.
     """
 
     reference: str
@@ -140,7 +140,7 @@ class Comparison:
         """Return the policy's payoffs minus the reference's, shape (2, n_records)."""
         own, reference = self.payoffs[policy], self.payoffs[self.reference]
         difference = own - reference
-        # Sums taken in another order differ by rounding, which is no gain.
+        # Sums in a different order differ by rounding errors, which are not payoff differences.
         rounding = 1e-9 * np.maximum(np.abs(own), np.abs(reference)).max(axis=1, keepdims=True)
         return np.where(np.abs(difference) <= rounding, 0.0, difference)
 
@@ -154,8 +154,9 @@ def compare(records: pd.DataFrame, reference: str, policies: Sequence[str] | Non
         One row per record and policy, with columns ``record``, ``policy``, ``publisher_payoff`` and
         ``adversary_payoff``.
     reference : str
+        The policy whose payoffs are subtracted.
     policies : sequence of str, optional
-        All but the reference, no-protection and suppress-all, if not given.
+        The compared policies; by default, all but the reference, no-protection and suppress-all.
     """
     present = ordered_policies(records["policy"])
     others = [policy for policy in present if policy != reference]

@@ -1,4 +1,4 @@
-"""Figures of the game at dataset level: payout curves, run times, and nodes by payout and attacks."""
+"""Figures of full-domain games: payout curves, run times and the Pareto front."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _PLANNED_WITH = {
 
 
 def payout_curves(curves: pd.DataFrame) -> Figure:
-    """Draw the payout along one parameter, by game and by what the publisher plans with (Prasser 2017, Fig. 5).
+    """Draw payouts along a parameter by game and planned risk (Prasser 2017, Fig. 5).
 
     Parameters
     ----------
     curves : DataFrame
-        One row per parameter (one only), value, policy and planned risk, with columns ``parameter``, ``value``,
-        ``policy``, ``risk`` (empty for rules) and ``relative_payout``.
+        One row per value, policy and planned risk, with columns ``parameter`` (only the first parameter is drawn),
+        ``value``, ``policy``, ``risk`` (empty for rules) and ``relative_payout`` (share of the best case).
 
     Returns
     -------
@@ -80,7 +80,7 @@ _RUNTIME_PANELS: tuple[tuple[str, tuple[tuple[str, bool, str], ...]], ...] = (
 
 
 def full_domain_runtimes(runtimes: pd.DataFrame) -> Figure:
-    """Draw how long solving takes along the loss (Prasser 2017, Fig. 6).
+    """Draw the run time of solvers along the loss (Prasser 2017, Fig. 6).
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ def full_domain_runtimes(runtimes: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        Milliseconds with and without pruning in the basic game, of full-domain and record-level generalization, and
-        with and without pruning in the No-Attack game.
+        Up to three panels of run times in milliseconds: the basic game with and without pruning, full-domain against
+        record-level generalization, and the No-Attack game with and without pruning.
     """
     panels = [panel for panel in _RUNTIME_PANELS if all(len(_runs(runtimes, *line[:2])) for line in panel[1])]
     figure, grid = style.new_figure(1, max(len(panels), 1), panel=(4.2, 3.0), sharey=True)
@@ -102,7 +102,7 @@ def full_domain_runtimes(runtimes: pd.DataFrame) -> Figure:
             style.draw_line(axes, runs["value"], 1000 * runs["seconds"], look[name], name)
         style.number_ticks(axes.xaxis, axes.yaxis)
         style.label_axes(axes, title=f"({letter}) {title}", x=style.parameter_label("loss"))
-        # Above all times, where it hides none.
+        # Leave room above all lines, so that the legend hides none of them.
         axes.legend(fontsize=9, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.02))
     style.label_axes(grid[0][0], y="Milliseconds")
     grid[0][0].set_ylim(0, 1.35 * float(1000 * runtimes["seconds"].max()))
@@ -114,23 +114,23 @@ def _runs(table: pd.DataFrame, policy: str, pruned: bool) -> pd.DataFrame:
 
 
 def payout_front(front: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
-    """Draw the nodes that no other beats in both payout and share of records attacked.
+    """Draw the Pareto front of nodes by payout and share of records attacked.
 
     Parameters
     ----------
     front : DataFrame
         One row per policy and node, with columns ``policy``, ``node``, ``relative_payout`` and ``share_attacked``.
     chosen : DataFrame
-        The node that each policy chose: columns ``policy`` and ``node``.
+        The chosen node of each policy, with columns ``policy`` and ``node``.
 
     Returns
     -------
     Figure
-        One panel per policy that has several: a step for what the share attacked buys, and a ring around the node
-        chosen.
+        One panel per policy with at least two nodes: a step line of the payout against the share attacked, and a ring
+        around the chosen node.
     """
     nodes_of = front["policy"].value_counts(sort=False)
-    # Nobody is attacked in the No-Attack game, so that its best node alone is left.
+    # The front of the No-Attack game is a single node, because no record is attacked.
     policies: Sequence[str] = list(nodes_of[nodes_of > 1].index) or list(nodes_of.index)
     figure, grid = style.new_figure(1, len(policies), panel=(4.4, 3.0), sharey=True)
     look = style.looks(policies)
@@ -147,7 +147,7 @@ def payout_front(front: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
             markersize=12, markerfacecolor="none",
         )  # fmt: skip
         for node in picked["node"]:
-            # Below the steps, which rise to the right.
+            # The lower right corner is free, as the steps rise to the right.
             axes.text(
                 0.98, 0.04, f"ring: chosen, levels {node.replace(',', ', ')}", transform=axes.transAxes, fontsize=9,
                 ha="right", parse_math=False,

@@ -1,4 +1,4 @@
-"""The sequential attack's case study by group size (Xia et al. 2015, Figs. 6 to 9)."""
+"""Figures of the sequential attack (Xia et al. 2015, Figs. 6 to 10)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from reidsim.releases.strategy_space import Floats
 _GROUP_SIZE = "Group size in the registry (records)"
 _BASELINE = "Baseline (Eq. 7)"
 _PLANNERS = ("fmdp", "baseline")
-# Which risk is larger, and its look: filled against hollow, and of another shape, seen in grey as well.
+# Sign of the risk difference, marker shape, edge colour, face colour and label. Shapes and fills differ, so that the
+# markers can be distinguished in greyscale.
 _SIGNS = (
     (1, "^", "white", VERMILION, "the group is known"),
     (-1, "o", BLUE, "none", "it is unknown"),
@@ -30,7 +31,7 @@ _SIGNS = (
 
 
 def risk_by_group_size(attacks: pd.DataFrame) -> Figure:
-    """Draw the risk against the group size, under plans step by step and under the baseline (Fig. 6).
+    """Draw the risk against the group size, for both planners (Fig. 6).
 
     Parameters
     ----------
@@ -49,12 +50,13 @@ def risk_by_group_size(attacks: pd.DataFrame) -> Figure:
 
 
 def payoff_by_group_size(attacks: pd.DataFrame) -> Figure:
-    """Draw the payoff that the adversary expects against the group size, with that of the baseline (Fig. 7).
+    """Draw the adversary's expected payoff against the group size (Fig. 7).
 
     Parameters
     ----------
     attacks : DataFrame
-        As for `risk_by_group_size`, with ``value`` (expected payoff at the outset, money per record) for ``risk``.
+        As for `risk_by_group_size`, with ``value`` (expected payoff at the outset, money per record) in place of
+        ``risk``.
 
     Returns
     -------
@@ -67,24 +69,24 @@ def payoff_by_group_size(attacks: pd.DataFrame) -> Figure:
 
 
 def exploits_by_group_size(attacks: pd.DataFrame) -> Figure:
-    """Draw how many candidates are exploited before the adversary gives up, against the group size (Fig. 8).
+    """Draw the number of exploits before termination against the group size (Fig. 8).
 
     Parameters
     ----------
     attacks : DataFrame
-        As for `risk_by_group_size`, with ``exploits`` (number before terminating if none hits and none is detected)
-        for ``risk``. Rows of the baseline are checked, but not drawn.
+        As for `risk_by_group_size`, with ``exploits`` (number before termination if none succeeds and none is detected)
+        in place of ``risk``. Rows of the baseline are not drawn.
 
     Returns
     -------
     Figure
-        One line per setting, and a thin one where everybody in the group is exploited.
+        One line per setting, and a thin line for exploits of all candidates in the group.
     """
     planned = attacks[attacks["planner"] == "fmdp"]
     label = "Candidates exploited before terminating\n(none hit, none detected)"
     figure, axes, handles = _by_group_size(planned, "exploits", label)
     axes.set_ylim(axes.get_ylim())
-    # Many points, as a logarithmic axis bends the line.
+    # A straight line is curved on a logarithmic axis, which needs many points.
     everybody = np.linspace(planned["group_size"].min(), planned["group_size"].max(), 500)
     handles += axes.plot(everybody, everybody, color=GREY, linewidth=0.8, zorder=0.6, label="everybody in the group")
     style.legend_below(figure, handles, columns=3)
@@ -92,33 +94,33 @@ def exploits_by_group_size(attacks: pd.DataFrame) -> Figure:
 
 
 def belief_risks(beliefs: pd.DataFrame) -> Figure:
-    """Draw the records whose risk depends on whether the adversary knows the group size beforehand (Fig. 9).
+    """Draw records whose risk depends on knowledge of the group size (Fig. 9).
 
     Parameters
     ----------
     beliefs : DataFrame
         One row per setting and kind of record, with columns ``setting``, ``group_size`` (in the registry, from 0),
         ``match_probability`` (share of the population with the record's values), ``risk_known``, ``risk_unknown``
-        (probabilities of re-identification if the group size is known at the outset, and if only
-        ``match_probability`` is) and ``records`` (how many there are of the kind).
+        (probabilities of re-identification if the adversary knows the group size at the outset, and if it knows only
+        ``match_probability``) and ``records`` (number of records of the kind).
 
     Returns
     -------
     Figure
-        One panel per setting with a marker per row whose two risks differ, its area in proportion to the number of
-        records (tiny ones are enlarged), and the numbers of records above it.
+        One panel per setting, with a marker for each row whose two risks differ. The area of a marker is proportional
+        to the number of records; very small markers are enlarged. The numbers of records are above the panel.
     """
-    # Risks that differ by rounding alone are the same.
+    # Risks that differ only by rounding errors count as equal.
     same = np.isclose(beliefs["risk_known"], beliefs["risk_unknown"], rtol=1e-9, atol=0)
     larger = np.where(same, 0.0, np.sign(beliefs["risk_known"] - beliefs["risk_unknown"]))
     beliefs = beliefs.assign(sign=larger, per_million=1e6 * beliefs["match_probability"])
-    # Small markers come last, on top of large ones.
+    # Draw small markers last, on top of large ones.
     shown = beliefs[(beliefs["sign"] != 0) & (beliefs["records"] > 0)]
     shown = shown.sort_values("records", ascending=False, kind="stable")
     kind = "risk only" if (shown[["risk_known", "risk_unknown"]].min(axis=1) == 0).all() else "more risk"
     labels = [f"{kind} if {when}" for *_, when in _SIGNS]
     largest = shown["records"].max() if len(shown) else 1.0
-    # Square points per record; the largest marker has at most 300.
+    # Marker area per record in square points; the largest marker has at most 300 square points.
     area = min(24.0, 300 / largest)
     settings = list(dict.fromkeys(beliefs["setting"]))
     width = 6.0 if len(settings) == 1 else 4.4
@@ -152,7 +154,7 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
 
 
 def _write_totals(axes: Axes, setting: str, kind: str, rows: pd.DataFrame) -> None:
-    """Put the setting above a panel, and under it how many records are at which risk."""
+    """Write the setting above a panel, with the numbers of records by risk difference."""
     totals = rows.groupby("sign", observed=True)["records"].sum().reindex([1, -1, 0], fill_value=0)
     known, unknown, equal = (style.number_text(total) for total in totals)
     axes.annotate(
@@ -184,7 +186,7 @@ def _by_group_size(table: pd.DataFrame, column: str, label: str) -> tuple[Figure
 
 
 def _baselines(table: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
-    """Return the rows of each line of the baseline by its label: one line if it is the same in all settings."""
+    """Return the baseline's lines by label; a single line if all settings agree."""
     lines = {
         str(setting): rows.sort_values("group_size")
         for setting, rows in table.groupby("setting", sort=False, observed=True)
@@ -198,7 +200,7 @@ def _baselines(table: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
     return {f"{_BASELINE}, {setting}": rows for setting, rows in lines.items()}
 
 
-# Known parameters come first, in this order.
+# Axis labels of known parameters; panels follow this order.
 _PARAMETER_LABELS = {
     "access_cost": f"Cost of accessing the registry ({UNIT})",
     "exploit_cost": "Cost of an exploit (per exploit)",
@@ -208,7 +210,7 @@ _PARAMETER_LABELS = {
 
 
 def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
-    """Draw from which group size on records are left alone, along one deterrent at a time (Fig. 10).
+    """Draw the smallest group size that is not attacked, by deterrent (Fig. 10).
 
     Parameters
     ----------
@@ -220,8 +222,8 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One panel per parameter, one line per setting; a marker on the upper edge where every size is attacked. The x
-        axis is logarithmic where the values grow by a factor, the y axis where thresholds span over two decades.
+        One panel per parameter, one line per setting; a marker on the upper edge if every size is attacked. The x axis
+        is logarithmic if the values grow by a factor, the y axis if thresholds span more than two decades.
     """
     parameters = known_first(thresholds["parameter"], _PARAMETER_LABELS)
     settings = list(dict.fromkeys(thresholds["setting"]))
@@ -242,7 +244,7 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
             whole_ticks(axes.yaxis)
         _mark_upper_edge(axes, lines, look)
         if len(parameters) > 1:
-            # Above the markers on the edge.
+            # The padding keeps the title clear of markers on the upper edge.
             axes.set_title(f"({letter})", fontsize=10, loc="left", pad=11)
         x = _PARAMETER_LABELS.get(parameter, parameter)
         label_axes(axes, x=x, y="Smallest group size\nnot attacked (records)")
@@ -254,14 +256,15 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
 
 
 def draw_lines(axes: Axes, lines: Mapping[str, pd.DataFrame], x: str, y: str, look: Mapping[str, Look]) -> list[Line2D]:
-    """Draw a line per name through a table's columns `x` and `y`, so that each shows where several coincide.
+    """Draw a line per name through columns `x` and `y`; coinciding lines stay visible.
 
-    Earlier lines are wider than the later ones on top of them, and markers of long lines take turns.
+    Earlier lines are wider than later lines on top of them. In long lines, markers of different lines are at different
+    points.
 
     Returns
     -------
     list of Line2D
-        In the order of the names, which are their labels.
+        One line per name, in the order of the names, which are the labels.
     """
     handles = []
     for number, (name, line) in enumerate(lines.items()):
@@ -276,25 +279,37 @@ def draw_lines(axes: Axes, lines: Mapping[str, pd.DataFrame], x: str, y: str, lo
 
 
 def log_axis(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
-    """Make the ``"x"`` or ``"y"`` axis logarithmic, with room around values above 0, and write its numbers out."""
+    """Make an axis logarithmic, with room around the values and plain tick numbers.
+
+    Parameters
+    ----------
+    axes : Axes
+    which : {"x", "y"}
+        Axis to change.
+    values : ndarray of float64
+        Values on the axis, above 0.
+    """
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = float(values.min()), float(values.max())
     room = max((high / low) ** 0.06, 1.3)
     if high < 10 * low:
-        # At least two of 1, 2, 5 and 10 are within the limits.
+        # Wide enough limits contain at least two of the ticks 1, 2, 5 and 10.
         room = 2.5
     axes.set(**{f"{which}scale": "log", f"{which}lim": (low / room, high * room)})
     log_ticks(axis, high / low)
 
 
 def whole_ticks(axis: Axis) -> None:
-    """Put at most eight numbers on a linear axis of counts."""
+    """Set at most eight tick numbers on a linear axis of counts."""
     axis.set_major_locator(MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]))
     write_out(axis)
 
 
 def _mark_upper_edge(axes: Axes, lines: Mapping[str, pd.DataFrame], look: Mapping[str, Look]) -> None:
-    """Put a setting's marker on the upper edge where it has no threshold, later ones inside earlier ones."""
+    """Mark values without a threshold on the upper edge.
+
+    Markers of later settings are smaller, so that they fit inside earlier ones.
+    """
     for number, (setting, line) in enumerate(lines.items()):
         beyond = line.loc[line["threshold"].isna(), "value"]
         if len(beyond):

@@ -1,4 +1,4 @@
-"""Both players' payoffs for every way to share one record (Wan et al. 2015, Fig. 5)."""
+"""Both players' payoffs by strategy for a single record (Wan et al. 2015, Fig. 5)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF
 from reidsim.palette import BLACK, BLUE, VERMILION
 
 _SIDES = ((PUBLISHER_PAYOFF, "(a) Publisher"), (ADVERSARY_PAYOFF, "(b) Adversary"))
-# Filled against hollow, and of another shape: seen in grey as well.
+# Shapes and fills differ, so that the markers can be distinguished in greyscale.
 _REPLIES: tuple[tuple[bool, str, dict[str, Any]], ...] = (
     (False, "not attacked", {"marker": "o", "color": BLUE, "markerfacecolor": "none"}),
     (True, "attacked", {"marker": "^", "color": VERMILION, "markerfacecolor": VERMILION}),
@@ -23,7 +23,7 @@ _REPLIES: tuple[tuple[bool, str, dict[str, Any]], ...] = (
 
 
 def strategy_payoffs(strategies: pd.DataFrame) -> Figure:
-    """Draw the publisher's and the adversary's payoff for all strategies of one record (Fig. 5).
+    """Draw both players' payoffs for all strategies of a record (Fig. 5).
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ def strategy_payoffs(strategies: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        Strategies that the adversary attacks have filled triangles, the others hollow circles; the publisher's best
-        strategy (the first, if several are equally good) has a ring and its name and payoff.
+        Filled triangles mark strategies that the adversary attacks, hollow circles the others. A ring with name and
+        payoff marks the publisher's best strategy (the first, if several are equally good).
     """
     record = strategies["record"].iloc[0]
     best = int(np.argmax(strategies["publisher_payoff"]))
@@ -77,7 +77,7 @@ def _draw_side(axes: Axes, table: pd.DataFrame, column: str, best: int) -> list[
 
 def _annotate_best(axes: Axes, table: pd.DataFrame, best: int) -> None:
     low, high = axes.get_ylim()
-    # The text gets a strip of its own above all points, on the side of the line where there is more room.
+    # Add a strip above all points for the text, which is on the wider side of the line.
     axes.set_ylim(low, high + 0.18 * (high - low))
     to_the_right = best < len(table) / 2
     payoff = float(table["publisher_payoff"].iloc[best])

@@ -1,4 +1,4 @@
-"""Figures of a sweep of a publisher's game: what deters attacks, how good a search is, payouts and run times."""
+"""Figures of runs and sweeps of table scenarios."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ _DETERRENTS = {
 
 
 def sweep_figures(result: ShownSweep) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of what a sweep shows, those of the papers where it has what they are drawn from."""
+    """Yield the name and figure of each plot of a sweep.
+
+    Figures of the papers are included if the sweep has their data.
+    """
     swept = swept_of(result)
     if swept is None:
         return
@@ -66,14 +69,14 @@ def sweep_figures(result: ShownSweep) -> Iterator[tuple[str, Figure]]:
 
 
 def search_deviation(deviations: pd.DataFrame) -> Figure:
-    """Draw how far lattice-based search stays from the optimum along each parameter (Fig. 12).
+    """Draw the deviation of lattice search from the optimum by parameter (Fig. 12).
 
     Parameters
     ----------
     deviations : DataFrame
         One row per parameter and value, with columns ``parameter``, ``value``, ``publisher_payoff_difference`` (mean
         absolute difference of the publisher's payoff from the optimum, Eq. 6; money per record) and ``share_optimal``
-        (of records whose payoff is the optimum).
+        (share of records with the optimal payoff).
 
     Returns
     -------
@@ -95,7 +98,7 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
             markerfacecolor="white", markevery=every, clip_on=False,
             label="records with the optimal payoff (right axis)",
         )  # fmt: skip
-        # Both axes end where the search is as good as the optimum; markers there are drawn whole.
+        # Both axes end where the search equals the optimum. Markers there are not clipped.
         axes.set_ylim(bottom=0)
         right.set_ylim(min(right.get_ylim()[0], 0.99), 1)
         scale_axis(axes, "x", np.unique(here["value"]))
@@ -128,7 +131,10 @@ def _thresholds(swept: Swept) -> Figure:
 
 
 def _of_whole_table(content: Mapping[str, Any]) -> bool:
-    """Tell of the content of a scenario whether all records share one generalization; former results say so by game."""
+    """Return whether a scenario's content has one generalization for all records.
+
+    Earlier versions recorded this as the game "full-domain".
+    """
     return content.get("game") == "full-domain" or content.get("publisher", {}).get("unit") == "table"
 
 
@@ -142,20 +148,23 @@ def _payouts(swept: Swept) -> pd.DataFrame:
     lines = named_lines(swept.lines(["publisher_payoff"]).dropna(subset="publisher_payoff"))
     lines["relative_payout"] = lines["publisher_payoff"] / _benefit(swept)
     risk = lines["beliefs.risk"] if "beliefs.risk" in lines else pd.Series("", index=lines.index)
-    # Rules plan with nothing.
+    # Rules do not plan, so that the planned risk does not apply to them.
     lines["risk"] = risk.mask(lines["policy"].map(lambda policy: policy_named(policy).is_rule), "")
     return lines.drop_duplicates(["parameter", "value", "policy", "risk"])
 
 
 def _benefit(swept: Swept) -> float:
-    """Return the benefit that all records have at all points; 0 if there is none."""
+    """Return the benefit common to all records and points; 0 if it varies."""
     economics = swept.content["economics"]
     changes = "economics.benefit" in swept.along or economics.get("columns")
     return 0.0 if changes else float(economics["benefit"])
 
 
 def _runtimes(result: ShownSweep, swept: Swept) -> pd.DataFrame | None:
-    """Return the run times of a sweep with and without pruning along one price; None if it is none."""
+    """Return run times with and without pruning along a payoff parameter.
+
+    Return None for sweeps of any other design.
+    """
     table = result.analysis.tables().get("runtimes", pd.DataFrame())
     if "nodes_evaluated" not in table or swept.others != ("publisher.prune",) or len(swept.along) != 1:
         return None
@@ -170,13 +179,13 @@ __all__ = ["run_figures", "sweep_figures"]
 
 
 def run_figures(result: Shown) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure, in the order of the papers' figures."""
+    """Yield the name and figure of each plot of a run, in the order of the papers."""
     tables = result.analysis.tables()
     if "front" in tables:
         yield "payout-front", payout_front(tables["front"], tables["optima"])
     if "strategies" in tables:
         yield "strategies", strategy_payoffs(tables["strategies"])
-    # Of one generalization for all records, each record's gain over Safe Harbor tells little.
+    # With one generalization for all records, differences to Safe Harbor by record are not informative.
     of_records = result.manifest["content"].get("publisher", {}).get("unit", "record") == "record"
     policies = list(result.summary.index)
     if of_records and REFERENCE in policies and set(policies) - {REFERENCE, *EXTREMES}:
