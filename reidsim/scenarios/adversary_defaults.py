@@ -1,4 +1,4 @@
-"""What ``[adversary]`` says where there are ``[adversaries.NAME]`` beside it: the defaults of each of them."""
+"""Apply ``[adversary]`` as the defaults of every section ``[adversaries.NAME]``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reidsim.adversaries.planners.base import EXPECTED_PAYOFF, planners_without
 from reidsim.errors import InputError
 from reidsim.overrides import merged
 
-# Keys that are said together: whoever gives one of the first takes none of the second from the defaults.
+# Keys that belong together. An adversary that sets a key of the first tuple inherits no key of the second tuple.
 _SAID_TOGETHER = (
     (("planner",), ("planner", "rate", "parameters")),
     (("rationality",), ("rationality", "precision", "prospect")),
@@ -18,10 +18,10 @@ _SAID_TOGETHER = (
 
 
 def spelled_out(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return plain data in which each of several adversaries says for itself what it takes from ``[adversary]``.
+    """Return scenario data with the defaults copied into each adversary's section.
 
-    Sections of an adversary are merged key by key, any other value of its own takes the place of the default. Without
-    defaults, or without several adversaries, the data are returned as they are.
+    Subsections of an adversary are merged with the defaults key by key. Any other value of the adversary replaces the
+    default. If ``[adversary]`` or ``[adversaries]`` is missing, the data are returned unchanged.
     """
     defaults, several = content.get("adversary"), content.get("adversaries")
     if not (isinstance(defaults, Mapping) and isinstance(several, Mapping) and several):
@@ -34,7 +34,10 @@ def spelled_out(content: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def as_written(error: InputError, content: Mapping[str, Any]) -> InputError:
-    """Return an error about data that were spelled out, which names the default where that is to blame."""
+    """Return an error with the key path of the scenario file as the user wrote it.
+
+    An error in ``adversaries.NAME.key`` names ``adversary.key`` if the value was inherited from the defaults.
+    """
     section, _, rest = (error.where or "").partition(".")
     if section != "adversaries" or spelled_out(content) is content:
         return error
@@ -50,7 +53,8 @@ def _with_defaults(own: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[
     if own.get("planner") in planners_without(EXPECTED_PAYOFF):
         left_out |= {"rationality", "precision", "prospect"}
     if own.get("holds") is not None or own.get("buys"):
-        # What it holds says what it knows, unless the defaults tell which resources are used for what.
+        # An adversary's resources determine its background knowledge, unless the defaults assign resources to
+        # knowledge sources explicitly.
         by_resources = isinstance(defaults.get("stages"), list) or "resource" in defaults
         left_out |= {"holds"} if by_resources else {"holds", "knowledge", "stages"}
     return merged({key: value for key, value in defaults.items() if key not in left_out}, own)

@@ -1,4 +1,7 @@
-"""How an adversary links and plans, or each of several: the same keys in every kind of scenario."""
+"""Schema of adversaries: linkage and attack planning.
+
+All kinds of scenario use the same keys.
+"""
 
 from __future__ import annotations
 
@@ -30,26 +33,33 @@ if TYPE_CHECKING:
     from reidsim.scenarios.agents_schema import AgentsSection
 
 Risk = Literal["prosecutor", "journalist", "sample"]
-# Who is this row, which row is this person, or the worse of both.
+# `record`: whose row is this? `person`: which row is this person's? `both`: the larger success probability of the two.
 Direction = Literal["record", "person", "both"]
-# Adversaries of cross-play who attack once, by what they link with.
+# Adversaries of cross-play that attack once, named after their linkage.
 LINKED = ("multistage", "partial-knowledge")
-# All adversaries of a scenario together, in cross-play.
+# Name in cross-play of the scenario's adversaries taken together.
 TOGETHER = "types"
-# Weights are given as decimal numbers, whose sum is 1 only up to rounding.
+# Weights are decimal numbers; their sum is 1 only up to rounding.
 _ROUNDING = 1e-9
 
 Planner = Annotated[str, PartName(planners)]
 
 
 def opponent_names() -> tuple[str, ...]:
-    """Return the adversaries of cross-play, in order: planners, what else one links with, yardsticks."""
+    """Return the names of the adversaries of cross-play.
+
+    Planners that compare expected payoffs come first, then the adversaries named after their linkage, then planners
+    that ignore payoffs.
+    """
     yardsticks = planners_without(EXPECTED_PAYOFF)
     return (*(name for name in planners if name not in yardsticks), *LINKED, *yardsticks)
 
 
 class UnconfirmedSection(Section):
-    """A noisy signal of a hit; the first positive one is claimed."""
+    """A noisy signal of success.
+
+    The adversary claims the first candidate with a positive signal.
+    """
 
     sensitivity: Share = Field(description="probability of a positive signal after a hit")
     specificity: Share = Field(description="probability of a negative signal after a miss")
@@ -67,7 +77,7 @@ _UNLESS_DETECTED = ReadIf(
 
 
 class SequentialSection(Section):
-    """The sequential attack of planner `fmdp`, with the gain and cost of `[economics]`."""
+    """The sequential attack of planner `fmdp`; its gain and cost are in `[economics]`."""
 
     registry: str | None = Field(
         default=None,
@@ -106,7 +116,7 @@ class SequentialSection(Section):
 
 
 class PlannerSection(RationalitySection):
-    """How an adversary plans, whatever it links with."""
+    """How an adversary plans its attacks."""
 
     planner: Planner = Field(
         default="one-shot",
@@ -151,12 +161,15 @@ class PlannerSection(RationalitySection):
 
     @property
     def attacks_what_pays(self) -> bool:
-        """Whether it attacks a record once, exactly if that pays: what some searches are compiled for."""
+        """Whether the adversary attacks once, exactly if the expected payoff is positive.
+
+        Some compiled searches support only this adversary.
+        """
         return self.planner == "one-shot" and not self.errs
 
 
 class AdversarySection(PlannerSection):
-    """How the adversary links and plans."""
+    """How the adversary links records to people and plans its attacks."""
 
     risk: Risk = Field(
         default="journalist",
@@ -217,7 +230,10 @@ class AdversarySection(PlannerSection):
         return self
 
     def _infers_consistently(self) -> None:
-        """Check that whoever gains from an inference counts values in groups of the table, in one attack per record."""
+        """Check the keys of an adversary who gains from inferences.
+
+        Such an adversary has prosecutor risk, knows all quasi-identifiers, and attacks each record once.
+        """
         if self.gains_from == "identity":
             return
         require_provided(
@@ -253,11 +269,17 @@ class AdversarySection(PlannerSection):
 
     @property
     def looks_up(self) -> bool:
-        """Whether it looks persons up in the shared rows, so that how one record is shared matters to others."""
+        """Whether the adversary searches the released records for a person.
+
+        If so, the strategy of one record affects the success probabilities of other records.
+        """
         return self.direction != "record"
 
     def _looks_up_consistently(self, linked: str | None) -> None:
-        """Check that whoever looks persons up knows their values, and how many rows fit."""
+        """Check the keys of an adversary who searches for persons.
+
+        Such an adversary knows the true values of the persons and all group sizes.
+        """
         found = linked
         if self.plans_sequentially and self.sequential.registry is not None:
             found = "sequential.registry"
@@ -271,7 +293,7 @@ class AdversarySection(PlannerSection):
 
 
 class WeightedSection(EquipmentSection):
-    """Further keys of one of several adversaries."""
+    """Further keys of a named adversary in `[adversaries]`."""
 
     weight: Share = Field(
         default=1.0,
@@ -281,7 +303,7 @@ class WeightedSection(EquipmentSection):
 
 
 class WeightedAdversarySection(WeightedSection, AdversarySection):
-    """One of several adversaries: how it links and plans."""
+    """A named adversary in `[adversaries]`: its linkage and planning."""
 
     holds: tuple[str, ...] | None = Field(
         default=None,
@@ -302,15 +324,18 @@ class WeightedAdversarySection(WeightedSection, AdversarySection):
 def check_adversaries(
     adversaries: Mapping[str, WeightedSection], agents: AgentsSection | None, lists: Collection[str] = ()
 ) -> None:
-    """Check that adversaries have names that can be told from others, and that one of them comes.
+    """Check the names, weights and keys of the adversaries of a scenario.
+
+    Names must differ from the columns of cross-play. Weights must sum to 1, except with ``agents.together = "all"``,
+    where at least one must be positive. Without agents, keys for rounds are refused.
 
     Parameters
     ----------
     adversaries : mapping of str to WeightedSection
     agents : AgentsSection, optional
-        Where adversaries are met in rounds.
+        Section of the scenario that describes the rounds; None if the scenario has no rounds.
     lists : collection of str
-        Resources that they can hold elsewhere, too.
+        Lists of people in the scenario; if there are any, adversaries may have the key ``holds`` without agents.
 
     Raises
     ------

@@ -1,4 +1,7 @@
-"""From a scenario to a world of agents: what holds in every kind of game."""
+"""Convert scenario sections to the setting of repeated rounds.
+
+All kinds of scenario share these functions.
+"""
 
 from __future__ import annotations
 
@@ -26,33 +29,39 @@ from reidsim.scenarios.equipment_schema import EquipmentSection
 from reidsim.scenarios.resource_schema import check_buyer
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 
-# What the scenario's own adversary is called where it names none.
+# Name of the adversary of a scenario without named adversaries.
 OWN_ADVERSARY = "adversary"
-# Where nothing is for sale.
+# Prices of a scenario without resources for sale.
 NOTHING_SOLD: Mapping[str, float] = MappingProxyType({})
 
 
 def types_of(scenario: ScenarioHead) -> Mapping[str, WeightedSection]:
-    """Return whom agents meet, by name: the scenario's own adversary, always there, if it names none."""
+    """Return the section of each adversary type, by name.
+
+    A scenario without named adversaries has one type, `OWN_ADVERSARY`, with weight 1.
+    """
     return getattr(scenario, "adversaries", {}) or {OWN_ADVERSARY: WeightedSection()}
 
 
 def section_of(scenario: ScenarioHead, name: str) -> str:
-    """Return the section in which a scenario says who one of those is whom its agents meet."""
+    """Return the key path of the section that describes an adversary type."""
     return f"adversaries.{name}" if getattr(scenario, "adversaries", {}) else "adversary"
 
 
 def meeting_of(agents: AgentsSection | None) -> Meeting:
-    """Return whether records meet one of the adversaries, or each of them with its probability."""
+    """Return how adversaries are met.
+
+    ``one-of``: one adversary per round. ``all``: each adversary with its own probability.
+    """
     return "one-of" if agents is None else agents.together
 
 
 def economics_of(
     section: WeightedSection, economics: EconomicsSection, agents: AgentsSection, *, sequential: bool = False
 ) -> EconomicsSection:
-    """Return the economics of an adversary, with the fine to expect for an exploit as a part of its cost.
+    """Return the economics of an adversary, with the expected fine in its cost.
 
-    A sequential attack accounts for fines itself.
+    The fine is not added for a sequential attack, because its planner models fines itself.
     """
     gain = economics.adversary_gain if section.gain is None else section.gain
     cost = economics.cost if section.cost is None else section.cost
@@ -61,19 +70,25 @@ def economics_of(
 
 
 def expected_fine(agents: AgentsSection) -> float:
-    """Return what an exploit costs in fines on average."""
+    """Return the expected fine per exploit in currency units.
+
+    It is the detection probability times the fine.
+    """
     return agents.enforcement.detection * agents.enforcement.fine
 
 
 def detection_intercept(agents: AgentsSection) -> float:
-    """Return h0 of a sequential attack whose exploits are detected with the environment's probability."""
-    # Beyond these the logistic function is 0 or 1 to the last digit.
+    """Return h0, the logit of the detection probability, for a sequential attack."""
+    # Beyond these bounds the logistic function is 0 or 1 in double precision.
     share = min(max(agents.enforcement.detection, 1e-300), 1 - 1e-16)
     return math.log(share / (1.0 - share))
 
 
 def sequential_rules(agents: AgentsSection) -> dict[str, float]:
-    """Return what a sequential attack accounts for where the environment detects and fines; nothing if it does not."""
+    """Return the keys of a sequential attack that follow from detection and fines.
+
+    The result is empty without detection.
+    """
     if not agents.enforcement.detection > 0:
         return {}
     return {
@@ -84,14 +99,17 @@ def sequential_rules(agents: AgentsSection) -> dict[str, float]:
 
 
 def outlays_of(adversary: Adversary) -> dict[str, Any]:
-    """Return the fields of a profile that say what attacks of a sequential planner cost; none of other planners."""
+    """Return the cost fields of a sequential planner's profile.
+
+    The result is empty for other planners.
+    """
     if isinstance(adversary, ErringAdversary):
         return outlays_of(adversary.adversary)
     if not isinstance(adversary, SequentialAdversary):
         return {}
     attack = adversary.attack
     return {
-        # The attack accounts for fines itself.
+        # The sequential planner models fines itself.
         "expected_fine": 0.0,
         "access_outlay": attack.access_cost + attack.link_cost,
         "exploit_outlay": attack.exploit_cost,
@@ -108,7 +126,20 @@ def profile_of(
     both: Iterable[tuple[EconomicsSection, Adversary]],
     prices: Mapping[str, float] = NOTHING_SOLD,
 ) -> AdversaryProfile:
-    """Return the profile of an adversary, given its amounts and planner, true and believed, and what resources cost."""
+    """Return the profile of an adversary, with the publisher's belief about it.
+
+    Parameters
+    ----------
+    name : str
+    section : WeightedSection
+    agents : AgentsSection
+    equip : Equip
+        Returns the linker and planner for a set of resources.
+    both : iterable of (EconomicsSection, Adversary)
+        Economics and planner, first the true ones, then the believed ones.
+    prices : mapping of str to float
+        Price of each resource in currency units; 0 for resources without an entry.
+    """
     true, believed = (_profile(name, section, agents, equip, prices, *each) for each in both)
     return replace(true, believed=believed)
 
@@ -147,7 +178,7 @@ def _profile(
 
 
 def rules_of(scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
-    """Return the fields of a `Setting` that a scenario gives directly."""
+    """Return the fields of a `Setting` that are copied from the scenario."""
     names = list(types_of(scenario))
     learning = None
     if agents.learning is not None:
@@ -171,14 +202,20 @@ def rules_of(scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
 
 
 def are_equipped(scenario: ScenarioHead) -> bool:
-    """Tell whether adversaries of a scenario differ in what they hold, buy or take to be right in rounds of agents."""
+    """Return whether any adversary has resources or other keys for rounds.
+
+    False for a scenario without rounds.
+    """
     several = getattr(scenario, "adversaries", {}).values()
     in_rounds = getattr(scenario, "agents", None) is not None
     return in_rounds and any(section.needs_resources or section.of_rounds for section in several)
 
 
 def left_out_of_rounds(scenario: ScenarioHead) -> tuple[str, ...]:
-    """Return what one game leaves out of a scenario with agents, one sentence; nothing where there are none."""
+    """Return a warning that names the keys ignored by a single game.
+
+    The result is empty for a scenario without agents.
+    """
     if getattr(scenario, "agents", None) is None:
         return ()
     several = getattr(scenario, "adversaries", {})
@@ -197,17 +234,17 @@ def check_resources(
     buyers: Mapping[str, Collection[str]],
     own: Mapping[str, Collection[str]],
 ) -> None:
-    """Check that adversaries name resources that there are, and that they may have.
+    """Check that each adversary's resources exist and that it may have them.
 
     Parameters
     ----------
     scenario : ScenarioHead
     resources : collection of str
-        All that there are.
+        Names of all resources of the scenario.
     buyers : mapping of str to collection of str
-        Who may have each.
+        Names of the adversaries who may have each resource.
     own : mapping of str to collection of str
-        What each adversary uses if it neither holds nor buys.
+        Resources that each adversary uses if it has neither of the keys ``holds`` and ``buys``.
 
     Raises
     ------
@@ -226,18 +263,20 @@ def check_resources(
 def drawn_planner(
     section: WeightedSection, own: EconomicsSection, seed: int, agents: AgentsSection
 ) -> Adversary | None:
-    """Return an adversary whose attacks at random are drawn, as in rounds that are; None of any other.
+    """Return a random attacker whose attacks are drawn, for sampled rounds.
+
+    The result is None in mode ``expectation`` and for other planners.
 
     Parameters
     ----------
     section : WeightedSection
-        Of one of several adversaries.
+        Section of the adversary.
     own : EconomicsSection
-        Of the adversary; see `reidsim.scenarios.agents.economics_of`.
+        Economics of the adversary; see `reidsim.scenarios.agents.economics_of`.
     seed : int
-        Of the scenario.
+        Seed of the scenario.
     agents : AgentsSection
-        Whose mode says if attacks at random are drawn, or what is to be expected of them.
+        Attacks are drawn in mode ``sampling``; in mode ``expectation`` their expected outcome is used.
     """
     if agents.mode != "sampling" or not isinstance(section, PlannerSection) or section.planner != "random":
         return None
@@ -246,25 +285,35 @@ def drawn_planner(
 
 
 class ToldByShares(Protocol):
-    """A resource that tells attributes of a share of people."""
+    """A resource that contains attributes of a random share of people."""
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """Attributes that it tells; all if there are none."""
+        """Attributes in the resource; all quasi-identifiers if empty."""
         ...
 
     @property
     def share(self) -> float:
-        """Probability that it tells them of a person."""
+        """Probability that a person is in the resource."""
         ...
 
 
 def knowledge_held(
     resources: Mapping[str, ToldByShares], holds: Holdings, names: Sequence[str], n: int
 ) -> Knowledge:  # fmt: skip
-    """Return what resources tell together of each of n persons with some quasi-identifiers.
+    """Return the combined background knowledge from resources about n people.
 
-    Each tells its attributes of a share of people, independently of the others.
+    Each resource contains its attributes for a share of the people, independently of the other resources.
+
+    Parameters
+    ----------
+    resources : mapping of str to ToldByShares
+    holds : frozenset of str
+        Names of the resources that the adversary holds.
+    names : sequence of str
+        Quasi-identifiers.
+    n : int
+        Number of people.
     """
     everybody = np.zeros(n, dtype=np.intp)
     sources = []
@@ -276,7 +325,10 @@ def knowledge_held(
 
 
 def linker_of(section: WeightedSection, linker: Linker, expected_accuracy: float) -> Linker:
-    """Return what an adversary links with, whose resources may say what is wrong, or be taken for it."""
+    """Return the linker of an adversary.
+
+    The linker is adjusted if the adversary's true or expected accuracy is below 1.
+    """
     if min(section.accuracy, expected_accuracy) < 1.0:
         return InaccurateLinker(linker, section.accuracy, expected_accuracy)
     return linker
@@ -297,7 +349,7 @@ def check_has_resource(section: WeightedSection, where: str) -> None:
 
 
 def check_accuracy(section: WeightedSection, adversary: Adversary, where: str) -> None:
-    """Check that an adversary whose resources are not all right attempts a record once.
+    """Check that an adversary with inaccurate resources attacks each record once.
 
     Raises
     ------

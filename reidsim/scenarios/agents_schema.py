@@ -1,4 +1,4 @@
-"""What a scenario may say about agents who meet round after round."""
+"""Schema of repeated rounds: enforcement, learning and participation."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from reidsim.scenarios.equipment_schema import Positive
 from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.validation import Section
 
-# Overlaps of attacks are counted by sets of adversaries.
+# Overlaps of attacks are computed for every subset of adversaries, so the work doubles with each adversary.
 _MOST_ADVERSARIES = 10
 
 
 def _is_felt(section: Any, scenario: Any) -> bool:
-    """Tell whether detection has a consequence: a fine, exclusion, or the end of a sequential attack."""
+    """Return whether detection has a consequence.
+
+    Consequences are a fine, exclusion, and the end of a sequential attack.
+    """
     plans = (each.plans_sequentially for each in scenario.every_adversary.values())
     return section.fine > 0 or section.exclusion > 0 or any(plans)
 
@@ -28,7 +31,7 @@ _WITH_ADVERSARIES = ReadIf(lambda section, scenario: bool(scenario.adversaries),
 
 
 class EnforcementSection(Section):
-    """What the environment does about exploits."""
+    """Detection of exploits, and the consequences for the adversary."""
 
     detection: Annotated[Share, _MATTERS] = Field(default=0.0, description="probability that an exploit is detected")
     fine: Annotated[Money, with_key("detection")] = Field(default=0.0, description="fine for a detected exploit")
@@ -52,7 +55,7 @@ class LearningSection(Section):
     noticed: Share = Field(default=1.0, description="probability that the publisher notices an attack")
 
     def check_names(self, names: Collection[str]) -> None:
-        """Check that priors are of all the adversaries of these names, or of none.
+        """Check that each prior covers all adversaries of the scenario, or none.
 
         Raises
         ------
@@ -73,7 +76,7 @@ class LearningSection(Section):
 
 
 class ParticipationSection(Section):
-    """When data subjects take part."""
+    """When data subjects participate."""
 
     reward: Money = Field(description="worth of participating in a round to a subject")
     harm: Money = Field(description="mean harm of a re-identification to a subject")
@@ -86,7 +89,7 @@ class ParticipationSection(Section):
 
 
 class AgentsSection(Section):
-    """Agents who meet round after round."""
+    """Repeated rounds between the publisher, adversaries and data subjects."""
 
     rounds: Annotated[int, Field(ge=1, le=10_000)] = Field(default=1, description="rounds played")
     mode: Literal["expectation", "sampling"] = Field(
@@ -135,12 +138,12 @@ class AgentsSection(Section):
         return self
 
     def check_adversaries(self, names: Collection[str]) -> None:
-        """Check that agents can meet the adversaries of a scenario that has several, and learn whom they meet.
+        """Check the number of adversaries and the names in their priors.
 
         Parameters
         ----------
         names : collection of str
-            Of the adversaries; none, if the scenario has one.
+            Names of the adversaries; empty for a scenario without named adversaries.
 
         Raises
         ------

@@ -1,4 +1,7 @@
-"""The world of agents of a kind that has none of its own: its study's games, against several adversaries."""
+"""Default setting of repeated rounds.
+
+Each adversary of the scenario plays the games of the study in which it is the only adversary.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class _Equip:
-    """Equips an adversary with the linkage of its study's games; see `reidsim.agents.profile.Equip`."""
+    """Return the linker and planner of an adversary from its study's games.
+
+    See `reidsim.agents.profile.Equip`.
+    """
 
     section: WeightedSection
     truth: RecordGame
@@ -53,12 +59,15 @@ class _Equip:
 
 
 def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Setting]:
-    """Return what makes the world of agents of a policy, a draw of the study, and a run of all rounds on it.
+    """Return a function that makes the setting of repeated rounds.
+
+    Its arguments are the policy, the number of the study's draw, and the number of the repetition of all rounds on
+    that draw.
 
     Raises
     ------
     InputError
-        If nobody decides, nothing has a price, or an adversary holds what the kind does not tell.
+        If the kind has no decision maker, economics or adversary, or an adversary has the key ``holds`` or ``buys``.
     """
     scenario, agents = study.scenario, kind.agents_of(study.scenario)
     if not kind.decides or not all(hasattr(scenario, name) for name in ("economics", "adversary")):
@@ -98,7 +107,10 @@ def settings_of(kind: Kind, study: Study[Any]) -> Callable[[str, int, int], Sett
 def _profile(
     study: Study[Any], agents: AgentsSection, draw: int, name: str, section: WeightedSection
 ) -> AdversaryProfile:
-    """Return the profile of an adversary: its games are those of the study in which it is the only one."""
+    """Return the profile of an adversary.
+
+    Its games are those of the study in which it is the only adversary.
+    """
     both = economics_and_belief(study.scenario)
     if name in getattr(study.scenario, "adversaries", {}):
         study = study.with_adversary(scenario_alone(study.scenario, name).adversary)
@@ -111,7 +123,10 @@ def _profile(
 
 
 def _study_against(study: Study[Any], agents: AgentsSection, section: WeightedSection) -> Study[Any]:
-    """Return the study against an adversary of some amounts, where exploits may be detected and fined."""
+    """Return the study with an adversary's own gain and cost.
+
+    The cost, or the sequential attack, includes detection and fines of the rounds.
+    """
     scenario: Any = study.scenario
     adversary, sequential = scenario.adversary, scenario.adversary.plans_sequentially
     economics = economics_of(section, scenario.economics, agents, sequential=sequential)

@@ -1,4 +1,7 @@
-"""Values that sections of scenarios share: amounts of money, shares, counts, and text that says something."""
+"""Field types shared by scenario sections.
+
+Amounts of money, shares, counts and non-empty text.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ from reidsim.populations.recipe import Delimiter, Seed, Share
 
 __all__ = ["Count", "Delimiter", "Money", "PersonKey", "PopulationSeed", "Seed", "Share", "Text"]
 
-# Above the limit, payoffs lose the digits that tell strategies apart.
+# Above the limit, differences between payoffs are smaller than rounding errors.
 Money = Annotated[float, Field(ge=0, le=1e15, description="currency units per record")]
 Count = Annotated[int, Field(ge=1)]
 PopulationSeed = Annotated[Seed | None, Field(description="of the population; the recipe's own if not given")]
 Text = Annotated[str, Field(min_length=1)]
-# One column, or columns whose values identify a person together.
+# One column, or several columns whose combined values identify a person.
 PersonKey = Text | Annotated[tuple[Text, ...], Field(min_length=2)]

@@ -1,4 +1,7 @@
-"""What a run was asked, in the sentences that kinds share: against whom, at what prices, with what beliefs."""
+"""Report sentences on a run's adversaries, payoff parameters and beliefs.
+
+All kinds of scenario share these functions.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,13 @@ from reidsim.wording import Code, Sentence, number_text
 
 
 class Stored(Protocol):
-    """A results folder, as sentences about it need it; see `reidsim.reports.page.stored_run.StoredRun`."""
+    """The part of a results folder that the sentences use.
+
+    See `reidsim.reports.page.stored_run.StoredRun`.
+    """
 
     @property
-    def content(self) -> Mapping[str, Any]: ...  # noqa: D102 - as of results
+    def content(self) -> Mapping[str, Any]: ...  # noqa: D102 - documented in StoredRun
     @property
     def manifest(self) -> Mapping[str, Any]: ...  # noqa: D102
     @property
@@ -25,7 +31,7 @@ class Stored(Protocol):
 
 
 def adversaries(run: Stored, planned: Callable[[Stored, Mapping[str, Any]], Iterator[Sentence]]) -> Iterator[Sentence]:
-    """Yield what each adversary does, in the sentences of `planned`."""
+    """Yield sentences on each adversary; `planned` describes its attacks."""
     several = section(spelled_out(run.content), "adversaries")
     each_comes = section(run.content, "agents").get("together") == "all"
     if several and each_comes:
@@ -46,7 +52,7 @@ def adversaries(run: Stored, planned: Callable[[Stored, Mapping[str, Any]], Iter
 
 
 def plan(run: Stored, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
-    """Yield how an adversary attacks each record, what it gains and pays, and what it knows."""
+    """Yield sentences on an adversary's attack, gain, cost and knowledge."""
     gain, cost = gain_and_cost(run, adversary)
     if adversary.get("planner") == "fmdp":
         sequential = section(adversary, "sequential")
@@ -67,7 +73,7 @@ def plan(run: Stored, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
 
 
 def _equipment(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
-    """Yield what an adversary holds, may buy and spend in rounds of agents."""
+    """Yield sentences on an adversary's resources, budget and accuracy in rounds."""
     for key, words in (("holds", "It holds "), ("buys", "It may buy ")):
         names = adversary.get(key) or ()
         if names:
@@ -80,20 +86,26 @@ def _equipment(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
 
 
 def knowledge(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
-    """Yield what an adversary knows of people, if a recipe tells."""
+    """Yield a sentence on an adversary's knowledge recipe, if it has one."""
     known = adversary.get("knowledge")
     if isinstance(known, str):
         yield ("It knows about people only what the recipe ", Code(known), " reveals.")
 
 
 def gain_and_cost(run: Stored, adversary: Mapping[str, Any]) -> tuple[str, str]:
-    """Return in words what an adversary gains and pays: its own amounts, else those of the economics."""
+    """Return an adversary's gain and cost as text.
+
+    Amounts that the adversary does not have are those of the economics.
+    """
     gain = number_text(adversary["gain"]) if "gain" in adversary else _gain(run)
     return gain, number_text(adversary.get("cost", section(run.content, "economics").get("cost")))
 
 
 def _gain(run: Stored) -> str:
-    """Return the gain of the economics, in words where it differs from point to point."""
+    """Return the gain of the economics as text.
+
+    The text is a phrase if the gain follows a loss that varies between points.
+    """
     economics = section(run.content, "economics")
     stated = number_text(economics.get("gain", economics.get("loss")))
     if not gain_goes_with_loss(run.content, varied_keys(run.content)):
@@ -102,7 +114,7 @@ def _gain(run: Stored) -> str:
 
 
 def by_generalization(run: Stored, defender: str) -> Iterator[Sentence]:
-    """Yield what a shared record brings whoever shares it, and costs; less the more it is generalized."""
+    """Yield sentences on the benefit, the loss and the decision maker's beliefs."""
     economics = section(run.content, "economics")
     yield (
         f"A record shared unchanged brings the {defender} {number_text(economics.get('benefit'))}, a generalized one "
@@ -112,7 +124,7 @@ def by_generalization(run: Stored, defender: str) -> Iterator[Sentence]:
 
 
 def beliefs(run: Stored, defender: str) -> Iterator[Sentence]:
-    """Yield what whoever shares the records believes of the adversary, where that is not the truth."""
+    """Yield sentences on the decision maker's beliefs that differ from the truth."""
     believed = dict(section(run.content, "beliefs"))
     if believed.pop("lists", "members") == "coverage":
         yield (
@@ -125,26 +137,29 @@ def beliefs(run: Stored, defender: str) -> Iterator[Sentence]:
 
 
 def varied_keys(content: Mapping[str, Any]) -> list[str]:
-    """Return the keys whose values differ from point to point."""
+    """Return the keys whose values vary between the points of a batch."""
     uncertain = section(section(content, "uncertainty"), "parameters")
     return [*uncertain, *section(section(content, "sweep"), "values")]
 
 
 def section(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """Return a section of a scenario as plain data; an empty one, if it has none."""
+    """Return a section of a scenario as plain data; empty if it is missing."""
     value = content.get(key)
     return value if isinstance(value, Mapping) else {}
 
 
 def plain(value: object) -> str:
-    """Write a value of a scenario in a sentence."""
+    """Return a value of a scenario as text for a sentence."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key} {plain(entry)}" for key, entry in value.items()) + "}"
     return number_text(value)
 
 
 def loss_text(loss: float) -> str:
-    """Return a loss: whole where it is large, else with three digits."""
+    """Return a loss as text.
+
+    A loss of 100 or more is rounded to whole units, a smaller one to three significant digits.
+    """
     return f"{loss:,.0f}" if loss >= 100 else f"{loss:.3g}"
 
 
@@ -152,14 +167,14 @@ GAIN, LOSS = "economics.gain", "economics.loss"
 
 
 def gain_goes_with_loss(content: Mapping[str, Any], varied: Collection[str]) -> bool:
-    """Tell whether the gain of a scenario differs from point to point because the loss does.
+    """Return whether the gain varies between points because it follows the loss.
 
     Parameters
     ----------
     content : mapping
         The scenario as plain data.
     varied : collection of str
-        Keys with values of their own at each point.
+        Keys whose values vary between points.
     """
     economics = content.get("economics")
     if LOSS not in varied or GAIN in varied or not isinstance(economics, Mapping):

@@ -1,4 +1,7 @@
-"""The schema of attack recipes: the stages and resources of an adversary against generalized records."""
+"""Schema of attack recipes: stages and resources of a multistage attack.
+
+The attack links generalized records to people.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _BUNDLED_RATES = "ystr-loci.csv.gz"
 
 
 class InferSurnameSection(Section):
-    """A surname inferred from loci through a genealogy."""
+    """A stage that infers a surname from loci, using a genealogy."""
 
     stage: Literal["infer-surname"] = Field(description="a surname from loci")
     resource: str = Field(description="the genealogy")
@@ -50,7 +53,10 @@ class InferSurnameSection(Section):
 
 
 class InferByLinkageSection(Section):
-    """An attribute inferred as the most frequent value among the rows that match."""
+    """A stage that infers an attribute by linkage to a table.
+
+    The inferred value is the most frequent one among the matching rows.
+    """
 
     stage: Literal["infer-by-linkage"] = Field(description="the most frequent value among rows that match")
     resource: str = Field(description="table that is linked to")
@@ -62,7 +68,7 @@ class InferByLinkageSection(Section):
 
 
 class IdentifySection(Section):
-    """Naming one of the people who match: the last stage."""
+    """The last stage: the adversary names one of the people who match."""
 
     stage: Literal["identify"] = Field(description="names one of those who match")
     resource: str = Field(description="the registry, in which people are looked up")
@@ -75,8 +81,17 @@ StageSection = Annotated[InferSurnameSection | InferByLinkageSection | IdentifyS
 
 
 def stage_of(section: StageSection, folder: Path, loci: tuple[str, ...] = ()) -> Stage:
-    """Return the stage of a section; surnames are inferred from the given loci, or from the loci of the section."""
-    # Imported here, as reading a scenario does not need them.
+    """Return the stage that a section describes.
+
+    Parameters
+    ----------
+    section : InferSurnameSection, InferByLinkageSection or IdentifySection
+    folder : Path
+        Folder of the recipe; relative paths start there.
+    loci : tuple of str
+        Loci from which a surname is inferred; if empty, the loci of the section.
+    """
+    # Imported here because reading a scenario does not need these modules.
     from reidsim.adversaries.multistage.stages import Identify, InferByLinkage, InferSurname
     from reidsim.linkage.surname_inference.tmrca import Ancestry
 
@@ -92,7 +107,9 @@ def stage_of(section: StageSection, folder: Path, loci: tuple[str, ...] = ()) ->
 
 
 def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> Floats:
-    """Return the mutation rates of loci from a file, or the bundled ones, shape (n_loci,).
+    """Return the mutation rates of loci, shape (n_loci,).
+
+    The rates are read from a file or from the bundled table.
 
     Raises
     ------
@@ -191,7 +208,10 @@ def require_recipe(path: Path, where: str) -> Path:
 
 
 def recipe_of_scenario(stages: str | None, folder: Path) -> Path | None:
-    """Return the path of the recipe that a scenario in a folder names, if any; see `require_recipe`."""
+    """Return the path of a scenario's attack recipe; None if it names none.
+
+    See `require_recipe`.
+    """
     return None if stages is None else require_recipe(folder / stages, "adversary.stages")
 
 

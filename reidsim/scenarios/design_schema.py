@@ -1,4 +1,4 @@
-"""The schema of batches: replications, sweeps over keys, and uncertain parameters."""
+"""Schema of batches: replications, sweeps over keys, and uncertain parameters."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ from reidsim.errors import InputError, require_among, require_distinct
 from reidsim.scenarios.read_keys import ReadIf
 from reidsim.validation import Section
 
-# Keys of the batch, of outputs of a single run, and of the game: the same at every point.
+# Keys that must be the same at every point: they describe the batch, the outputs of a single run, or the game.
 FIXED_KEYS = ("game", "seed", "replications", "sweep", "uncertainty", "stress", "figures", "title", "source")
-# A sweep of more points is a slip: a grid over too many keys.
+# A larger sweep is almost certainly a mistake, such as a grid over too many keys.
 MOST_POINTS = 1_000_000
 
 Replications = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class SweepValues(Section):
-    """Values of one key: a list, with or without the section, or evenly spaced numbers."""
+    """Values of one key: a list, or evenly spaced numbers between two bounds.
+
+    A list can be written directly as the value of the key, or as `values` in a section.
+    """
 
     start: float | None = Field(default=None, alias="from", description="first value")
     stop: float | None = Field(default=None, alias="to", description="last value, above the first")
@@ -67,7 +70,7 @@ class SweepValues(Section):
 
     @property
     def examples(self) -> tuple[Any, ...]:
-        """The first value, and all listed values that are no numbers."""
+        """The first value, and all listed values that are not numbers."""
         return (self.start,) if self.listed is None else _without_further_numbers(self.listed)
 
     @property
@@ -77,7 +80,7 @@ class SweepValues(Section):
 
 
 class SweepSection(Section):
-    """Values that keys of the scenario take, point by point."""
+    """Values of scenario keys at each point of a batch."""
 
     values: dict[str, SweepValues] = Field(min_length=1, description="key path = its values")
     together: tuple[tuple[str, ...], ...] = Field(
@@ -116,9 +119,11 @@ class SweepSection(Section):
 
     @property
     def axes(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
-        """The axes of the grid, in the order in which keys are given; points change the last axis fastest.
+        """The axes of the grid, in the order of the keys in the scenario.
 
-        An axis is a group of keys that change together, or several groups that change one at a time.
+        The last axis changes fastest.
+
+        An axis holds either one group of keys that change together, or all groups that change one at a time.
         """
         group_of = {key: group for group in self.together for key in group}
         groups = tuple(dict.fromkeys(group_of.get(key, (key,)) for key in self.values))
@@ -137,18 +142,21 @@ class SweepSection(Section):
 
 
 def _without_further_numbers(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the first of some values and all others that are no numbers."""
+    """Return the first value, and all other values that are not numbers."""
     return (*values[:1], *(value for value in values[1:] if isinstance(value, bool | str | list | dict)))
 
 
 class _Uncertain(Section):
-    """Keys of all distributions."""
+    """Keys shared by all distributions."""
 
     whole: bool = Field(default=False, description="round to whole numbers, for keys that count something")
 
     @property
     def examples(self) -> tuple[Any, ...]:
-        """One value that the distribution can take; of a discrete one, the first and all that are no numbers."""
+        """Example values of the distribution.
+
+        For `Discrete`, the first value and all that are not numbers; otherwise one central value.
+        """
         if isinstance(self, Discrete):
             return _without_further_numbers(self.values)
         center = next(getattr(self, key) for key in ("mode", "median", "mean", "low") if hasattr(self, key))
@@ -163,7 +171,7 @@ class _Uncertain(Section):
 
 
 class Uniform(_Uncertain):
-    """Every value of an interval as likely as any other."""
+    """A uniform distribution: all values of an interval are equally likely."""
 
     distribution: Literal["uniform"] = Field(description="every value as likely as any other")
     low: float = Field(description="bound of the interval")
@@ -171,7 +179,7 @@ class Uniform(_Uncertain):
 
 
 class LogUniform(_Uncertain):
-    """A uniform logarithm: every order of magnitude as likely as any other."""
+    """A log-uniform distribution: all orders of magnitude are equally likely."""
 
     distribution: Literal["log-uniform"] = Field(description="every order of magnitude as likely as any other")
     low: Annotated[float, Field(gt=0)] = Field(description="smallest value")
@@ -179,7 +187,7 @@ class LogUniform(_Uncertain):
 
 
 class Normal(_Uncertain):
-    """A normal distribution, cut off where bounds are given."""
+    """A normal distribution, truncated at the bounds that are given."""
 
     distribution: Literal["normal"] = Field(description="normal, cut off where bounds are given")
     mean: float = Field(description="mean, before cutting off")
@@ -189,7 +197,7 @@ class Normal(_Uncertain):
 
 
 class LogNormal(_Uncertain):
-    """A normal logarithm, cut off where bounds are given."""
+    """A lognormal distribution, truncated at the bounds that are given."""
 
     distribution: Literal["lognormal"] = Field(description="a normal logarithm, cut off where bounds are given")
     median: Annotated[float, Field(gt=0)] = Field(description="median, before cutting off")
@@ -199,7 +207,7 @@ class LogNormal(_Uncertain):
 
 
 class Triangular(_Uncertain):
-    """A triangular density."""
+    """A triangular distribution."""
 
     distribution: Literal["triangular"] = Field(description="a triangular density")
     low: float = Field(description="smallest value")
@@ -224,7 +232,7 @@ class Beta(_Uncertain):
 
 
 class Discrete(_Uncertain):
-    """One of some values, which need not be numbers."""
+    """A discrete distribution over listed values, which need not be numbers."""
 
     distribution: Literal["discrete"] = Field(description="one of some values, which need not be numbers")
     values: tuple[Any, ...] = Field(min_length=1, description="the values")
@@ -248,14 +256,14 @@ Distribution = Annotated[
 
 
 class CorrelationSection(Section):
-    """Two parameters that go together."""
+    """The rank correlation of two uncertain parameters."""
 
     keys: tuple[str, str] = Field(description="key paths of the two parameters")
     rank: Annotated[float, Field(gt=-1, lt=1)] = Field(description="Spearman's rank correlation")
 
 
 class UncertaintySection(Section):
-    """Parameters that nobody knows for sure, as distributions."""
+    """Distributions of uncertain parameters."""
 
     parameters: dict[str, Distribution] = Field(
         min_length=1,
@@ -288,7 +296,9 @@ class UncertaintySection(Section):
 
 
 def check_design(sweep: SweepSection | None, uncertainty: UncertaintySection | None, replications: int) -> None:
-    """Check that no key is both swept and uncertain, and that points, samples and replications are not too many.
+    """Check the number of runs, and that no key is both swept and uncertain.
+
+    The number of runs is the product of points, samples and replications; at most `MOST_POINTS` are allowed.
 
     Raises
     ------
@@ -314,7 +324,7 @@ def check_design(sweep: SweepSection | None, uncertainty: UncertaintySection | N
 
 
 def _check_keys(keys: Iterable[str], where: str) -> None:
-    """Refuse keys that cannot change between points, and keys that contain each other."""
+    """Refuse keys that cannot vary between points, or that contain each other."""
     seen: list[str] = []
     for key in keys:
         if not all(key.split(".")):
@@ -329,7 +339,10 @@ def _check_keys(keys: Iterable[str], where: str) -> None:
 
 
 def _repeated(values: Sequence[Any]) -> Iterator[Any]:
-    """Yield the values that are equal to an earlier one; lists and sections cannot be hashed."""
+    """Yield the values that equal an earlier one.
+
+    Lists and sections are compared one by one, because they are not hashable.
+    """
     seen: set[Any] = set()
     for number, value in enumerate(values):
         if isinstance(value, list | dict):

@@ -1,4 +1,7 @@
-"""What one of several adversaries holds, buys, spends and gains: the same keys wherever agents meet it."""
+"""Schema of an adversary's resources, budget and payoff parameters.
+
+All kinds of scenario use the same keys.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,12 @@ from reidsim.validation import Section
 
 Positive = Annotated[float, Field(gt=0, le=1e9)]
 
-# Purchases are compared set by set.
+# The best purchase is searched over all subsets of resources, so the work doubles with each resource.
 _MOST_PURCHASES = 8
 
 
 class EquipmentSection(Section):
-    """Amounts and resources of an adversary's own."""
+    """An adversary's own payoff parameters, resources and budget."""
 
     gain: Money | None = Field(
         default=None, description="gain from a re-identification; that of `[economics]` if not given"
@@ -72,22 +75,25 @@ class EquipmentSection(Section):
 
     @property
     def amounts(self) -> dict[str, float]:
-        """The gain and cost that it has of its own."""
+        """The adversary's own gain and cost, by name.
+
+        An amount is missing if it is that of the economics.
+        """
         return {name: amount for name in ("gain", "cost") if (amount := getattr(self, name)) is not None}
 
     @property
     def of_rounds(self) -> tuple[str, ...]:
-        """Keys given that mean something in rounds of agents alone."""
+        """Keys set in the scenario that have an effect only in rounds."""
         return tuple(name for name in EquipmentSection.model_fields if name in self.model_fields_set - _OF_GAMES)
 
     @property
     def needs_resources(self) -> bool:
-        """Whether it can attack only with resources that it holds or buys."""
+        """Whether the adversary can attack only with resources that it holds or buys."""
         return self.holds is not None or bool(self.buys)
 
     @property
     def is_inaccurate(self) -> bool:
-        """Whether what its resources say is not all right, or not taken to be."""
+        """Whether the true or the expected accuracy of resources is below 1."""
         return self.accuracy < 1 or self.expected_accuracy is not None
 
 
@@ -95,7 +101,10 @@ _OF_GAMES = frozenset(("gain", "cost", "holds"))
 
 
 def refuse_knowledge_held(section: EquipmentSection, knowledge: str | None) -> None:
-    """Refuse a knowledge recipe of an adversary whose resources say what it knows."""
+    """Refuse a knowledge recipe of an adversary with resources.
+
+    The resources already determine its background knowledge.
+    """
     if knowledge is not None and section.needs_resources:
         raise InputError(
             "both a knowledge recipe and resources say what is known", where="knowledge", expected="either"

@@ -1,4 +1,7 @@
-"""What a kind shows of itself and can be asked for: figures, sliders, words of `reidsim explain`, points, files."""
+"""Optional parts of a kind of scenario.
+
+Figures, sliders, report sentences, shared files, and fast evaluation of many points.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +31,22 @@ from reidsim.wording import Code, Sentence
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Figures by name, as they are drawn.
+# Names and figures; each figure is drawn when the iterator reaches it.
 Figures = Iterator[tuple[str, "Figure"]]
 Value = float | str | None
-# Sliders reach this many times the scenario's own amount, or the amount below if that is more.
+# The upper bound of a slider: this multiple of the scenario's amount, but at least `_LEAST_REACH` currency units.
 _REACH = 3.0
 _LEAST_REACH = 10.0
 
 
 class Shown(Protocol):
-    """The result of a run, as figures see it; see `reidsim.engine.run_result.RunResult`."""
+    """The part of a run's result that figures use.
+
+    See `reidsim.engine.run_result.RunResult`.
+    """
 
     @property
-    def name(self) -> str: ...  # noqa: D102 - as of results
+    def name(self) -> str: ...  # noqa: D102 - documented in RunResult
     @property
     def runs(self) -> pd.DataFrame: ...  # noqa: D102
     @property
@@ -56,7 +62,10 @@ class Shown(Protocol):
 
 
 class ShownSweep(Shown, Protocol):
-    """The result of a batch, as figures see it; see `reidsim.engine.batch.result.BatchResult`."""
+    """The part of a batch's result that figures use.
+
+    See `reidsim.engine.batch.result.BatchResult`.
+    """
 
     @property
     def design(self) -> Any: ...  # noqa: D102
@@ -66,23 +75,24 @@ class ShownSweep(Shown, Protocol):
 
 @dataclass(frozen=True)
 class Slider:
-    """A number that can be changed.
+    """A slider for a number of the scenario.
 
     Parameters
     ----------
     key : str
-        Path in the scenario, such as ``"economics.loss"``.
+        Key path in the scenario, such as ``"economics.loss"``.
     label : str
-        What the page calls it.
+        Label on the page.
     value : float
-        The scenario's.
+        Value in the scenario.
     high : float
-        Upper bound; the lower one is 0.
+        Upper bound; the lower bound is 0.
     step : float
+        Difference between neighbouring positions.
     follows : str
-        Key whose value this one takes while it has none of its own; empty if it always has one.
+        Key whose value is the default of this key; empty if the key has no such default.
     linked : bool
-        Whether the scenario gives it no value of its own.
+        Whether the scenario leaves the key unset, so that it follows the other key.
     """
 
     key: str
@@ -96,7 +106,7 @@ class Slider:
 
 @dataclass(frozen=True)
 class Choice:
-    """A word that can be changed to one of several; see `Slider`."""
+    """A selection between text values of a scenario key; see `Slider`."""
 
     key: str
     label: str
@@ -108,53 +118,71 @@ Control = Slider | Choice
 
 
 def amount_slider(key: str, label: str, value: float) -> Slider:
-    """Return a slider of some hundred steps of a round size, that reaches well beyond the scenario's amount."""
+    """Return a slider for an amount of money.
+
+    It has a round step, at most about 200 steps, and a range beyond the scenario's amount.
+    """
     high = max(_REACH * value, _LEAST_REACH)
     step = next(size for size in (0.1, 0.5, 1, 5, 10, 50, 100, 500, 1_000, high) if high / size <= 200)
     return Slider(key, label, float(value), float(-(-high // step) * step), float(step))
 
 
 class Faces:
-    """What a kind shows of itself, each with a default; `Kind` derives from it.
+    """Figures, captions, report sentences and controls of a kind.
+
+    A base class of `Kind`; each method has a default.
 
     Attributes
     ----------
     drawn_by : str
-        The module whose functions `run_figures` and `sweep_figures`, if it has them, draw what is its own; or none.
+        Name of the module that may define `run_figures` and `sweep_figures`, which draw figures specific to the kind;
+        empty if there is no such module.
     """
 
     drawn_by: str = ""
 
     @cached_property
     def captions(self) -> Mapping[str, str]:
-        """What its own figures and tables show, by their names, as the file ``captions.toml`` beside it says."""
+        """Captions of the kind's figures and tables, by name.
+
+        They are read from ``captions.toml`` in the folder of the kind's module.
+        """
         file = getattr(sys.modules[type(self).__module__], "__file__", None)
         path = None if file is None else Path(file).with_name("captions.toml")
         return {} if path is None or not path.is_file() else read_toml(path)
 
     def asked(self, run: Stored) -> Iterator[Sentence]:
-        """Yield what a run was asked, in sentences of its report: against whom, and at what prices, where it says."""
+        """Yield report sentences on the kind, adversaries, payoffs and beliefs."""
         yield ("A study of the kind ", Code(str(run.content.get("game"))), ".")
         if "economics" in run.content:
             yield from adversaries(run, plan)
             yield from by_generalization(run, "publisher")
 
     def figures(self, result: Shown) -> Figures | None:
-        """Return figures of one run, by name, besides those that every kind has: see `reidsim.figures.by_policy`."""
+        """Return the figures of a run that are specific to the kind, with names.
+
+        The result is None if there are none. The figures of all kinds are in `reidsim.figures.by_policy`.
+        """
         return self._drawn("run_figures", result)
 
     def sweep_figures(self, result: ShownSweep) -> Figures | None:
-        """Return figures of a batch, by name; None for those that every kind has: lines and maps along what changes."""
+        """Return the figures of a batch, with names.
+
+        If the result is None, the batch has the lines and maps of all kinds.
+        """
         return self._drawn("sweep_figures", result)
 
     def _drawn(self, name: str, result: object) -> Figures | None:
-        # Figures are slow to import, and only needed here.
+        # Imported here because the drawing libraries are slow to import.
         draw = getattr(import_module(self.drawn_by), name, None) if self.drawn_by else None
         figures: Figures | None = None if draw is None else draw(result)
         return figures
 
     def controls(self, scenario: Any) -> Iterator[Control]:
-        """Yield what the page in the browser changes: amounts of money, and keys of the kind that hold a number."""
+        """Yield the controls of the browser page.
+
+        There is one for each amount of money and each numeric key of the kind.
+        """
         economics = getattr(scenario, "economics", None)
         if economics is not None:
             yield amount_slider("economics.benefit", "Benefit of sharing, per record", economics.benefit)
@@ -172,65 +200,82 @@ class Faces:
             yield Slider(key, slider.label, value, slider.high, max(1.0, slider.step)) if whole else slider
 
     def in_rounds(self, scenario: Any) -> bool:
-        """Tell whether a scenario is played round after round."""
+        """Return whether a scenario is played in repeated rounds."""
         return getattr(scenario, "agents", None) is not None
 
     def agents_of(self, scenario: Any) -> AgentsSection:
-        """Return who meets whom round after round; one adversary and one round, if the scenario does not say."""
+        """Return the section ``agents``; by default one round with one adversary."""
         return getattr(scenario, "agents", None) or AgentsSection()
 
     def attacker(self, scenario: Any, name: str) -> tuple[str, str | None]:
-        """Return how an adversary of a scenario plans, and what recipe it knows."""
+        """Return the planner and the knowledge recipe of an adversary.
+
+        The recipe is None if the adversary has none.
+        """
         section = getattr(scenario, "adversaries", {}).get(name, getattr(scenario, "adversary", None))
         return getattr(section, "planner", "one-shot"), getattr(section, "knowledge", None)
 
     def is_by_record(self, scenario: Any, price: Literal["gain", "cost"]) -> bool:
-        """Tell whether records differ in a price of the adversary."""
+        """Return whether the adversary's gain or cost differs between records."""
         return False
 
     def decision(self, scenario: Any) -> str:
-        """Say what whoever shares the records decides in a round; empty if it is the release of each record."""
+        """Describe the sharing decision of a round.
+
+        The text is empty if the decision is the strategy of each record.
+        """
         return ""
 
 
 class ManyPoints:
-    """Whether points of a sweep, or amounts of money, take less than a run each; see `Kind`."""
+    """Fast evaluation of many payoff parameters without a run for each.
+
+    A base class of `Kind`; by default, a kind supports none of it.
+    """
 
     def amounts_at_once(self, scenario: Any, keys: Sequence[str]) -> bool:
-        """Tell whether points of these keys take milliseconds each, by `amount_points`."""
+        """Return whether `amount_points` evaluates points of these keys.
+
+        Each point then takes milliseconds.
+        """
         return False
 
     def plans_under_amounts(self, scenario: Any) -> bool:
-        """Tell whether studies of a scenario have `amount_points`."""
+        """Return whether `amount_points` supports the studies of a scenario."""
         return False
 
     def amount_points(self, study: Any) -> AmountPoints | None:
-        """Return what plans a study under any amounts of money; None if the kind cannot."""
+        """Return a planner for any payoff parameters; None if not supported."""
         return None
 
     def takes_best(self, scenario: Any, policy: str) -> bool:
-        """Tell whether a policy takes the best of plans that are the same whatever sharing brings and costs."""
+        """Return whether a policy picks the best plan from a fixed set of plans.
+
+        The set is fixed if it does not depend on the benefit and loss of sharing.
+        """
         return False
 
     def largest_group(self, study: Any) -> int | None:
-        """Return among how many people a record may hide, where attacks depend on that whole number alone; else None.
+        """Return the largest group size, if attacks depend on group size alone.
 
-        An attack then pays if the gain, divided by the number of people, exceeds the cost.
+        In this case an attack is profitable if the gain, divided by the group size, exceeds the cost. Otherwise the
+        result is None.
         """
         return None
 
 
 @dataclass(frozen=True)
 class HierarchyFile:
-    """A file that says by which labels the values of an attribute are released.
+    """A hierarchy file with the released label of each value at each level.
 
     Parameters
     ----------
     path : str
-        As the scenario names it, from its folder.
+        Path as written in the scenario, relative to the scenario's folder.
     delimiter : str
+        Character between the columns.
     header : bool
-        Whether its first row names the levels.
+        Whether the first row names the levels.
     """
 
     path: str
@@ -240,27 +285,28 @@ class HierarchyFile:
 
 @dataclass(frozen=True)
 class SharedColumns:
-    """Which columns of the file of records are quasi-identifiers, and what is promised of them.
+    """Quasi-identifiers of the shared file, and the risk that it must respect.
 
     Parameters
     ----------
     column_of : mapping of str to str
         Column of each attribute.
     delimiter : str
-        Between columns of the file.
+        Character between the columns of the file.
     header : bool
-        Whether the file names its columns; else they are numbered from 1, and shared under the attributes' names.
+        Whether the file has a header. Without one, columns are numbered from 1 and are shared under the attributes'
+        names.
     hierarchies : mapping of str to HierarchyFile
-        Of attributes whose labels stand in a file.
+        Hierarchy files, by attribute; only attributes with a file are included.
     stars : frozenset of str
-        Attributes of which a value that reads like a suppressed one has another name when it is shared.
+        Attributes with a true value ``*``, which the shared file renames to distinguish it from suppression.
     person : str or tuple of str, optional
-        Column, or columns together, that identify the person of a record; each record is a person if not given.
+        Column, or columns together, that identify the person of a record. By default each record is a person.
     counts_release : bool
-        Whether success probabilities are those of an adversary who knows who is in the file, and every
-        quasi-identifier of everybody in it, so that counts in the file must not exceed them.
+        Whether success probabilities assume an adversary who knows which people are in the file and all their
+        quasi-identifiers. Success probabilities counted in the shared file must then not exceed them.
     identifies : bool
-        Whether success is naming the person of a record, rather than also or only inferring a sensitive value.
+        Whether success means naming the person of a record; False if an inferred sensitive value counts as success.
     """
 
     column_of: Mapping[str, str]
@@ -274,12 +320,12 @@ class SharedColumns:
 
 
 class LimitedColumns(NamedTuple):
-    """Sensitive columns of records, and the limits on what a shared file may reveal of them.
+    """Sensitive columns, and the limits on their disclosure by a shared file.
 
     Attributes
     ----------
     attributes : tuple of SensitiveAttribute
-        Values of all records of the release.
+        Values of all records of the release, by sensitive column.
     limits : AttributeLimits
     """
 
@@ -294,7 +340,7 @@ class SensitiveColumn(NamedTuple):
     ----------
     name : str
     m : int
-        Least number of different values in an equivalence class, of which none has more than 1 in m rows.
+        Least number of different values in an equivalence class; no value may be in more than 1/m of its rows.
     """
 
     name: str
@@ -302,29 +348,29 @@ class SensitiveColumn(NamedTuple):
 
 
 class RecordSharing:
-    """The part of a kind of scenario that says how its records are shared.
+    """Methods of a kind for sharing a file of records; a base class of `Kind`.
 
-    A kind that names its `release_file` is shared as it stands: each name in the scenario's ``attributes`` is a column
-    of the file and, as released, a column of the table of records.
+    A kind needs only `release_file` if each name in the scenario's ``attributes`` is both a column of the file and,
+    with the released values, a column of the table of records.
     """
 
     def release_file(self, scenario: Any) -> str | None:
-        """Return the file whose records a scenario shares, as the scenario names it; None if they have none."""
+        """Return the path of the shared file, as in the scenario; None without one."""
         return None
 
     def shared_columns(self, scenario: Any) -> SharedColumns:
-        """Say which columns of that file are quasi-identifiers.
+        """Return the quasi-identifiers in the shared file.
 
         Raises
         ------
         InputError
-            If the records as shared are not those of the file.
+            If the shared records differ from the records of the file.
         """
         person = getattr(getattr(scenario, "release", None), "person", None)
         return SharedColumns({str(name): str(name) for name in getattr(scenario, "attributes", ())}, person=person)
 
     def sensitive_column(self, scenario: Any, policy: str) -> SensitiveColumn | None:
-        """Return the column that a policy protects from inference; None if it protects none."""
+        """Return the column that a policy protects from inference; None if none."""
         return None
 
     def limited_columns(
@@ -334,26 +380,29 @@ class RecordSharing:
         path: Path,
         hierarchies: Callable[[], Mapping[str, list[list[str]]]],
     ) -> LimitedColumns | None:
-        """Return the columns of the records for which a scenario sets limits; None without limits.
+        """Return the sensitive columns with disclosure limits; None without limits.
 
         Parameters
         ----------
         scenario : ScenarioHead
         frame : DataFrame
-            All columns of the records.
+            All columns of the file of records.
         path : Path
-            Their file.
+            Path of this file.
         hierarchies : callable
             Returns the rows of the hierarchy files that `shared_columns` names.
         """
         return None
 
     def read_records(self, scenario: Any, path: Path) -> pd.DataFrame:
-        """Read all columns of that file, values as they are."""
+        """Return all columns of the shared file, with values unchanged."""
         return read_table(path, trim=False)
 
     def true_values(self, scenario: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-        """Return the attributes' columns of a file, values as they would be released without generalization."""
+        """Return the attributes in a file, one column each.
+
+        Values are as released without generalization.
+        """
         columns = self.shared_columns(scenario).column_of
         return pd.DataFrame({name: frame[column].str.strip() for name, column in columns.items()})
 
@@ -364,16 +413,17 @@ class RecordSharing:
         ----------
         scenario : ScenarioHead
         records : DataFrame
-            The policy's rows of the table of records.
+            Rows of the table of records for the policy.
         attribute : str
         """
         column = records[attribute]
         if not isinstance(column.dtype, pd.CategoricalDtype):
             return column.astype("str").mask(column.isna(), SUPPRESSED)
-        # Few labels become text, not those of every record; what is missing has the code -1, the last.
+        # Convert the few categories to text instead of every record. A missing value has code -1, which selects the
+        # last label.
         labels = pd.array([*column.cat.categories.astype("str"), SUPPRESSED], dtype="str")
         return pd.Series(labels.take(column.cat.codes.to_numpy()), column.index, name=attribute)
 
     def is_shared(self, records: pd.DataFrame) -> NDArray[np.bool_]:
-        """Tell which rows of the table of records are shared at all, shape (n_records,)."""
+        """Return which rows of the table of records are not withheld, shape (n_records,)."""
         return np.asarray(records["strategy"] != "withheld")

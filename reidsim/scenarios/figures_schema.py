@@ -1,4 +1,7 @@
-"""What the section figures of a record-level scenario may say: what a run draws besides its policies."""
+"""Schema of the section ``figures`` of a record-level scenario.
+
+It requests additional tables and figures of a run.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from reidsim.validation import Section
 
 
 class AttackChanges(Section):
-    """Parameters of the sequential attack that differ from the scenario's."""
+    """Parameters of the sequential attack that replace the scenario's values."""
 
     gain: Money | None = Field(default=None, description="in place of the scenario's value")
     exploit_cost: Money | None = Field(default=None, description="in place of the scenario's value")
@@ -30,7 +33,7 @@ class AttackChanges(Section):
 
 
 class FileAttackSection(Section):
-    """All records attacked by one adversary who pays for access once."""
+    """An attack on all records by one adversary who pays for access once."""
 
     budget: Count | None = Field(default=None, description="most exploits; no limit if not given")
     draws: Annotated[int, Field(ge=2)] = Field(
@@ -39,7 +42,7 @@ class FileAttackSection(Section):
 
 
 class SequentialFiguresSection(Section):
-    """How the planner of the sequential attack behaves."""
+    """Figures on the behaviour of the sequential planner."""
 
     settings: dict[str, AttackChanges] = Field(
         default={"as in the scenario": AttackChanges()},
@@ -59,7 +62,7 @@ class SequentialFiguresSection(Section):
 
 
 class FiguresSection(Section):
-    """Further tables and figures of a run."""
+    """Additional tables and figures of a run."""
 
     strategies: dict[str, str] | None = Field(
         default=None,

@@ -1,6 +1,6 @@
-"""Objects in memory that a scenario made in Python uses in place of files, recipes and modules.
+"""Python objects that replace the files, recipes and modules of a scenario.
 
-Scenarios name everything by text. If a name is that of a given object, the object replaces the file, recipe or module:
+A scenario refers to everything by name. If a name is a key of the objects passed in Python, the object is used:
 
 - a table of text for ``release.path`` and for the file of a hierarchy,
 - a `Population` for ``population.recipe`` and ``adversary.sequential.registry``,
@@ -42,17 +42,19 @@ Given = Mapping[str, Any]
 Amount = float | Floats
 S = TypeVar("S", bound=BaseModel)
 
-# A policy of every kind with a publisher; stands in for given policies during validation.
+# A policy that every kind with a publisher has; replaces the policies passed in Python during validation.
 _ANY_POLICY = "suppress-all"
 
 
 def validated_with(given: Given, model: type[S], content: Mapping[str, Any], source: str | Path) -> S:
-    """Return a validated scenario; names of given adversaries and policies are allowed.
+    """Return a validated scenario.
+
+    Its adversaries and policies may be names of objects passed in Python.
 
     Raises
     ------
     InputError
-        As `validated`, and if the kind has no key for a given object.
+        As `validated`, and if the kind has no key for the object.
     """
     content = spelled_out(content)
     named = section(content, "adversaries")
@@ -77,7 +79,7 @@ def validated_with(given: Given, model: type[S], content: Mapping[str, Any], sou
         name: _with(getattr(scenario, name, None), values, name, source) for name, values in changes.items()
     }
     if own:
-        adversaries = getattr(scenario, "adversaries")  # noqa: B009 - of kinds that have it, as it was valid
+        adversaries = getattr(scenario, "adversaries")  # noqa: B009 - only some kinds have it; validated above
         sections["adversaries"] = adversaries | {
             name: adversaries[name].model_copy(update={"planner": named[name]["planner"]}) for name in own
         }
@@ -89,7 +91,9 @@ def _unplanned(section: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def people_named(name: str, loaded: LoadedScenario[Any], **made: Any) -> Population:
-    """Return the population that a scenario names: given, bundled, or from a recipe file; see `load_population`.
+    """Return a population by name.
+
+    It is a Python object, bundled, or made from a recipe file; see `load_population`.
 
     Raises
     ------
@@ -105,12 +109,14 @@ def people_named(name: str, loaded: LoadedScenario[Any], **made: Any) -> Populat
 def table_named(
     name: str, loaded: LoadedScenario[Any], where: str, read: Callable[[Path], pd.DataFrame]
 ) -> tuple[Path, pd.DataFrame]:
-    """Return the path and rows of the table that a scenario names at a key: given, or read from its file.
+    """Return the path and rows of the table at the key `where`.
+
+    The table is a Python object, or read from its file.
 
     Raises
     ------
     InputError
-        If the file cannot be used; names the key unless the error already names a place in the file.
+        If the file cannot be used; names the key unless the error already names a position in the file.
     """
     if name in loaded.given:
         return Path(name), loaded.given[name]
@@ -122,7 +128,7 @@ def table_named(
 
 
 def table_rows(section: Table, folder: Path, given: Given) -> list[list[str]]:
-    """Return the rows of the table of a hierarchy: given, or read from its file."""
+    """Return the rows of a hierarchy's table: a Python object, or read from its file."""
     if section.file in given:
         rows: list[list[str]] = given[section.file].to_numpy().tolist()
         return rows
@@ -132,21 +138,25 @@ def table_rows(section: Table, folder: Path, given: Given) -> list[list[str]]:
 def made_adversary(
     part: Any, gain: Amount, cost: Amount, parameters: Mapping[str, Any], *, where: str, name: str
 ) -> Adversary:
-    """Return the adversary of a user: an instance, or made by a class or function from gain and cost.
+    """Return a user-defined adversary.
+
+    It is the object itself, or the result of calling it with gain and cost.
 
     Parameters
     ----------
     part : object
+        An adversary, or a class or function that makes one.
     gain, cost : float or ndarray of float64, shape (n_records,)
+        Currency units per record.
     parameters : mapping of str to object
-        Further arguments.
+        Further keyword arguments of the class or function.
     where, name : str
-        Key and name, for errors.
+        Key path and name of the adversary, for error messages.
 
     Raises
     ------
     InputError
-        If making it fails, or the object is no adversary.
+        If the call fails, or the result is not an adversary.
     """
     if replies(part):
         own = part
@@ -160,12 +170,14 @@ def made_adversary(
 
 
 def made_policy(part: Any, name: str, where: str) -> GivenPolicy:
-    """Return the policy of a user as a defender: an instance, or made by a class or function.
+    """Return a user-defined policy as a defender.
+
+    It is the object itself, or the result of calling it.
 
     Raises
     ------
     InputError
-        If making it fails, or the object is no policy.
+        If the call fails, or the result is not a policy.
     """
     own = part
     if isinstance(part, type) or not callable(getattr(part, "choose", None)):
@@ -177,19 +189,19 @@ def made_policy(part: Any, name: str, where: str) -> GivenPolicy:
 
 
 def replies(part: object) -> bool:
-    """Return whether an object is an adversary, not a class or function that makes one."""
+    """Return whether an object is an adversary, not a factory of adversaries."""
     return not isinstance(part, type) and callable(getattr(part, "respond", None))
 
 
 @dataclass(frozen=True)
 class GivenPolicy:
-    """A policy of a user as a defender, with its choice checked.
+    """A user-defined policy as a defender, with its choice checked.
 
     Parameters
     ----------
     name : str
     policy : object
-        With a method ``choose(game)`` that returns a `Choice`, or an array of forms.
+        Has a method ``choose(game)`` that returns a `Choice`, or an array of strategies, shape (n_records,).
     """
 
     name: str
@@ -197,16 +209,19 @@ class GivenPolicy:
 
     @property
     def plans(self) -> bool:
-        """Whether the choice depends on the adversary; True unless the policy's attribute `plans` is False."""
+        """Whether the choice depends on the adversary.
+
+        It is the policy's attribute `plans`, or True without this attribute.
+        """
         return bool(getattr(self.policy, "plans", True))
 
     def choose(self, game: Game) -> Choice:
-        """Return the form of each record; see `Defender`.
+        """Return the strategy of each record; see `Defender`.
 
         Raises
         ------
         InputError
-            If the policy does not return a strategy, or -1, for each record.
+            If the policy does not return a strategy, or -1 (withheld), for each record.
         """
         chosen = self.policy.choose(game)
         strategies = np.asarray(chosen.strategies if isinstance(chosen, Choice) else chosen)
@@ -228,11 +243,14 @@ class GivenPolicy:
 
 
 def _with(section: Section | None, values: Mapping[str, Any], name: str, source: str | Path) -> Section:
-    """Return a section with names of given objects as values."""
+    """Return a section with some values replaced, without validation.
+
+    Keys that the section does not have are refused.
+    """
     for key in values:
         if section is None or key not in type(section).model_fields:
             raise InputError("unknown key", source=source, where=f"{name}.{key}", expected="a game that has this key")
-    assert section is not None  # noqa: S101 - there is a value
+    assert section is not None  # noqa: S101 - values are never empty
     return section.model_copy(update=dict(values))
 
 
@@ -240,13 +258,15 @@ P = TypeVar("P", bound=Policy)
 
 
 class OwnPolicy(Policy):
-    """A policy of a user: given in Python, of a module, or of an installed package.
+    """A user-defined policy.
+
+    It is passed in Python, or found in a module or an installed package.
 
     Parameters
     ----------
     name : str
     where : str
-        Key that names it.
+        Key path of the scenario that names the policy.
     """
 
     description = "a policy of one's own"
@@ -256,16 +276,19 @@ class OwnPolicy(Policy):
         self.name, self.label, self.where = name, name, where
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return the user's choice, checked."""
+        """Return the checked choice of the user's policy."""
         return self.defender(study, draw).choose(game)
 
     def defender(self, study: Any, draw: int) -> GivenPolicy:
-        """Return the user's object, made and checked."""
+        """Return the user's policy as a defender."""
         given = study.loaded.given
         part = given[self.name] if self.name in given else study.loaded.part("policies", self.name, self.where)
         return made_policy(part, self.name, self.where)
 
 
 def policy_among(policies: Mapping[str, P], own: Callable[[str, str], P], name: str, where: str) -> P:
-    """Return a policy by its name; `own` makes the policy of a user from the name and the key that names it."""
+    """Return a policy by name.
+
+    `own` makes a user-defined policy from the name and its key path.
+    """
     return policies[name] if name in policies else own(name, where)

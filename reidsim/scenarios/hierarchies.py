@@ -1,4 +1,4 @@
-"""Hierarchies of a scenario's attributes: read from files or made by rules, over the categories of the attributes."""
+"""Build the hierarchies of a scenario's attributes from files or rules."""
 
 from __future__ import annotations
 
@@ -35,15 +35,24 @@ Attributes = Mapping[str, GeneralizedSection]
 def hierarchy_rows(
     name: str, attribute: GeneralizedSection, loaded: LoadedScenario[Any], used: set[str]
 ) -> list[list[str]]:
-    """Return the rows of the hierarchy file of an attribute, given the values that records and people have.
+    """Return the rows of an attribute's hierarchy file, without its header.
+
+    Parameters
+    ----------
+    name : str
+        Name of the attribute.
+    attribute : GeneralizedSection
+    loaded : LoadedScenario
+    used : set of str
+        Values that occur in the records or the population, to detect a wrong setting of ``header``.
 
     Raises
     ------
     InputError
-        If the file cannot be used, or its first row is a header where it should be none, or the reverse.
+        If the file cannot be used, or ``header`` does not agree with its first row.
     """
     section, folder = attribute.hierarchy, loaded.folder
-    assert isinstance(section, Table)  # noqa: S101 - held by the caller, said for the type checker
+    assert isinstance(section, Table)  # noqa: S101 - checked by the caller; for the type checker
     try:
         rows = table_rows(section, folder, loaded.given)
         if section.header and len(rows) < 2:
@@ -52,19 +61,27 @@ def hierarchy_rows(
         rows, first = (rows[1:], 2) if section.header else (rows, 1)
         require_rows_of_values(rows, first_row=first)
     except InputError as error:
-        # Errors without a row name the key.
+        # An error that names no row of the file names the key of the scenario.
         key = None if error.where else f"attributes.{name}.hierarchy.file"
         raise error.located(folder / section.file, key) from None
     return rows
 
 
 def over_domain(domain: Domain, people: Population, attributes: Attributes) -> Population:
-    """Return the people over the categories of the hierarchies.
+    """Return the population recoded to the categories of the hierarchies.
+
+    Parameters
+    ----------
+    domain : Domain
+        Attributes and categories of the hierarchies.
+    people : Population
+    attributes : mapping of str to GeneralizedSection
+        Section of each attribute, for error messages.
 
     Raises
     ------
     InputError
-        If somebody has a value that its hierarchy does not.
+        If a person has a value that its hierarchy lacks.
     """
     if people.domain == domain:
         return people
@@ -83,7 +100,7 @@ def over_domain(domain: Domain, people: Population, attributes: Attributes) -> P
 def no_place(
     value: object, source: str | Path, where: str, section: GeneralizedSection, hint: str | None = None
 ) -> InputError:
-    """Return the error about a value that its hierarchy lacks: the file, or the values of records and population."""
+    """Return the error about a value that is missing from its hierarchy."""
     table = section.hierarchy if isinstance(section.hierarchy, Table) else None
     expected = "a value of the records or the population" if table is None else f"a row for it in {table.file}"
     return InputError(
@@ -94,12 +111,25 @@ def no_place(
 def hierarchy_of(
     attribute: Attribute, section: HierarchySection, folder: Path, where: str, rows: list[list[str]] | None = None
 ) -> Hierarchy:
-    """Make the hierarchy that a scenario asks for at the key `where`, of the rows of its file if it has one."""
+    """Return the hierarchy of an attribute.
+
+    Parameters
+    ----------
+    attribute : Attribute
+    section : Suppress, Intervals, Prefix, Groups, Dates or Table
+        Rule of the hierarchy.
+    folder : Path
+        Folder of the scenario, for error messages.
+    where : str
+        Key path of the section, for error messages.
+    rows : list of list of str, optional
+        Rows of the file; required if the section is a `Table`.
+    """
     with locating(folder / section.file if isinstance(section, Table) else None, where):
         if isinstance(section, Suppress):
             return Hierarchy.from_labels(attribute, [suppression_level(attribute)])
         if isinstance(section, Table):
-            assert rows is not None  # noqa: S101 - as read before, said for the type checker
+            assert rows is not None  # noqa: S101 - read before; for the type checker
             whole = [[*row, SUPPRESSED] for row in rows] if section.suppress else rows
             return hierarchy_from_rows(attribute, whole, costless_levels=section.costless_levels)
         levels = _ruled_levels(attribute, section)

@@ -1,4 +1,4 @@
-"""The schema of hierarchies: how the values of an attribute are generalized."""
+"""Schema of hierarchies: the generalization of an attribute's values."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from reidsim.validation import Section
 
 
 class Suppress(Section):
-    """No levels between the value and its suppression."""
+    """A hierarchy with two levels: the value and its suppression."""
 
     rule: Literal["suppress"] = Field(description="two levels: the value and `*`")
 
 
 class LevelsWithTop(Section):
-    """Keys of rules with several levels."""
+    """Keys shared by rules with several levels."""
 
     suppress: bool = Field(default=True, description="end with a level of `*`")
     costless_levels: tuple[int, ...] = Field(default=(), description="levels, from 1, that cost no information loss")
 
 
 class Intervals(LevelsWithTop):
-    """Whole numbers by intervals of growing width."""
+    """Generalization of whole numbers to intervals of growing width."""
 
     rule: Literal["intervals"] = Field(
         description="whole numbers by intervals; a trailing `+`, as in `90+`, is allowed"
@@ -39,7 +39,7 @@ class Intervals(LevelsWithTop):
 
 
 class Prefix(LevelsWithTop):
-    """Codes by ever shorter prefixes."""
+    """Generalization of codes, such as postal codes, to shorter prefixes."""
 
     rule: Literal["prefix"] = Field(description="codes of one length by ever shorter prefixes")
     digits: tuple[int, ...] = Field(min_length=1, description="characters kept at each level, decreasing")
@@ -47,7 +47,7 @@ class Prefix(LevelsWithTop):
 
 
 class Groups(LevelsWithTop):
-    """Categories by listed groups, per level."""
+    """Generalization of categories to the groups listed for each level."""
 
     rule: Literal["groups"] = Field(description="categories by listed groups")
     groups: tuple[tuple[tuple[str, ...], ...], ...] = Field(
@@ -57,7 +57,7 @@ class Groups(LevelsWithTop):
 
 
 class Dates(LevelsWithTop):
-    """Days by ever longer parts of the calendar."""
+    """Generalization of dates to months, years or several years."""
 
     rule: Literal["dates"] = Field(
         description='days by the calendar, of a column read as `"date"`; other values share one group'
@@ -69,7 +69,7 @@ class Dates(LevelsWithTop):
 
 
 class Table(LevelsWithTop):
-    """A file with one row per value and one column per level."""
+    """A hierarchy in a file with one row per value and one column per level."""
 
     rule: Literal["table"] = Field(description="a file as ARX writes it: one row per value, one column per level")
     file: str = Field(description="path of the file")
@@ -82,7 +82,7 @@ HierarchySection = Annotated[Suppress | Intervals | Prefix | Groups | Dates | Ta
 
 
 class GeneralizedSection(Section):
-    """One quasi-identifier: which column it is, and how its values can be generalized."""
+    """A quasi-identifier: its column in the records and its hierarchy."""
 
     hierarchy: HierarchySection = Field(description="how values are generalized, by a `rule`")
     column: str | None = Field(default=None, description="column of the records; the attribute's name if not given")

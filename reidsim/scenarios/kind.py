@@ -1,6 +1,9 @@
-"""What a kind of scenario is: its name and schema, its policies, and how the engine plays its studies.
+"""Interface of a kind of scenario.
 
-Everything above this floor knows a kind by this interface alone; `reidsim.scenarios.registry` has kinds by name.
+A kind has a name, a schema, policies, and the methods by which the engine plays its studies.
+
+The engine, figures and reports use a kind only through this interface. `reidsim.scenarios.registry` finds kinds by
+name.
 """
 
 from __future__ import annotations
@@ -48,34 +51,37 @@ if TYPE_CHECKING:
     from reidsim.scenarios.schema import ScenarioHead
 
 
-# Every kind that was made, by the schema of its scenarios; those of users' modules by what scenarios call them, too.
+# All instances of `Kind`, by schema; user-defined kinds also by their name in scenarios.
 MADE: dict[type | str, Kind] = {}
 
 
 class Kind(Faces, RecordSharing, ManyPoints, ABC):
-    """A kind of scenario; a kind of one's own says the attributes, `build`, and what else differs.
+    """A kind of scenario.
 
-    `RecordSharing` says how its records are shared, `ManyPoints` what it solves for many points at once.
+    A subclass defines the attributes and `build`, and overrides the methods whose defaults do not fit. `RecordSharing`
+    describes how records are shared, `ManyPoints` how many payoff parameters are evaluated at once.
 
     Attributes
     ----------
     name : str
-        The value of the key ``game``.
+        Value of the key ``game``.
     words : str
-        Who decides about what, in one sentence.
+        One sentence on the decision maker and the decision.
     schema : type of ScenarioHead
+        Schema of scenario files.
     policies : mapping of str to Policy
-        By name; empty where nobody decides.
+        Policies by name; empty if the kind has no decision maker.
     decides : str
-        Who shares the records: ``publisher`` or ``subject``; empty where nobody decides.
+        Decision maker, ``publisher`` or ``subject``; empty if the kind has none.
     numbers_draws : bool
-        Whether a replication is a draw of one study, by its number; else each is a study of a seed of its own.
+        Whether replications are numbered draws from the same study; if False, each is a study with its own seed.
     measures : tuple of Measure
-        What its tables of runs may hold, in the order in which tables print them.
+        Measures in tables of runs, in printing order.
     measures_of_people : tuple of Measure
-        The same in words of people, for releases that name them by a key; empty where all words are of records.
+        The same measures, described per person, for releases with a key of people; empty if the kind has none.
     amount_keys : tuple of str
-        Keys that only change money, and so none of the data of a study, nor what other sections may say.
+        Keys that change only payoff parameters; neither a study's data nor the validity of other sections depends on
+        them.
     """
 
     name: ClassVar[str]
@@ -95,7 +101,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
 
     @property
     def decider(self) -> str:
-        """The section of whoever decides; empty where nobody does."""
+        """Name of the decision maker's section; empty without a decision maker."""
         return {"publisher": "publisher", "subject": "subjects"}.get(self.decides, "")
 
     def policies_of(self, scenario: Any) -> tuple[str, ...]:
@@ -104,7 +110,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         Raises
         ------
         InputError
-            If nobody decides.
+            If the kind has no decision maker.
         """
         if not self.decider:
             expected = "a kind of scenario in which somebody decides"
@@ -112,13 +118,19 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         return tuple(getattr(scenario, self.decider).policies)
 
     def policy(self, name: str) -> Policy:
-        """Return a policy by its name; any that the kind does not have is somebody's own."""
+        """Return a policy by name.
+
+        A name that the kind does not have belongs to a user-defined policy.
+        """
         from reidsim.scenarios.given import OwnPolicy, policy_among
 
         return policy_among(self.policies, OwnPolicy, name, f"{self.decider}.policies")
 
     def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
-        """Return the measures in the words of a scenario with this content."""
+        """Return the measures of a scenario.
+
+        They are described per person if the scenario counts people, otherwise per record.
+        """
         counts_people = counted_units(content)[0] == "person"
         return self.measures_of_people if self.measures_of_people and counts_people else self.measures
 
@@ -126,7 +138,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
 
     @abstractmethod
     def build(self, loaded: LoadedScenario[Any]) -> Study[Any]:
-        """Read everything that a scenario names.
+        """Read all data that a scenario names and return its study.
 
         Raises
         ------
@@ -135,7 +147,9 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         """
 
     def build_after(self, loaded: LoadedScenario[Any], before: Any) -> Study[Any]:
-        """Read what a scenario names, but for data that a study built before has read, if the two say the same of it.
+        """Return the study of a scenario, reusing data of an earlier study.
+
+        Data are reused if both scenarios define them equally.
 
         Raises
         ------
@@ -145,12 +159,12 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         return self.build(loaded)
 
     def describe(self, study: Any) -> str:
-        """Say in a line how large a study is, having checked that its policies can be played."""
+        """Check that the policies can be played; return one line on the size of the study."""
         game = study.world(0).truth
         return f"{game.n_records:,} records, {game.space.size:,} strategies"
 
     def data_content(self, loaded: LoadedScenario[Any]) -> dict[str, Any]:
-        """Return that part of a scenario's content of which the data of its study are made."""
+        """Return the part of a scenario's content that determines the data of its study."""
         return loaded.content
 
     # One run
@@ -164,17 +178,21 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         timed: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Mapping[str, PolicyOutcome]:
-        """Play policies, those of the scenario if none are given: choose by what is believed, evaluate by what is true.
+        """Return the outcome of each policy.
+
+        Strategies are chosen in the believed game and evaluated in the true game.
 
         Parameters
         ----------
         study : Study
         draw : int
+            Number of the study's draw.
         policies : sequence of str, optional
+            Names of the policies; by default the policies of the scenario.
         timed : bool
-            Whether the time that each takes matters, which is then that of playing it alone.
+            Whether each policy must be played without shared computations, so that its seconds can be measured.
         progress : callable, optional
-            Called with policies played and in all.
+            Called with the number of policies played and the number of all policies.
 
         Raises
         ------
@@ -195,10 +213,13 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         return outcomes
 
     def require_playable(self, study: Any, draw: int) -> None:
-        """Check that a study's policies can be played in a draw; an `InputError` if one cannot."""
+        """Check that a study's policies can be played in a draw.
+
+        Raises `InputError` otherwise.
+        """
 
     def outcome(self, study: Any, world: World, defender: Defender, choice: Choice) -> Equilibrium:
-        """Return what comes of a choice in the true game."""
+        """Return the equilibrium of a choice in the true game."""
         from reidsim.games.defenders.defender import outcome_of, paid_in
 
         found = outcome_of(paid_in(defender, world.truth, choice), choice)
@@ -206,7 +227,10 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         return replace(found, gap=gap) if isinstance(gap, np.ndarray) else found
 
     def summarise(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Average the outcomes of each policy over all records; indexed by policy, a column per measure."""
+        """Return averages over all records, one row per policy.
+
+        There is one column per measure.
+        """
         from reidsim.games.measures import averages
 
         weights = study.world(draw).weights
@@ -214,7 +238,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         return pd.DataFrame(rows, index=pd.Index(list(equilibria), name="policy"), columns=columns_of(MEASURES))
 
     def reidentified(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, Reidentified]:
-        """Return how many people are re-identified under each policy."""
+        """Return the distribution of the number of re-identified people, by policy."""
         from reidsim.games.reidentified import reidentified_in
 
         weights, seed = study.world(draw).weights, study.scenario.seed
@@ -224,56 +248,73 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         }
 
     def further_measures(self, study: Any, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return measures that only batches tell, indexed by policy."""
+        """Return measures that only results of batches include.
+
+        The table has one row per policy and one column per measure.
+        """
         return pd.DataFrame(index=pd.Index(list(equilibria), name="policy"))
 
     def records(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return one row per record and policy: ``record``, ``policy``, ``strategy`` and the outcomes."""
+        """Return one row per record and policy.
+
+        Columns are ``record``, ``policy``, ``strategy`` and the outcomes.
+        """
         return record_table(equilibria, self.row_of_record(study, draw), study.world(draw).truth.space.describe)
 
     def row_of_record(self, study: Any, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the row of the world's games on which each record stands, shape (n_records,)."""
+        """Return the row of each record in the world's games, shape (n_records,)."""
         weights = study.world(draw).weights
         return np.repeat(np.arange(len(weights)), weights)
 
     def row_of_subject(self, study: Any, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the row of each who counts once, shape (n_subjects,): of each record, unless people have several."""
+        """Return the row of each data subject in the world's games, shape (n_subjects,).
+
+        By default each record is a data subject. A kind in which people have several records overrides this method.
+        """
         return self.row_of_record(study, draw)
 
     def analyse(self, study: Any, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
-        """Work out the tables behind the figures that a scenario asks for, of its first draw."""
+        """Compute the tables behind the scenario's figures, from the first draw."""
         return AnalysisTables()
 
     def runtimes(self, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
-        """Return the seconds of each policy, where policies were played one by one."""
+        """Return the seconds of each policy that has a measured time."""
         timed = {policy: outcome.seconds for policy, outcome in outcomes.items() if outcome.seconds is not None}
         return pd.DataFrame({"policy": list(timed), "seconds": list(timed.values())})
 
     def facts(self, study: Any) -> dict[str, Any]:
-        """Return facts about a study for manifests."""
+        """Return facts about a study for manifests.
+
+        Number of records, number of strategies, and hash of the data.
+        """
         world = study.world(0)
         size = world.truth.space.size
         return {"records": int(world.weights.sum()), "strategies": size, "data_hash": study.fingerprint}
 
     def facts_of_policies(self, study: Any, outcomes: Mapping[str, PolicyOutcome]) -> dict[str, dict[str, Any]]:
-        """Say by policy how its choice was found."""
+        """Return facts about the solver of each policy, for manifests; see `solver_facts`."""
         row = self.row_of_record(study, 0)
         return {policy: solver_facts(outcome.equilibrium, row) for policy, outcome in outcomes.items()}
 
     def warnings(self, study: Any, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield what a reader of the outcomes should know."""
+        """Yield warnings for readers of the outcomes."""
         yield from ()
 
     def assess(self, study: Any, report: Progress) -> Played:
-        """Work out a scenario in which nobody decides; an `InputError` if the kind does not say how."""
+        """Return the assessment of a scenario without a decision maker.
+
+        By default, `InputError` is raised.
+        """
         raise InputError("nobody decides, and nothing is assessed", where="game", found=self.name)
 
     # Rounds of agents
 
     def settings(self, study: Any) -> Callable[[str, int, int], Setting]:
-        """Return what makes the world of agents: of a policy, a draw of the study, and a run of all rounds on it.
+        """Return a function that makes the setting of repeated rounds.
 
-        By default adversaries differ in amounts and planners, and who takes part changes no linkage.
+        Its arguments are the policy, the number of the study's draw, and the number of the repetition of all rounds on
+        that draw. By default, adversaries differ in payoff parameters and planners, and linkage does not depend on
+        which data subjects participate.
 
         Raises
         ------
@@ -285,41 +326,47 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         return settings_of(self, study)
 
     def by_subject(self, study: Any) -> Any:
-        """Return the study in which each data subject has a row; itself, as by default, where each has one anyway.
+        """Return the study with one row per data subject; by default, the study itself.
 
-        Asked for where different things are out about subjects whose records are alike, which `Setting.split` allows.
+        Used after rounds in which data subjects with identical records had different releases; see `Setting.split`.
         """
         return study
 
     def describe_setting(self, setting: Setting) -> str:
-        """Say in a line how large a world of agents is."""
+        """Return a line on the number of data subjects and strategies in rounds."""
         forms = counted(setting.space.size, "strategy", "strategies")
         return f"{counted(setting.n_subjects, 'data subject')}, {forms}"
 
     # Cross-play
 
     def opponents(self, study: Any, options: OpponentOptions, draw: int = 0) -> tuple[Any, Opponents]:
-        """Return the adversaries that can play in a scenario, and the study on whose rows they all play.
+        """Return the study for cross-play and the adversaries that can play in it.
+
+        All games of the adversaries have the rows of the returned study.
 
         Parameters
         ----------
         study : Study
         options : OpponentOptions
-            Paths are absolute.
+            Its paths are absolute.
         draw : int
-            Of the study.
+            Number of the study's draw.
 
         Raises
         ------
         InputError
-            If the adversary asked for, or the scenario's own, cannot play.
+            If a requested adversary, or the scenario's own, cannot play.
         """
         from reidsim.scenarios.opponents import opponents_by_planner
 
         return study, opponents_by_planner(study, options, draw)
 
     def opponent_types(self, study: Any, draw: int = 0) -> Opponents:
-        """Return adversaries with what they hold and may buy in rounds, and what may be planned on of several."""
+        """Return the adversary types of rounds, and further games for planning.
+
+        Each type has all resources that it holds or may buy. If the types have no keys for rounds, only the further
+        games are returned.
+        """
         from reidsim.scenarios.agents import are_equipped
         from reidsim.scenarios.opponents import ideas_of_several, types_of_setting
 
@@ -328,18 +375,18 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
         return types_of_setting(self.settings(study)(self.policies_of(study.scenario)[0], draw, 0))
 
     def cross_play_policies(self, study: Any) -> tuple[str, ...]:
-        """Return the policies that play against every adversary: those of the kind, and those of the scenario."""
+        """Return the policies of cross-play: of the kind, then of the scenario."""
         return tuple(dict.fromkeys((*self.policies, *self.policies_of(study.scenario))))
 
     # Columns
 
     def dropped_columns(self, study: Any) -> DroppedColumns:
-        """Return what plays the study without some of its quasi-identifiers.
+        """Return an object that plays the study without some of its quasi-identifiers.
 
         Raises
         ------
         InputError
-            If the kind shares no table, or no policy can be played so.
+            If the kind shares no table, or no policy can be played without them.
         """
         raise InputError(
             "columns are dropped from a table", source=study.loaded.path, where="game", found=self.name,
@@ -349,7 +396,7 @@ class Kind(Faces, RecordSharing, ManyPoints, ABC):
     # Released files
 
     def play_released(self, study: Any, path: Path, key: str | None = None) -> tuple[Equilibrium, tuple[str, ...]]:
-        """Return what comes of a released file, by record, and what to know about it.
+        """Return the equilibrium of a released file, by record, and notes on the file.
 
         Raises
         ------

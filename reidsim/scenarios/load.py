@@ -1,4 +1,7 @@
-"""From a scenario's name or file, and overrides, to a validated scenario, and the parts of one's own that it names."""
+"""Load scenarios from files.
+
+Loading reads the file, applies overrides, validates, and finds the user-defined parts.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import read_toml, validated
 
 _LOGGER = logging.getLogger(__name__)
-# Keys whose value may be a file. In a scenario file they are relative to it; in an override, to the working folder.
+# Keys whose value may be a path. A relative path starts at the scenario file, or in an override at the working folder.
 _PATH_KEYS = (
     "release.path",
     "release.persons",
@@ -53,10 +56,11 @@ RECIPE_KEYS = (
     "knowledge.*",
 )
 _LONGEST_CHAIN = 20
-# The section that an empty one empties: there is then one adversary, or others.
+# An empty table for this section removes the inherited adversaries instead of being merged with them.
 _BY_NAME = "adversaries"
-# Sections that give values to key paths, and those whose `key` is a key path, with the keys that give it values.
+# Sections whose keys are key paths of the scenario.
 _VALUES_BY_KEY = ("sweep.values", "uncertainty.parameters")
+# Sections with an entry `key` that is a key path of the scenario, and the entries that hold values of this key.
 _VALUES_OF_KEY = {"stress.beliefs.*": ("true", "believed"), "stress.map.?": ("values",)}
 
 S_co = TypeVar("S_co", bound=ScenarioHead, covariant=True)
@@ -64,25 +68,24 @@ S_co = TypeVar("S_co", bound=ScenarioHead, covariant=True)
 
 @dataclass(frozen=True)
 class LoadedScenario(Generic[S_co]):
-    """A scenario and where it came from.
+    """A validated scenario with its file and content.
 
     Parameters
     ----------
     name : str
         File name without its ending.
     path : Path
-        The file.
-    scenario : RecordScenario or another kind
-        As run, overrides included.
+        Path of the file.
+    scenario : ScenarioHead
+        The validated scenario, with overrides applied; an instance of the schema of its kind.
     content : dict
-        The same as plain data, as written.
+        The same scenario as plain data.
     origins : mapping
-        What its files say of where its values come from; nothing where that is not needed.
+        Text of the scenario's files and sources of its recipes, see `reidsim.scenarios.origins`; may be empty.
     allow_code : bool
-        Whether modules that it names may run.
+        Whether modules named by the scenario may be imported.
     given : mapping
-        What names in it stand for that were given in memory, in place of files and modules; see
-        `reidsim.scenarios.given`.
+        Python objects by name that replace files, recipes and modules; see `reidsim.scenarios.given`.
     """
 
     name: str
@@ -97,22 +100,25 @@ class LoadedScenario(Generic[S_co]):
         return f"LoadedScenario({self.name!r}: {self.scenario.title})"
 
     def __reduce__(self) -> Any:
-        """Leave a scenario whose class is of a user's module to be read again by whoever gets it."""
+        """Pickle a scenario of a user-defined kind as plain data.
+
+        The receiving process imports the kind and validates the data again.
+        """
         if names_object(str(self.content.get("game", ""))):
             return _reloaded, (self.name, self.path, self.content, self.origins, self.given)
         return super().__reduce__()
 
     def part(self, group: Group, name: str, where: str) -> Any:
-        """Return the factory of an adversary or policy that does not come with the package; see `load_part`."""
+        """Return the factory of a user-defined adversary or policy; see `load_part`."""
         return load_part(group, name, where=where, folder=self.folder, allow_code=self.allow_code)
 
     @property
     def own_parts(self) -> tuple[OwnPart, ...]:
-        """Adversaries and policies that it names and that do not come with the package."""
+        """User-defined kinds, adversaries and policies that the scenario names."""
         return own_parts_of(self.scenario)
 
     def refuse_code(self) -> None:
-        """Refuse a scenario that names code, unless such code may run; nothing is imported.
+        """Refuse a scenario that names code which may not run; import nothing.
 
         Raises
         ------
@@ -126,12 +132,14 @@ class LoadedScenario(Generic[S_co]):
                 refuse_code(part.group, part.name, where=part.where, allow_code=self.allow_code)
 
     def makers(self) -> dict[str, dict[str, str]]:
-        """Import all of its own parts; return the module, package and version that made each, by name.
+        """Import all user-defined parts; return the origin of each, by name.
+
+        The origin is the module, package and version.
 
         Raises
         ------
         InputError
-            If one may not be imported, or cannot be.
+            If a part may not be imported, or its import fails.
         """
         made = {}
         for part in self.own_parts:
@@ -143,15 +151,20 @@ class LoadedScenario(Generic[S_co]):
 
     @property
     def folder(self) -> Path:
-        """Where relative paths of the scenario start."""
+        """Folder in which relative paths of the scenario start."""
         return self.path.parent
 
     def with_sections(self, **sections: object) -> Self:
-        """Return the scenario with other sections, which are not validated; its content stays."""
+        """Return the scenario with some sections replaced, without validation.
+
+        The attribute `content` is unchanged.
+        """
         return replace(self, scenario=self.scenario.model_copy(update=sections))
 
     def with_content(self, content: dict[str, Any]) -> LoadedScenario[S_co]:
-        """Return the scenario of the same kind with other content, validated; what was given in memory stays.
+        """Return the scenario of the same kind with other content, validated.
+
+        Python objects passed with the scenario are kept.
 
         Raises
         ------
@@ -181,14 +194,15 @@ def load_scenario(
     seed : int, optional
         Replaces the scenario's seed.
     allow_code : bool
-        Whether modules that the scenario names may run.
+        Whether modules that the scenario names may be imported.
     also_read : collection of str
-        Patterns of keys that the caller reads whatever their condition is.
+        Patterns of key paths that are accepted even if their condition for being read does not hold.
 
     Raises
     ------
     InputError
-        Names the file, the key path, the value found and the values allowed; also of a key that nothing reads.
+        If the scenario is invalid or sets a key that has no effect. Names the file, the key path, the value found and
+        the values allowed.
     """
     path = resolve(name_or_path, "scenarios", "scenario")
     content = scenario_content(path)
@@ -213,9 +227,12 @@ def _refuse_unread(
     path: Path,
     also_read: Collection[str],
 ) -> None:
-    """Refuse keys that no point of a scenario reads, if its user wrote them: as overrides, or in the file itself.
+    """Refuse keys set by the user that no point of the scenario reads.
 
-    A key that the file inherits, or that an override takes out of use, is ignored; a swept key never is.
+    The user may have set them in an override or in the file.
+
+    An unread key is accepted if the file inherits it from another file, or if it is unread only because of an
+    override. An unread key that is swept is always refused.
 
     Raises
     ------
@@ -246,12 +263,15 @@ def _refuse_unread(
 
 
 def _unread(scenario: ScenarioHead, content: Mapping[str, Any], path: Path) -> tuple[dict[str, ReadIf], dict[str, str]]:
-    """Return the keys that no point of a scenario reads, and the section that gives values to each that changes."""
+    """Return the keys that no point of a scenario reads.
+
+    The second result is the section that varies each varied key.
+    """
     each = [conditions_of(scenario, content)]
     changes, swept = changes_within(scenario)
     for values in changes:
         other = deepcopy(dict(content))
-        # Values of one key may need those of others.
+        # A value may be valid only together with values of other keys.
         with suppress(InputError):
             override(other, values)
             each.append(conditions_of(validated(type(scenario), other, path), other))
@@ -259,10 +279,19 @@ def _unread(scenario: ScenarioHead, content: Mapping[str, Any], path: Path) -> t
 
 
 def scenario_content(path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """Read a scenario as plain data, on top of the one that its key ``extends`` names, if any.
+    """Read a scenario as plain data, merged with the scenario that it extends.
 
-    Sections are merged key by key; any other value takes the place of the one it extends, and so does
-    ``adversaries = {}``. `needed_by` are the files that extend this one.
+    The key ``extends`` names the other scenario.
+
+    Sections are merged key by key. Any other value replaces the inherited value, and ``adversaries = {}`` removes the
+    inherited adversaries.
+
+    Parameters
+    ----------
+    path : Path
+        Path of the scenario file.
+    needed_by : tuple of Path
+        Files that extend this one, to detect cycles.
 
     Raises
     ------
@@ -290,7 +319,19 @@ def scenario_content(path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, 
 
 
 def anchored(content: Any, folder: Path, key: str = "") -> Any:
-    """Make the paths of a scenario absolute, so that they mean the same in a scenario elsewhere that extends it."""
+    """Return scenario data with absolute paths.
+
+    Scenarios in other folders can then extend it.
+
+    Parameters
+    ----------
+    content : object
+        The scenario as plain data, or the value at `key`.
+    folder : Path
+        Folder in which relative paths start.
+    key : str
+        Key path of the content; empty for a whole scenario.
+    """
     below = f"{key}." if key else ""
     if isinstance(content, dict):
         return {
@@ -303,7 +344,10 @@ def anchored(content: Any, folder: Path, key: str = "") -> Any:
 
 
 def _anchored_below(content: Any, folder: Path, key: str, given: object) -> Any:
-    """Do the same with what a section holds at a key; `given` is what the section says to be the key of its values."""
+    """Return the value at a key with absolute paths.
+
+    `given` is the section's entry ``key``, or None.
+    """
     section, _, last = key.rpartition(".")
     if any(fnmatchcase(section, pattern) and last in keys for pattern, keys in _VALUES_OF_KEY.items()):
         return _anchored_values(content, folder, str(given))
@@ -314,7 +358,10 @@ def _anchored_below(content: Any, folder: Path, key: str, given: object) -> Any:
 
 
 def _anchored_values(values: Any, folder: Path, key: str) -> Any:
-    """Do the same with the values of a key path: a list, or a section that may hold one."""
+    """Return the values of a swept or uncertain key with absolute paths.
+
+    The values are a list, or a section that may hold a list.
+    """
     if isinstance(values, dict):
         return {
             name: _anchored_values(value, folder, key) if name == "values" else value for name, value in values.items()
@@ -323,12 +370,12 @@ def _anchored_values(values: Any, folder: Path, key: str) -> Any:
 
 
 def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = False) -> Kind:
-    """Return the kind of a scenario, by its key `game`.
+    """Return the kind of a scenario, given by its key ``game``.
 
     Raises
     ------
     InputError
-        If there is no such kind, or it is in a module that may not run.
+        If there is no such kind, or it is in a module that may not be imported.
     """
     game = content.get("game", DEFAULT_KIND)
     with locating(path):
@@ -341,13 +388,19 @@ def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = 
 def _reloaded(
     name: str, path: Path, content: dict[str, Any], origins: Mapping[str, Any], given: Mapping[str, Any]
 ) -> LoadedScenario[ScenarioHead]:
-    """Make a scenario of a user's kind again in another process, where its module has to be imported first."""
+    """Return a scenario of a user-defined kind in another process.
+
+    The module of the kind is imported first.
+    """
     kind = scenario_kind(content, path, allow_code=True)
     return LoadedScenario(name, path, validated_with(given, kind.schema, content, path), content, origins, True, given)
 
 
 def _from_working_folder(key: str, value: object, content: dict[str, Any], overrides: Mapping[str, object]) -> object:
-    """Make relative paths absolute, those in a section too: an override means the folder in which it is given."""
+    """Return the value of an override with absolute paths.
+
+    Relative paths in overrides start in the working folder.
+    """
     *sections, _ = key.split(".")
     named = ".".join([*sections, "key"])
     given = overrides.get(named)
@@ -366,15 +419,17 @@ def _absolute(key: str, value: object, folder: Path) -> object:
 
 
 class OwnPart(NamedTuple):
-    """An adversary, policy or kind of an installed package, of a user's module, or given in memory.
+    """A user-defined adversary, policy or kind.
+
+    It is in an installed package, in a module, or passed in Python.
 
     Attributes
     ----------
     group : {"adversaries", "policies", "kinds"}
     name : str
-        As the scenario names it.
+        Name in the scenario.
     where : str
-        The key that names it.
+        Key path of the scenario that names the part.
     """
 
     group: Group
@@ -383,7 +438,7 @@ class OwnPart(NamedTuple):
 
 
 def own_parts_of(scenario: ScenarioHead) -> tuple[OwnPart, ...]:
-    """Return the parts of a scenario that do not come with the package, each name once."""
+    """Return the user-defined parts of a scenario, each name once."""
     found: dict[str, OwnPart] = {}
     kind = kind_of(scenario)
     game = str(getattr(scenario, "game", kind.name))

@@ -1,4 +1,7 @@
-"""The adversaries of cross-play: planners, the scenario's own, and the types of a world of agents."""
+"""The adversaries of cross-play.
+
+They are planners, the scenario's own adversary, and the types of repeated rounds.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ class Opponents:
     Parameters
     ----------
     opponents : tuple of Opponent
-        In the order of `opponent_names`.
+        Adversaries, in the order of `opponent_names`.
     own : str
         Name of the scenario's own adversary; empty if it is not among them.
     left_out : tuple of str
@@ -52,7 +55,7 @@ class Opponents:
     ideas: dict[str, Game] = field(default_factory=dict)
 
     def beside(self, others: Opponents) -> Opponents:
-        """Return other opponents followed by these; reasons in reverse order."""
+        """Return other opponents followed by these; in `left_out`, these come first."""
         return replace(
             others,
             opponents=(*others.opponents, *self.opponents),
@@ -89,7 +92,7 @@ class OpponentOptions:
 def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int = 0) -> Opponents:
     """Return the adversaries of a scenario in one draw of its study.
 
-    The study's records must differ in every attribute that any of the adversaries links with.
+    The rows of the study must distinguish records by every attribute that any of the adversaries uses for linkage.
     """
     own: AdversarySection = study.scenario.adversary
     recipe, path = options.knowledge or own.knowledge, options.stages or own.stages
@@ -122,7 +125,10 @@ def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int 
 
 
 def study_against(study: S, **changes: object) -> S:
-    """Return a study with another adversary; only a sequential attack keeps its registry."""
+    """Return a study with another adversary.
+
+    The registry is kept only for sequential attacks without a recipe.
+    """
     own: AdversarySection = study.scenario.adversary
     if (
         "sequential" not in planners[str(changes.get("planner"))].keys
@@ -134,7 +140,10 @@ def study_against(study: S, **changes: object) -> S:
 
 
 def name_of(section: PlannerSection, linked_by: str) -> str:
-    """Return the name of an adversary: planner, or the recipe that a one-shot adversary links with, and rationality."""
+    """Return the name of an adversary, composed of planner, linkage and rationality.
+
+    The planner ``one-shot`` is omitted if the adversary has a recipe; the rationality is omitted if it is perfect.
+    """
     name = section.planner
     if linked_by:
         name = linked_by if name == "one-shot" else f"{name}-{linked_by}"
@@ -142,7 +151,10 @@ def name_of(section: PlannerSection, linked_by: str) -> str:
 
 
 def with_adversaries(others: Opponents, alone: Mapping[str, World], together: World) -> Opponents:
-    """Return other opponents, the scenario's adversaries by name, and all of the latter together as its own."""
+    """Return other opponents, followed by the scenario's named adversaries.
+
+    The last opponent, ``types``, is all named adversaries together. It is the scenario's own adversary in cross-play.
+    """
     games = {name: (world.truth, world.belief) for name, world in {**alone, TOGETHER: together}.items()}
     for name, both in games.items():
         with locating(where=None if name == TOGETHER else f"adversaries.{name}"):
@@ -152,7 +164,22 @@ def with_adversaries(others: Opponents, alone: Mapping[str, World], together: Wo
 
 
 def played_by(own: str, makers: Mapping[str, Callable[[], Games]], wanted: Collection[str]) -> Opponents:
-    """Make every adversary; raise an error if the own or a requested one cannot play."""
+    """Return all adversaries that can play.
+
+    Parameters
+    ----------
+    own : str
+        Name of the scenario's own adversary.
+    makers : mapping of str to callable
+        Functions that return the true and the believed game, by name of the adversary.
+    wanted : collection of str
+        Names of the adversaries that options describe.
+
+    Raises
+    ------
+    InputError
+        If the scenario's own adversary, or one in `wanted`, cannot play.
+    """
     opponents, left_out = [], []
     names = tuple(dict.fromkeys((*opponent_names(), *makers)))
     for name in names:
@@ -169,12 +196,12 @@ def played_by(own: str, makers: Mapping[str, Callable[[], Games]], wanted: Colle
 
 
 def _reply(games: Games) -> None:
-    """Let adversaries reply once, as some errors only show in a reply."""
+    """Compute one response in each game, because some errors occur only in a response."""
     for game in games:
         record_game_of(game).outcome(record_game_of(game).space.most_specific)
 
 
-# Column of all types together, and the two games on which a defender may plan besides.
+# Column of the game against all types, and two further games on which a defender may plan.
 TYPES, AVERAGE_TYPE, WORST_OF_TYPES = TOGETHER, "average-type", "worst-of-types"
 LEFT_OUT = (
     "of section agents cross-play takes one round, each adversary with all that it holds or may buy: rounds, prices of "
@@ -185,15 +212,17 @@ _View = Literal["truth", "belief"]
 
 
 def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Opponents:
-    """Return the adversaries of a world of agents, each by its name, and all together, named ``types``.
+    """Return the adversary types of repeated rounds as opponents.
 
-    A defender may plan on ``average-type`` and ``worst-of-types`` besides.
+    Each type plays alone under its name; the game against all types is named ``types``.
+
+    A defender may also plan on the games ``average-type`` and ``worst-of-types``.
 
     Parameters
     ----------
     setting : Setting
     space : StrategySpace, optional
-        By default the setting's.
+        Strategy space of the games; by default that of the setting.
 
     Raises
     ------
@@ -226,7 +255,10 @@ def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Op
 
 
 def ideas_of_several(study: Study[Any], draw: int = 0) -> Opponents:
-    """Return the games on which a defender may plan if a scenario has several adversaries."""
+    """Return the games ``average-type`` and ``worst-of-types`` for planning.
+
+    There are none if the scenario has only one adversary.
+    """
     game = study.world(draw).belief
     if not isinstance(game, TypesGame):
         return Opponents()
@@ -237,7 +269,10 @@ def ideas_of_several(study: Study[Any], draw: int = 0) -> Opponents:
 def _ideas(
     space: StrategySpace, types: Sequence[AdversaryType], benefit: Floats, loss: Floats, together: Together
 ) -> tuple[dict[str, Game], tuple[str, ...]]:
-    """Return the games against the average and the worst type, and why one of them is missing."""
+    """Return the games against the average type and the worst type.
+
+    The second result explains why the game against the average type is missing, if it is.
+    """
     ideas: dict[str, Game] = {WORST_OF_TYPES: _played(space, types, benefit, loss, "worst")}
     try:
         average = _played(space, averaged(tuple(types)), benefit, loss, together)
@@ -249,7 +284,7 @@ def _ideas(
 def _played(
     space: StrategySpace, types: Sequence[AdversaryType], benefit: Floats, loss: Floats, together: Together
 ) -> RecordGame:
-    """Return the game against types."""
+    """Return the game against adversary types."""
     parts = [part for each in types for part in _parts(each, together)]
     if len(parts) == 1 and together == "one-of":
         return RecordGame(space, parts[0].linker, parts[0].adversary, benefit, loss)
@@ -257,7 +292,7 @@ def _played(
 
 
 def _equipped(profile: AdversaryProfile, view: _View, space: StrategySpace) -> AdversaryType:
-    """Return a type with all resources that it holds or may buy, in truth or in the publisher's belief."""
+    """Return a type, true or believed, with all resources that it holds or may buy."""
     seen = profile if view == "truth" or profile.believed is None else profile.believed
     equipment = seen.equip(seen.holds | frozenset(seen.prices), seen.expected_accuracy, believed=view == "belief")
     if equipment is None:
@@ -268,7 +303,10 @@ def _equipped(profile: AdversaryProfile, view: _View, space: StrategySpace) -> A
 
 
 def _parts(each: AdversaryType, together: Together) -> list[AdversaryType]:
-    """Return the types of an expected outcome: a random attacker is a mixture of two types."""
+    """Return the types that give an expected outcome.
+
+    A random attacker is a mixture of two types.
+    """
     random = each.adversary
     if not isinstance(random, RandomAttacks):
         return [each]

@@ -1,6 +1,8 @@
-"""Where the values of a scenario come from: the text of its files, comments included, and the sources of its recipes.
+"""Sources of a scenario's values.
 
-Kept in the manifest of every results folder, so that a report can say it when the files have changed or are gone.
+They are the text of its files, with comments, and the sources of its recipes.
+
+The manifest of every results folder keeps them, so that a report can cite them after the files change or disappear.
 """
 
 from __future__ import annotations
@@ -14,12 +16,12 @@ from reidsim.errors import InputError
 from reidsim.validation import read_text, read_toml
 
 _BUNDLED_FOLDERS = ("populations", "populations/knowledge")
-# What says nothing of the game.
+# Keys that do not affect the game.
 _NOT_OF_THE_GAME = ("title", "source", "game", "figures")
 
 
 class RecipeOrigin(TypedDict):
-    """What a recipe says of itself: its name in the scenario, its title, and the sources of its figures."""
+    """Name of a recipe in the scenario, its title, and the sources of its figures."""
 
     name: str
     title: str
@@ -27,9 +29,10 @@ class RecipeOrigin(TypedDict):
 
 
 class Origins(TypedDict):
-    """What a scenario's files say of where its values come from.
+    """Sources of a scenario's values.
 
-    The texts of the scenario's file and of those that it extends, the extended first; and the recipes it names.
+    `texts` holds the text of the scenario's file, after the texts of the files that it extends. `recipes` holds the
+    recipes that the scenario names.
     """
 
     texts: list[str]
@@ -37,32 +40,34 @@ class Origins(TypedDict):
 
 
 def origins_of(path: Path, content: Mapping[str, Any]) -> Origins:
-    """Read what a scenario's files say of where its values come from.
+    """Read the sources of a scenario's values from its files and recipes.
 
     Parameters
     ----------
     path : Path
-        The scenario's file.
+        Path of the scenario's file.
     content : mapping
-        The scenario as run, which says what recipes it uses; those that cannot be read are left out.
+        The scenario as plain data, overrides included; recipes that cannot be read are skipped.
 
     Raises
     ------
     InputError
-        If the file, or one that it extends, cannot be read.
+        If the file, or a file that it extends, cannot be read.
     """
     return {"texts": [read_text(file) for file in _extended(path)], "recipes": recipe_origins(content, path.parent)}
 
 
 def recipe_origins(content: Mapping[str, Any], folder: Path | None) -> list[RecipeOrigin]:
-    """Return what the recipes that a scenario names say of themselves, as far as they can be read.
+    """Return the titles and sources of the recipes that a scenario names.
+
+    Recipes that cannot be read are skipped.
 
     Parameters
     ----------
     content : mapping
-        The scenario as run.
+        The scenario as plain data, overrides included.
     folder : Path, optional
-        Where relative paths start; recipes that have one are left out if it is not given.
+        Folder in which relative paths start. Without it, recipes with a relative path are skipped.
     """
     found: list[RecipeOrigin] = []
     for name in _recipe_names(content):
@@ -80,12 +85,15 @@ def recipe_origins(content: Mapping[str, Any], folder: Path | None) -> list[Reci
 
 
 def leaves(content: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the values of a scenario that concern the game, by key path; a hierarchy is one value."""
+    """Yield the key path and value of all keys that affect the game.
+
+    A hierarchy is yielded as one value.
+    """
     for key, value in content.items():
         path = f"{above}.{key}" if above else str(key)
         if path in _NOT_OF_THE_GAME or value is None:
             continue
-        # What a key path stands for, as in sweeps, is a value and no section.
+        # A key with a dot is a key path, as in sweeps; its value is not a section of the scenario.
         if isinstance(value, Mapping) and value and key != "hierarchy" and "." not in key:
             yield from leaves(value, path)
         elif isinstance(value, list | tuple) and value and all(isinstance(entry, Mapping) for entry in value):
@@ -102,7 +110,7 @@ def _without_none(value: object) -> object:
 
 
 def _extended(path: Path) -> list[Path]:
-    """Return the scenario's file, after those that it extends."""
+    """Return the scenario's file, after the files that it extends."""
     files: list[Path] = []
     file: Path | None = path
     while file is not None and file not in files:
@@ -113,7 +121,7 @@ def _extended(path: Path) -> list[Path]:
 
 
 def _recipe_names(content: Mapping[str, Any]) -> list[str]:
-    """Return names of recipes among the values of a scenario, in their order."""
+    """Return the recipe names in a scenario, in order of appearance."""
     bundled = {name for folder in _BUNDLED_FOLDERS for name in bundled_names(folder)}
     texts = [value for _, value in leaves(content) if isinstance(value, str)]
     return list(dict.fromkeys(text for text in texts if text in bundled or text.endswith(".toml")))
@@ -131,7 +139,10 @@ def _recipe_file(name: str, folder: Path | None) -> Path | None:
 
 
 def _source_texts(recipe: object) -> list[str]:
-    """Return every text under a key ``source``, those of parts after that of the whole."""
+    """Return every text under a key ``source``, each once.
+
+    The text of a section precedes the texts of its subsections.
+    """
     if isinstance(recipe, Mapping):
         own = recipe.get("source")
         parts = [text for key, value in recipe.items() if key != "source" for text in _source_texts(value)]

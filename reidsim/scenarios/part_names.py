@@ -1,4 +1,7 @@
-"""Scenario keys whose values name a part: of a registry, or an object of a user's module."""
+"""Types of scenario keys that name an adversary, policy or kind.
+
+The name is an entry of a registry, or an object in a user's module.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,23 @@ _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def names_object(name: str) -> bool:
-    """Return whether a name is that of an object in a module, such as ``mypackage.adversaries:patient``."""
+    """Return whether a name has the form ``module:object``.
+
+    An example is ``mypackage.adversaries:patient``.
+    """
     return _OBJECT.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, eq=False)
 class PartName:
-    """Annotation of a string that names a part of a registry or ``package.module:object``.
+    """Annotation of a string that names a registry entry or ``module:object``.
 
     Parameters
     ----------
     registry : Registry
+        Registry with the allowed names.
     further : str
-        Further names that the registry accepts, as a regular expression for the JSON schema.
+        Regular expression of further names that the registry accepts, for the JSON schema.
     """
 
     registry: Registry[Any]

@@ -1,8 +1,10 @@
-"""Parts that do not come with the package: adversaries, policies and kinds of installed packages or a user's module.
+"""Import user-defined adversaries, policies and kinds.
 
-An entry point of an installed package (``reidsim.adversaries``, ``reidsim.policies``, ``reidsim.kinds``) is there
-because its user installed it. A module that a scenario names, ``package.module:factory``, is code that comes with a
-file: it runs only if the user allows that.
+They are in installed packages, or in modules that a scenario names.
+
+Entry points of installed packages (``reidsim.adversaries``, ``reidsim.policies``, ``reidsim.kinds``) are trusted,
+because the user installed the packages. A module that a scenario names, ``package.module:factory``, is code that comes
+with a file: it is imported only if the user allows it.
 """
 
 from __future__ import annotations
@@ -21,19 +23,21 @@ from reidsim.errors import InputError, listed, nearest
 
 Group = Literal["adversaries", "policies", "kinds"]
 
-# Parts in use: the top of the module that each comes from, by name.
+# Top-level module of each user-defined part in use, by name of the part.
 _IN_USE: dict[str, str] = {}
-# Modules that were imported from the folders of scenarios; of the same name, there may be others elsewhere.
+# Top-level modules imported from folders of scenarios. Another scenario's folder may have a module of the same name.
 _BESIDE_SCENARIOS: set[str] = set()
 
 
 def refuse_code(group: Group, name: str, *, where: str, allow_code: bool) -> None:
-    """Refuse a part that is code named by a scenario, unless such code may run; nothing is imported.
+    """Refuse a part in a module that a scenario names, unless it is allowed.
+
+    Nothing is imported.
 
     Raises
     ------
     InputError
-        Tells how to allow it.
+        Explains how to allow it.
     """
     if allow_code or ":" not in name or name in installed(f"reidsim.{group}"):
         return
@@ -45,24 +49,24 @@ def refuse_code(group: Group, name: str, *, where: str, allow_code: bool) -> Non
 
 
 def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: bool) -> Any:
-    """Return the factory of a part by the name that a scenario gives it.
+    """Return the factory of a user-defined part by its name in a scenario.
 
     Parameters
     ----------
     group : {"adversaries", "policies", "kinds"}
     name : str
-        Of an entry point, or ``package.module:factory``.
+        Name of an entry point, or ``package.module:factory``.
     where : str
-        The key, for errors.
+        Key path of the scenario, for error messages.
     folder : Path
-        Of the scenario; its modules are found first.
+        Folder of the scenario; its modules precede others of the same name.
     allow_code : bool
-        Whether code that a scenario names may run.
+        Whether modules that a scenario names may be imported.
 
     Raises
     ------
     InputError
-        If there is no such part, it cannot be imported, or code is not allowed.
+        If there is no such part, it cannot be imported, or importing is not allowed.
     """
     known = installed(f"reidsim.{group}")
     if name in known:
@@ -82,7 +86,10 @@ def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: 
 
 
 def in_use(name: str, part: Any) -> Any:
-    """Return a part, and remember that errors may come from it, unless the package defines it."""
+    """Return a part after recording it as a possible source of errors.
+
+    A part that reidsim defines is not recorded.
+    """
     module = _module_of(part).partition(".")[0]
     if module != __name__.partition(".")[0]:
         _IN_USE[name] = module
@@ -90,17 +97,17 @@ def in_use(name: str, part: Any) -> Any:
 
 
 def fault_of_parts(error: Exception) -> InputError | None:
-    """Return an error that no code of reidsim expects as the fault of the parts in use, in one line.
+    """Return an unexpected error as an `InputError` that names the parts in use.
 
     Parameters
     ----------
     error : Exception
-        Raised by a part, or by the package on what a part returned.
+        Raised by a part, or by reidsim when it used the result of a part.
 
     Returns
     -------
     InputError or None
-        None if no part is in use, or the error is one of files or memory and no part raised it.
+        None if no part is in use, or if no part raised the error and it is an `OSError` or `MemoryError`.
     """
     if not _IN_USE:
         return None
@@ -120,7 +127,10 @@ def fault_of_parts(error: Exception) -> InputError | None:
 
 
 def module_files(name: str, folder: Path) -> tuple[Path, ...]:
-    """Return the files of a part's module, if it is beside its scenario; of a package, all of its modules."""
+    """Return the files of a part's module or package in the scenario's folder.
+
+    The result is empty if the module is elsewhere.
+    """
     module, separator, _ = name.partition(":")
     beside = _beside(module.partition(".")[0], folder) if separator else None
     if beside is None:
@@ -129,7 +139,7 @@ def module_files(name: str, folder: Path) -> tuple[Path, ...]:
 
 
 def made_by(part: object) -> dict[str, str]:
-    """Return the package and version that made a part, for manifests."""
+    """Return the module, package and version that define a part, for manifests."""
     module = _module_of(part)
     top = module.partition(".")[0]
     for distribution in packages_distributions().get(top, [top]):
@@ -147,7 +157,7 @@ def _module_of(part: object) -> str:
 
 @contextmanager
 def told_in_a_line(problem: str, name: str, where: str) -> Iterator[None]:
-    """Make an `InputError` of whatever foreign code raises, which its user has to know."""
+    """Convert any exception of user-defined code to a one-line `InputError`."""
     try:
         yield
     except InputError:
@@ -157,7 +167,7 @@ def told_in_a_line(problem: str, name: str, where: str) -> Iterator[None]:
 
 
 def _module(module: str, name: str, *, where: str, folder: Path) -> Any:
-    """Import a module, one beside the scenario first."""
+    """Return an imported module; a module in the scenario's folder takes precedence."""
     top = module.partition(".")[0]
     beside = _beside(top, folder)
     known = sys.modules.get(top)
@@ -167,19 +177,19 @@ def _module(module: str, name: str, *, where: str, folder: Path) -> Any:
                 "another module of this name is in use", where=where, found=name,
                 expected=f"another name for {beside}",
             )  # fmt: skip
-        # That of a scenario elsewhere.
+        # The imported module belongs to a scenario in another folder.
         for other in [other for other in sys.modules if other == top or other.startswith(f"{top}.")]:
             del sys.modules[other]
     if beside is not None:
         _BESIDE_SCENARIOS.add(top)
-        # A file may be newer than what is remembered of its folder.
+        # The file may have been written after the import system cached the contents of its folder.
         invalidate_caches()
     with _importing_from(folder), told_in_a_line("cannot be imported", name, where):
         return import_module(module)
 
 
 def _beside(top: str, folder: Path) -> Path | None:
-    """Return the file of a module or package in the folder of a scenario, if it is there."""
+    """Return the file of a module or package in a scenario's folder, or None."""
     return next((path for path in (folder / f"{top}.py", folder / top / "__init__.py") if path.is_file()), None)
 
 

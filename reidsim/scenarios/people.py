@@ -1,4 +1,7 @@
-"""Keys of people and households in records, and the unit, people or records, that a scenario counts."""
+"""Keys of people and households, and the unit of a scenario.
+
+The unit is people or records.
+"""
 
 from __future__ import annotations
 
@@ -17,26 +20,31 @@ from reidsim.wording import counted
 
 Keys = NDArray[np.intp]
 
-# Missing keys, in lower case: rows without a key must not become rows of one person.
+# Texts that mean a missing key, in lower case. They are refused, because rows without a key would form one person.
 _MISSING = ("", "na", "n/a", "nan", "null", "none", ".")
-# Columns of records.parquet where records name their person and household; the person by a number, never by its key.
+# Columns of records.parquet for the person and household of a record. The person is a number, never the key itself.
 PERSON, HOUSEHOLD = "person", HOUSEHOLD_RISK.column
 
 
 def counted_units(content: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the unit of a scenario, singular and plural: people if the release has a key of people, else records."""
+    """Return the unit of a scenario in singular and plural.
+
+    The unit is people if the section ``release`` has a key of people, otherwise records.
+    """
     release = content.get("release")
     keyed = isinstance(release, Mapping) and release.get(PERSON) is not None
     return ("person", "people") if keyed else ("record", "records")
 
 
 def unit_sentence(manifest: Mapping[str, Any]) -> str:
-    """Return the unit that a run of a file counts, people or rows; empty for a run without a file.
+    """Return a sentence on the unit of a run: people or rows.
+
+    The text is empty for a run without a released file.
 
     Parameters
     ----------
     manifest : mapping
-        Of the run.
+        Manifest of the run.
     """
     if "release_file" not in manifest or "records" not in manifest:
         return ""
@@ -50,7 +58,12 @@ def unit_sentence(manifest: Mapping[str, Any]) -> str:
 
 
 def once_each(records: pd.DataFrame, content: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the outcomes of records with one row per person, if people are counted; they are equal within a person."""
+    """Return outcomes with one row per person and policy, if people are counted.
+
+    Otherwise the outcomes are returned unchanged.
+
+    The outcomes are equal for all records of a person, so the first row of each person is kept.
+    """
     if counted_units(content)[0] == "record" or PERSON not in records:
         return records
     groups = [column for column in ("policy", "knowledge", PERSON) if column in records]
@@ -63,7 +76,9 @@ def key_columns(key: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def keys_of_records(frame: pd.DataFrame, key: str | Sequence[str], source: str | Path) -> Keys:
-    """Return the number of each record's person or household, in order of appearance, shape (n_records,).
+    """Return the number of each record's person or household.
+
+    Shape (n_records,); people or households are numbered in order of appearance.
 
     Parameters
     ----------
@@ -72,7 +87,7 @@ def keys_of_records(frame: pd.DataFrame, key: str | Sequence[str], source: str |
     key : str or sequence of str
         The column, or the columns whose values together identify a person.
     source : str or Path
-        For messages.
+        Source of the records, for error messages.
 
     Raises
     ------
@@ -96,22 +111,25 @@ def require_same(
     column: str,
     keys: pd.DataFrame | None = None,
 ) -> None:
-    """Check that all records of a person have the same amount or household, shape (n_records,).
+    """Check that all records of a person have the same value.
+
+    The value is an amount or a household, for example.
 
     Parameters
     ----------
     amounts : ndarray, shape (n_records,)
+        Value of each record.
     of_record : ndarray of int, shape (n_records,)
         Number of each record's person.
     what, source, column : str
-        For the message.
+        Name of the value, source of the records, and column, for the error message.
     keys : DataFrame, optional
-        Key columns of the persons, to name the person in the message.
+        Key columns of people, one row per record, to name the person in the error message.
 
     Raises
     ------
     InputError
-        Names the first row that has another.
+        Names the first row with a different value.
     """
     first = np.unique(of_record, return_index=True)[1][of_record]
 
@@ -130,12 +148,12 @@ def require_same(
 
 
 def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path) -> None:
-    """Check that each row is of a person of its own.
+    """Check that no person has two rows.
 
     Raises
     ------
     InputError
-        Names the first row of somebody who has another one.
+        Names the second row of a person.
     """
     person = keys_of_records(frame, column, source)
     first = np.unique(person, return_index=True)[1][person]
@@ -149,7 +167,9 @@ def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path
 
 
 def refuse_keys(content: Mapping[str, Any], keep: Sequence[str]) -> None:
-    """Check that no column to be shared unchanged is a key of people or households.
+    """Check that no column shared unchanged is a key of people or households.
+
+    `keep` lists the columns shared unchanged.
 
     Raises
     ------

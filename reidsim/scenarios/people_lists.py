@@ -1,4 +1,7 @@
-"""Lists drawn from a scenario's people: the rule of each from its section, its recipe, and the defaults of its kind."""
+"""Lists of a scenario's people, used as external resources.
+
+A list is defined by its section, its recipe, and the defaults of its kind.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +32,9 @@ Floats = NDArray[np.float64]
 _TWITTER = "twitter-use-by-age"
 # Share of alleles missing from the database of Wan et al. 2021.
 _ALLELES_MISSING = 0.3
-# Names of attributes in social-media recipes.
+# Attribute of the people = name of the attribute in social-media recipes, if it differs.
 _SAID_AS = {"age": "year of birth", "birth_year": "year of birth"}
-# Decisions about lists: who is in each, and its values.
+# Separate random streams for the membership and the values of a list.
 _MEMBERSHIP, _CONTENTS = 0, 1
 
 
@@ -43,14 +46,15 @@ class ListsOfPeople:
     ----------
     people : People
     rules : mapping of str to ListRule
-        Of lists that are drawn.
+        Rules of the lists that are drawn.
     read : mapping of str to PeopleList
         Lists from files; the same in every draw.
     prices : mapping of str to float
+        Price of each list in currency units.
     buyers : mapping of str to tuple of str
-        Adversaries who may have each.
+        Adversaries who may have each list.
     together : float or mapping
-        See `reidsim.populations.people_lists.membership_numbers`.
+        Correlation of list memberships; see `reidsim.populations.people_lists.membership_numbers`.
     """
 
     people: People
@@ -61,7 +65,10 @@ class ListsOfPeople:
     together: Together
 
     def draw(self, seed: int, replication: int = 0) -> dict[str, PeopleList]:
-        """Draw the lists, each from its own streams, so that another list changes none of them."""
+        """Return one draw of all lists.
+
+        Each list has its own random streams, so that adding a list changes no other list.
+        """
 
         def stream(decision: int, name: str) -> np.random.Generator:
             return nested_stream(seed, "lists", (decision, word_of(name), replication))
@@ -87,17 +94,18 @@ def lists_of_people(
     Parameters
     ----------
     sections : mapping of str to DrawnResourceSection
-        Resources with a kind.
+        Sections of the resources with a kind, by name.
     people : People
     folder : Path
-        Of the scenario.
+        Folder of the scenario.
     together : float or mapping
+        Correlation of list memberships, one for all pairs or by pairs of names.
     attributes : callable
-        Returns the attributes of a list by its name; if empty, the list has all that lists of its kind have.
+        Returns the attributes of a list, given its name. If empty, the list has the attributes of its recipe or kind.
     alleles_missing : mapping of str to float, optional
-        Share of the alleles that are missing, by list; that of its kind where not given.
+        Share of missing alleles, by list; by default 0.3 for kind ``genealogy`` and 0 for other kinds.
     population : str
-        The scenario's recipe of the people; a recipe of kind ``resource`` must be about them.
+        Population recipe of the scenario; a recipe of kind ``resource`` must refer to the same population.
 
     Raises
     ------
@@ -119,7 +127,10 @@ def lists_of_people(
 
 
 class _Source:
-    """One list: its section, completed by its recipe and then by the defaults of its kind."""
+    """Definition of a list by its section, recipe and kind.
+
+    Keys missing in the section come from the recipe, then from the defaults of the kind.
+    """
 
     def __init__(
         self,
@@ -154,7 +165,7 @@ class _Source:
         require_among("no such attribute", self.attributes, people.values, where="attributes")
 
     def rule(self) -> ListRule:
-        """Return how the list is drawn."""
+        """Return the rule by which the list is drawn."""
         size = getattr(self.section, "size", None) or (self.recipe.size if self.recipe else None)
         of_recipe = self.recipe.missing if self.recipe else {}
         missing = {**self._missing_of_kind(), **of_recipe, **self.section.missing}
@@ -173,7 +184,7 @@ class _Source:
         return self.section.buyers or (self.recipe.buyers if self.recipe else (ANYONE,))
 
     def read(self, name: str) -> PeopleList:
-        """Read a list of kind ``file``."""
+        """Return a list of kind ``file``, read from its file."""
         given = self.section.__dict__
         path = data_file(str(given["file"]), self.folder, "scenarios")
         columns = {attribute: given["columns"].get(attribute, attribute) for attribute in self.attributes}
@@ -188,7 +199,10 @@ class _Source:
         return PeopleList(name, about, values, self.people.n_people)
 
     def _chance(self, size: int | None) -> Floats:
-        """Return the probability of each person to be in the list, or its weight if a size is given."""
+        """Return each person's probability of being in the list, shape (n_people,).
+
+        If the size of the list is given, the numbers are weights.
+        """
         section, people = self.section, self.people
         coverage = section.coverage
         if coverage is None and self.recipe is not None:
@@ -204,7 +218,7 @@ class _Source:
         else:
             raise InputError("nothing says who is in it", where="coverage", expected="coverage, size or both")
         if section.kind == "genealogy" and people.loci:
-            # People without alleles cannot be found by them.
+            # A genealogy identifies people by their alleles.
             chance = chance * np.any([people.values[locus] != UNKNOWN for locus in people.loci], axis=0)
         if section.kind == "voter-list" and section.states and coverage is not None:
             chance = chance * (self.voters.state_of_person >= 0)
@@ -223,7 +237,7 @@ class _Source:
         return chance
 
     def _attributes_of_kind(self) -> tuple[str, ...]:
-        """Return the attributes of the people that lists of the kind have."""
+        """Return the people's attributes that lists of this kind contain."""
         if self.section.kind == "voter-list":
             return self.voters.attributes()
         return tuple(name for name in self.people.values if self.model is None or self._figures(name) is not None)
@@ -242,12 +256,15 @@ class _Source:
         return missing
 
     def _figures(self, name: str) -> FiguresByAge | None:
-        """Return the figures of an attribute in the social-media recipe; None if it cannot be learned from posts."""
+        """Return an attribute's figures in the social-media recipe, or None."""
         figures = self.model.recipe.attributes if self.model is not None else {}
         return figures.get(name) or figures.get(_SAID_AS.get(name, ""))
 
     def _at_ages(self, figures: FiguresByAge, where: str) -> Floats:
-        """Return the probability of each person by age; 0 at ages without a figure."""
+        """Return each person's probability by age, shape (n_people,).
+
+        The probability is 0 at ages without a figure.
+        """
         if figures.overall is not None and not figures.by_age:
             return np.full(self.people.n_people, figures.overall.probability)
         if AGE not in self.people.values:
@@ -256,7 +273,11 @@ class _Source:
 
 
 def _people_of_rows(cells: pd.Series[str], people: People, path: Path) -> Integers:
-    """Return the person of each row of a file, as a position among the people; -1 for nobody of them."""
+    """Return the person of each row of a file, shape (n_rows,).
+
+    A person is identified by the position among the people. The position is -1 if the row has no person, or a person
+    who is not among the people.
+    """
     text = cells.str.strip()
     is_given = text.ne("")
     wrong = is_given & ~text.str.fullmatch(r"\d{1,18}")
@@ -273,7 +294,10 @@ def _people_of_rows(cells: pd.Series[str], people: People, path: Path) -> Intege
 
 
 def _values_of_rows(cells: pd.Series[str], labels: Sequence[str] | None, path: Path) -> Integers:
-    """Return a column of a file as values of the people; ``UNKNOWN`` where a cell is empty."""
+    """Return a column of a file as numbers or codes, shape (n_rows,).
+
+    Empty cells are ``UNKNOWN``.
+    """
     is_given = cells.str.strip().ne("")
     if labels is None:
         readable = cells.str.fullmatch(r"\d{1,18}")

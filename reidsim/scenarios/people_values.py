@@ -1,4 +1,4 @@
-"""The people of a scenario by attribute, as the basis of lists."""
+"""Attribute values of a scenario's people, from which lists are drawn."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ AGE, STATE = "age", "state"
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """The people of a scenario, by attribute.
+    """Attribute values of a scenario's people.
 
     Parameters
     ----------
     values : mapping of str to ndarray of int64, shape (n_people,)
         Whole numbers of 0 or more; ``UNKNOWN`` (-1) where a value is missing.
     labels : mapping of str to sequence of str
-        Of attributes whose numbers are codes; others are the numbers themselves.
+        Values as text, for attributes whose numbers are codes. The numbers of other attributes are the values.
     loci : tuple of str
-        Attributes that are alleles.
+        Attributes whose values are alleles.
     rows : ndarray of int64, shape (n_people,), optional
-        Row of the population that each is; in order, if not given.
+        Row of each person in the population, ascending; by default 0, 1, 2, ...
     """
 
     values: Mapping[str, Integers]
@@ -43,7 +43,9 @@ class People:
         return len(next(iter(self.values.values())))
 
     def coded(self, attribute: str, where: str) -> tuple[Integers, list[str]]:
-        """Return the code of each person's value, -1 where it is missing, and the values as text.
+        """Return the code of each person's value, and the values as text.
+
+        The codes have shape (n_people,). The code is -1 if the value is missing.
 
         Raises
         ------
@@ -58,12 +60,12 @@ class People:
         return np.where(values == UNKNOWN, UNKNOWN, np.searchsorted(known, values)), list(map(str, known.tolist()))
 
     def numbers(self, attribute: str, where: str) -> Integers:
-        """Return each person's value of an attribute as a whole number.
+        """Return each person's value of an attribute as a whole number, shape (n_people,).
 
         Raises
         ------
         InputError
-            If there is no such attribute, or a value is not known or no number.
+            If there is no such attribute, or a value is missing or not a whole number.
         """
         codes, labels = self.coded(attribute, where)
         numbers = [whole_number(label) for label in labels]

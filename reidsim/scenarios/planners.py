@@ -1,4 +1,4 @@
-"""Make the adversary that a scenario's section describes."""
+"""Construct the adversary that a scenario's section describes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def planner(
     coverage: float = 1.0,
     registry_size: int | None = None,
 ) -> Adversary:
-    """Return the adversary that a section describes, with its errors of judgement.
+    """Return the adversary that a section describes, with its bounded rationality.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def planner(
     gain, cost : float or ndarray of float64, shape (n_records,)
         Currency units per record.
     loaded : LoadedScenario
-        Resolves planners of users: objects in memory, modules in the scenario's folder.
+        Finds user-defined planners: Python objects, installed parts, and modules in the scenario's folder.
     coverage : float
         Probability that a record's person is in the adversary's register.
     registry_size : int, optional
@@ -40,7 +40,8 @@ def planner(
     Raises
     ------
     InputError
-        If amounts of a sequential attack differ by record, or a planner of the user cannot be made or cannot err.
+        If the gain or cost of a sequential attack differs between records, or a user-defined planner cannot be made or
+        does not support bounded rationality.
     """
     name = section.planner
     if name in planners and name not in loaded.given:

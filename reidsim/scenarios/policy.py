@@ -1,4 +1,7 @@
-"""The policy interface, registries of policies, and k-anonymity for several k."""
+"""Interface and registries of policies.
+
+Policies of k-anonymity may exist for several values of k.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from reidsim.games.record_game import Choice
 from reidsim.scenarios.amounts import Count
 from reidsim.scenarios.read_keys import ReadIf
 
-# A scenario may compare this policy for several k; each has a name with its k.
+# A scenario may compare this policy for several values of k; the name of each then contains its k.
 K_ANONYMITY = "k-anonymity"
 ANONYMITY_PATTERN = rf"{K_ANONYMITY}-[1-9]\d*"
 
@@ -38,7 +41,7 @@ _K_SCHEMA: dict[str, Any] = {"type": "integer", "minimum": 1}
 # One k, or several.
 AnonymityK = Annotated[
     Count | tuple[Count, ...],
-    # The error of a union would name the part of the union.
+    # The error message for a union type would name the member of the union in the key path.
     PlainValidator(_checked_k),
     WithJsonSchema({"anyOf": [_K_SCHEMA, {"type": "array", "items": _K_SCHEMA, "minItems": 1}]}),
     Field(description="of policy `k-anonymity`; a list makes several, such as `k-anonymity-5`"),
@@ -52,9 +55,9 @@ class Look:
     Parameters
     ----------
     colour : str
-        As ``#rrggbb``.
+        Colour as ``#rrggbb``.
     marker : str
-        Name in matplotlib.
+        Name of the marker in matplotlib.
     """
 
     colour: str
@@ -79,13 +82,13 @@ class Policy(ABC):
     by_agents : bool
         Whether the policy can be played in rounds.
     in_another_game : bool
-        Whether payoffs accrue against another adversary, so that they do not compare with those of other policies.
+        Whether payoffs are computed against another adversary and are therefore not comparable with other policies.
     needs : frozenset of str
         Capabilities that the scenario must provide.
     look : Look, optional
-        Colour and marker in figures; figures assign one if it is not given.
+        Colour and marker in figures; by default, figures assign one.
     k : int, optional
-        k of k-anonymity if the name contains it; otherwise the scenario gives it.
+        k of k-anonymity if the policy's name contains it; otherwise the scenario's k applies.
     """
 
     name: str = ""
@@ -101,12 +104,13 @@ class Policy(ABC):
 
     @abstractmethod
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return the strategy of each record, chosen in the game that the decision maker believes in.
+        """Return the strategy of each record.
 
         Parameters
         ----------
         study : Study
         game : RecordGame or MaskingGame
+            Game that the decision maker believes to be played.
         draw : int
             Number of the study's draw.
 
@@ -117,7 +121,10 @@ class Policy(ABC):
         """
 
     def paid_in(self, study: Any, game: Game, choice: Choice) -> Game:
-        """Return the game in which a choice is paid, given the true game."""
+        """Return the game in which a choice is evaluated.
+
+        `game` is the true game, which is the default.
+        """
         return game
 
     def defender(self, study: Any, draw: int) -> Defender:
@@ -148,7 +155,7 @@ class PolicyDefender:
         return self.policy.choose(self.study, game, self.draw)
 
     def paid_in(self, game: Game, choice: Choice) -> Game:
-        """Return the game in which a choice is paid."""
+        """Return the game in which a choice is evaluated."""
         return self.policy.paid_in(self.study, game, choice)
 
 
@@ -156,14 +163,16 @@ P = TypeVar("P", bound=Policy)
 
 
 class Policies(Registry[P], Generic[P]):
-    """The policies of a kind; classes are registered, instances are looked up.
+    """The policies of a kind, by name.
 
-    If k-anonymity is registered, ``k-anonymity-5`` and the like are policies as well.
+    Classes are registered; a lookup returns an instance.
+
+    If ``k-anonymity`` is registered, names with a k such as ``k-anonymity-5`` are policies too.
 
     Parameters
     ----------
     modules : str
-        Modules that register the policies.
+        Names of the modules that register the policies.
     """
 
     def __init__(self, *modules: str) -> None:
@@ -191,7 +200,7 @@ class Policies(Registry[P], Generic[P]):
 
 
 def require_by_agents(policy: Policy, among: Iterable[Policy], where: str, source: Path | None = None) -> None:
-    """Check that a policy can be played with agents.
+    """Check that a policy can be played in repeated rounds.
 
     Raises
     ------
@@ -223,13 +232,18 @@ def with_policy(*names: str) -> ReadIf:
 
 
 def with_each_k(names: Sequence[str], k: int | Sequence[int]) -> tuple[str, ...]:
-    """Replace ``k-anonymity`` by one policy per k, if there are several."""
+    """Return policy names with ``k-anonymity`` replaced by one name per k.
+
+    Names are unchanged if `k` is a single number.
+    """
     each = [K_ANONYMITY] if isinstance(k, int) else [f"{K_ANONYMITY}-{one}" for one in k]
     return tuple(named for name in names for named in (each if name == K_ANONYMITY else [name]))
 
 
 def k_of(policy: Policy, k: int | Sequence[int], where: str) -> int:
-    """Return the k of a k-anonymity policy: from its name, or the scenario's at the key `where`.
+    """Return the k of a k-anonymity policy.
+
+    It comes from the policy's name, or from the scenario's key `where`.
 
     Raises
     ------

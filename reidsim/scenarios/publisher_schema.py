@@ -1,4 +1,7 @@
-"""What a scenario says in which a publisher decides against an adversary; kinds add what they are about."""
+"""Schema of kinds in which a publisher plays against an adversary.
+
+Each kind adds its own sections.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from reidsim.validation import Section
 
 
 class PoliciesSection(Section):
-    """What a publisher may do."""
+    """The publisher's policies."""
 
     policies: Annotated[tuple[str, ...], Field(min_length=1)] = Field(description="policies that are compared")
 
@@ -32,7 +35,7 @@ class PoliciesSection(Section):
 
 
 class PublisherScenario(ScenarioHead):
-    """A publisher decides, an adversary replies."""
+    """A scenario in which a publisher moves first and an adversary responds."""
 
     game: str = Field(description="the kind of scenario")
     economics: EconomicsSection = Field(description="what sharing, attacking and being attacked are worth")
@@ -68,7 +71,10 @@ class PublisherScenario(ScenarioHead):
 
     @model_validator(mode="after")
     def _looks_rows_up(self) -> PublisherScenario:
-        """Refuse what a kind of one's own does not do; one that does has a method of this name."""
+        """Refuse adversary keys that only kind ``tables`` supports.
+
+        The schema of a kind that supports these keys overrides this method.
+        """
         for where, section in {"adversary": self.adversary, **self.every_adversary}.items():
             if section.looks_up:
                 raise InputError(

@@ -1,4 +1,4 @@
-"""What a scenario may say about how well an adversary decides."""
+"""Schema of an adversary's rationality: perfect, logit noise or prospect theory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Curvature = Annotated[float, Field(gt=0, le=1)]
 
 
 class ProspectSection(Section):
-    """Cumulative prospect theory (Tversky and Kahneman 1992), with the medians that they estimated."""
+    """Cumulative prospect theory of Tversky and Kahneman (1992).
+
+    Defaults are the medians that they estimated.
+    """
 
     gain_weighting: Weighting = Field(default=0.61, description="gamma: exponent that weights the chance of a gain")
     loss_weighting: Weighting = Field(default=0.69, description="delta: exponent that weights the chance of a loss")
@@ -33,12 +36,12 @@ class ProspectSection(Section):
     )
 
     def theory(self) -> ProspectTheory:
-        """Return the parameters as the adversary takes them."""
+        """Return the parameters as a `ProspectTheory`."""
         return ProspectTheory(**self.model_dump())
 
 
 class RationalitySection(Section):
-    """How well an adversary decides whether to attack."""
+    """The rationality of an adversary's decision to attack."""
 
     rationality: Rationality = Field(
         default="perfect",
@@ -55,11 +58,11 @@ class RationalitySection(Section):
 
     @property
     def errs(self) -> bool:
-        """Whether it does not simply attack what pays."""
+        """Whether the adversary's rationality is not perfect."""
         return self.rationality != "perfect"
 
     def check_rationality(self, planner: str) -> None:
-        """Check that what is said of errors fits together, and that the planner can err so.
+        """Check that the keys are consistent and that the planner supports them.
 
         Raises
         ------
@@ -92,12 +95,14 @@ class RationalitySection(Section):
         )
 
     def erring(self, adversary: Adversary, where: str) -> Adversary:
-        """Return an adversary with the errors of the section: itself, if there are none.
+        """Return an adversary with the section's rationality.
+
+        It is the adversary itself if rationality is perfect.
 
         Raises
         ------
         InputError
-            If it does not tell what an attack is worth; names the key `where`.
+            If the adversary has no method ``weigh``; names the key `where`.
         """
         if not self.errs:
             return adversary
@@ -110,5 +115,5 @@ class RationalitySection(Section):
         return ErringAdversary(adversary, self.precision, self.prospect.theory() if weighs else None)
 
 
-# What makes the copy of a section one without errors.
+# Values that make a copied section perfectly rational.
 PERFECT: dict[str, Any] = {"rationality": "perfect", "precision": None, "prospect": ProspectSection()}

@@ -1,4 +1,7 @@
-"""Which keys of a scenario a study reads: conditions beside the fields, and the refusal of keys that nothing reads."""
+"""Conditions under which a study reads the keys of a scenario.
+
+They serve to refuse keys that have no effect.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +13,29 @@ from typing import Any, NoReturn
 from reidsim.errors import InputError
 from reidsim.validation import Section
 
-# Cross-play has planners and policies that the scenario does not name; patterns of key paths.
+# Patterns of key paths that cross-play reads: it adds planners and policies that the scenario does not name.
 READ_BY_CROSS_PLAY = ("adversary.sequential*", "adversaries.*.sequential*", "publisher.*", "subjects.*", "safe_harbor*")
 
 
 @dataclass(frozen=True)
 class ReadIf:
-    """Condition under which a study reads a key; metadata of a field, or an entry of `ScenarioHead.read_if`.
+    """Condition under which a study reads a key.
+
+    It is metadata of a field, or an entry of `ScenarioHead.read_if`.
 
     Parameters
     ----------
     holds : callable
-        Whether the key is read, of the section that holds it and the whole scenario.
+        Returns whether the key is read, given the section with the key and the scenario.
     expected : str
-        Completes "read only ...", such as ``'with planner = "random"'``.
+        Text that completes "read only ...", such as ``'with planner = "random"'``.
     """
 
     holds: Callable[[Any, Any], bool]
     expected: str
 
     def refuse(self, where: str, source: object) -> NoReturn:
-        """Refuse a key that is written although this condition does not hold.
+        """Refuse a key that is set although this condition does not hold.
 
         Raises
         ------
@@ -40,7 +45,10 @@ class ReadIf:
 
 
 def with_key(key: str, *values: object) -> ReadIf:
-    """Return the condition that another key of the section has one of some values; if none are given, is set."""
+    """Return the condition that another key of the section has one of `values`.
+
+    Without values, the condition is that the key is set.
+    """
     if not values:
         return ReadIf(lambda section, scenario: bool(getattr(section, key)), f"with {key}")
     shown = " or ".join(f'"{value}"' if isinstance(value, str) else str(value).lower() for value in values)
@@ -51,15 +59,18 @@ _NOT_TAKEN = ReadIf(lambda section, scenario: False, "with one of [adversaries] 
 
 
 def conditions_of(scenario: Any, content: Mapping[str, Any]) -> dict[str, ReadIf | None]:
-    """Return for each key of a scenario's content the condition of reading it that does not hold, None if it is read.
+    """Return the failed condition of each key of a scenario, by key path.
 
-    A key of ``[adversary]`` beside ``[adversaries]`` is read if one of these takes it and reads it.
+    The condition is None if the key is read.
+
+    If the content has both ``[adversary]`` and ``[adversaries]``, a key of ``[adversary]`` is read if at least one
+    named adversary inherits and reads it.
 
     Parameters
     ----------
     scenario : ScenarioHead
     content : mapping
-        The plain data of which the scenario was made.
+        The plain data of the scenario, with defaults not yet copied.
     """
     whole = type(scenario).spelled_out(content)
     found = dict(_conditions(scenario, whole, "", scenario))
@@ -79,7 +90,13 @@ def conditions_of(scenario: Any, content: Mapping[str, Any]) -> dict[str, ReadIf
 
 
 def unread_keys(each: Iterable[Mapping[str, ReadIf | None]]) -> dict[str, ReadIf]:
-    """Return the keys that no scenario of several reads, given the conditions of each of these."""
+    """Return the keys that none of the scenarios reads, with failed conditions.
+
+    Parameters
+    ----------
+    each : iterable of mapping
+        Result of `conditions_of` for each scenario.
+    """
     found: dict[str, ReadIf | None] = {}
     for conditions in each:
         for where, failed in conditions.items():
@@ -88,10 +105,13 @@ def unread_keys(each: Iterable[Mapping[str, ReadIf | None]]) -> dict[str, ReadIf
 
 
 def changes_within(scenario: Any) -> tuple[list[dict[str, object]], dict[str, str]]:
-    """Return values that a scenario itself gives to its keys, and the section that sweeps each key.
+    """Return the changes of keys by sweeps, uncertainty and stress tests.
 
-    Of numbers the first is enough, as conditions are about names and about whether something is given. Each of the
-    values is taken alone, and together with the first values of all other keys.
+    The second result is the section that varies each key.
+
+    Each change maps key paths to values. A change is returned alone and combined with the first values of all other
+    swept and uncertain keys. For numbers, only the first value is used, because conditions depend on names and on
+    whether a key is set, not on the size of a number.
     """
     sweep, uncertainty, stress = scenario.sweep, scenario.uncertainty, scenario.stress
     alone: list[dict[str, object]] = []
@@ -104,7 +124,7 @@ def changes_within(scenario: Any) -> tuple[list[dict[str, object]], dict[str, st
                 alone.append({key: values[min(number, len(values) - 1)] for key, values in each.items()})
     if uncertainty is not None:
         for key, distribution in uncertainty.parameters.items():
-            # In place of a section, an uncertain adversary has names, some of which are planners.
+            # The values of an uncertain `adversary` are names instead of sections; some of the names are planners.
             path = "adversary.planner" if key == "adversary" else key
             swept[path] = "uncertainty.parameters"
             alone += [{path: value} for value in distribution.examples]
@@ -119,10 +139,13 @@ def changes_within(scenario: Any) -> tuple[list[dict[str, object]], dict[str, st
 
 
 def _conditions(section: Any, data: Any, above: str, scenario: Any) -> Iterator[tuple[str, ReadIf | None]]:
-    """Yield each key that the data of a section hold, with the condition of reading it that does not hold, or None."""
+    """Yield the path of each key in a section's data, with its failed condition.
+
+    The condition is None if the key is read.
+    """
     fields = {field.alias or name: (name, field) for name, field in type(section).model_fields.items()}
     for key, value in data.items():
-        # None, which only an override can say, takes a key back.
+        # An override with the value None unsets a key.
         if key not in fields or value is None:
             continue
         name, field = fields[key]
@@ -136,7 +159,7 @@ def _conditions(section: Any, data: Any, above: str, scenario: Any) -> Iterator[
 
 
 def _below(value: Any, data: Any, where: str, scenario: Any) -> Iterator[tuple[str, ReadIf | None]]:
-    """Yield the same of the sections that a value is or holds."""
+    """Yield the results of `_conditions` for all sections inside a value."""
     if isinstance(value, Section) and isinstance(data, Mapping):
         yield from _conditions(value, data, f"{where}.", scenario)
     elif isinstance(value, Mapping) and isinstance(data, Mapping):
@@ -148,7 +171,7 @@ def _below(value: Any, data: Any, where: str, scenario: Any) -> Iterator[tuple[s
 
 
 def has_key(content: Mapping[str, Any], where: str) -> bool:
-    """Tell whether content itself holds a key path."""
+    """Return whether content contains a key path, up to its first position in a list."""
     value: Any = content
     for part in where.partition("[")[0].split("."):
         if not isinstance(value, Mapping) or part not in value:

@@ -1,4 +1,7 @@
-"""What a scenario file may say about how the values of a column are read before they are compared."""
+"""Schema of the conversion of a column's values to labels.
+
+Values are converted as text, numbers or dates before they are compared.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +17,28 @@ from reidsim.releases.calendar import DayOrder, age_on, has_short_year, read_day
 from reidsim.validation import Section
 
 _WHOLE = re.compile(r"([+-]?\d+)[.,]0+")
-# Signs between groups of three digits; the last two are spaces at which no line breaks.
+# Signs between groups of three digits; the last two are non-breaking spaces.
 Thousands = Literal[",", ".", "'", " ", "\u00a0", "\u202f"]
 THOUSANDS: tuple[Thousands, ...] = get_args(Thousands)
 
 
 @cache
 def grouped_number(sign: Thousands) -> re.Pattern[str]:
-    """Return the pattern of numbers whose digits stand in groups of three, or are three at most."""
+    """Return the pattern of numbers with digits in groups of three.
+
+    Numbers with at most three digits match too.
+    """
     marks = ".,".replace(sign, "")
     return re.compile(rf"[+-]?([1-9]\d{{0,2}}({re.escape(sign)}\d{{3}})+|\d{{1,3}})([{marks}]\d+)?")
 
 
 class Reading(Section):
-    """What all ways of reading share."""
+    """Keys shared by all types of reading."""
 
     missing: tuple[str, ...] = Field(default=(), description="values read, and shared, as empty")
 
     def label(self, value: str) -> str:
-        """Return the label that a value is read as."""
+        """Return the label of a value; empty for a missing value."""
         label = value if value in self.missing else self._label(value)
         return "" if label in self.missing else label
 
@@ -41,13 +47,16 @@ class Reading(Section):
 
 
 class TextReading(Reading):
-    """Values as they are."""
+    """Values of a column read unchanged."""
 
     type: Literal["text"] = Field(description="values are read as they are")
 
 
 class NumberReading(Reading):
-    """Numbers and codes written with decimals, or in groups of three digits."""
+    """Numbers and codes of a column.
+
+    Zero decimals (`1.0` is read as `1`) and signs between groups of digits are removed.
+    """
 
     type: Literal["number"] = Field(description="`1.0` is read as `1`; other values unchanged")
     thousands: Thousands | None = Field(
@@ -62,7 +71,7 @@ class NumberReading(Reading):
 
 
 class DateReading(Reading):
-    """Dates in any mixture of formats."""
+    """Dates in any mixture of formats, read as ISO dates, years or ages."""
 
     type: Literal["date"] = Field(
         description="days in any usual format, day numbers of spreadsheets and years are read as `1970-10-07` or "
@@ -100,7 +109,7 @@ class DateReading(Reading):
         if day is None or self.age_on is None:
             return value if day is None else day.calendar
         age = age_on(day.calendar, self._reference())
-        # Who is born after the day has no age on it.
+        # A person born after the day has no age on that day.
         return day.calendar if age is None else str(age)
 
 

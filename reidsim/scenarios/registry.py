@@ -1,4 +1,7 @@
-"""Kinds of scenario by name: of the package, of installed packages, and of users' modules as ``module:object``."""
+"""Find kinds of scenario by name.
+
+They are in reidsim, in installed packages, or in user modules as ``module:object``.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +26,18 @@ for _name, _object in {
     "dynamic": "reidsim.kinds.dynamic.kind:DYNAMIC",
     "participation": "reidsim.kinds.participation.kind:PARTICIPATION",
 }.items():
-    # A kind is imported when the first scenario of this kind is read.
+    # Entry points, so that a kind is imported only when the first scenario of this kind is read.
     kinds.register(_name)(EntryPoint(_name, _object, kinds.group))
 DEFAULT_KIND = "tables"
 
 
 def kind_names() -> tuple[str, ...]:
-    """Return the names of all kinds, the package's first."""
+    """Return the names of all kinds; kinds of reidsim come first."""
     return kinds.names
 
 
 def kind_named(name: object) -> Kind:
-    """Return a kind by its name.
+    """Return a kind of reidsim or of an installed package by name.
 
     Raises
     ------
@@ -51,12 +54,14 @@ def kind_named(name: object) -> Kind:
 
 
 def made_kind(part: object, name: str) -> Kind:
-    """Return the kind of a user: an instance, or an instance of a class.
+    """Return a user-defined kind.
+
+    It is the object itself, or an instance if the object is a class.
 
     Raises
     ------
     InputError
-        If the object is no kind; names the key ``game``.
+        If the object is not a kind; names the key ``game``.
     """
     with told_in_a_line("cannot be made", name, "game"):
         own = part() if isinstance(part, type) and issubclass(part, Kind) else part
@@ -67,7 +72,7 @@ def made_kind(part: object, name: str) -> Kind:
 
 
 def is_of_package(name: str) -> bool:
-    """Return whether a kind belongs to the package."""
+    """Return whether a kind belongs to reidsim."""
     return name in kinds
 
 
@@ -77,7 +82,7 @@ def kind_of(scenario: ScenarioHead) -> Kind:
 
 
 def kind_of_content(content: Mapping[str, Any]) -> Kind:
-    """Return the kind of a scenario given as plain data.
+    """Return the kind of a scenario in plain data.
 
     Raises
     ------
@@ -89,9 +94,10 @@ def kind_of_content(content: Mapping[str, Any]) -> Kind:
 
 
 def kinds_at_hand() -> Iterator[Kind]:
-    """Yield all kinds, importing one after another, then kinds of users' modules that have been read.
+    """Yield all installed kinds, then the kinds made in this process.
 
-    Installed kinds that fail to import are skipped: scenarios of other kinds do not need them.
+    Each kind is imported when it is reached. Installed kinds that fail to import are skipped, because scenarios of
+    other kinds do not need them.
     """
     for name in kind_names():
         with suppress(InputError):
@@ -100,5 +106,5 @@ def kinds_at_hand() -> Iterator[Kind]:
 
 
 def schemas() -> dict[str, type[ScenarioHead]]:
-    """Return the schema of each kind, by name."""
+    """Return the schema of each kind of reidsim and of installed packages, by name."""
     return {name: kind_named(name).schema for name in kind_names()}

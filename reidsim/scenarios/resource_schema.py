@@ -1,4 +1,7 @@
-"""The schema of resources in any kind of game: lists drawn from the people, prices and buyers."""
+"""Schema of external resources: lists of people, prices and buyers.
+
+All kinds of scenario use the same keys.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from reidsim.scenarios.schema import BeliefsSection
 from reidsim.validation import Section
 
 ListKind = Literal["voter-list", "genealogy", "social-media", "broker-file", "file"]
-# One correlation for all pairs of lists, or by pairs of names.
+# One correlation for all pairs of lists, or one for each listed pair.
 Together = Annotated[
     Share | dict[str, dict[str, Annotated[float, Field(gt=-1, lt=1)]]],
     Field(
@@ -22,7 +25,7 @@ Together = Annotated[
     ),
 ]
 
-# Keys that only lists have, and kinds of lists that have some of them.
+# Keys that only lists have, and for some of these keys the only kinds of list that have them.
 _OF_LISTS = ("recipe", "states", "among", "missing", "errors", "person")
 _KINDS_WITH = {
     "states": ("voter-list",),
@@ -32,7 +35,10 @@ _KINDS_WITH = {
 
 
 class DrawnResourceSection(Section):
-    """A resource: a list drawn from the people of the scenario if it has a `kind`."""
+    """An external resource of adversaries.
+
+    With a `kind`, it is a list of the scenario's people.
+    """
 
     kind: ListKind | None = Field(
         default=None,
@@ -73,7 +79,7 @@ class DrawnResourceSection(Section):
 
     @property
     def is_list(self) -> bool:
-        """Whether it is drawn from the people of the scenario, person by person."""
+        """Whether the resource is a list of the scenario's people."""
         return self.kind is not None
 
     @model_validator(mode="after")
@@ -92,7 +98,7 @@ class DrawnResourceSection(Section):
 
 
 class ListBeliefsSection(BeliefsSection):
-    """Beliefs of the publisher in planning; the truth where not given."""
+    """The publisher's beliefs in planning; values not given are the true ones."""
 
     lists: Literal["members", "coverage"] = Field(
         default="members",
@@ -100,7 +106,7 @@ class ListBeliefsSection(BeliefsSection):
     )
 
     def check_lists(self, drawn: Collection[str]) -> None:
-        """Check that there is a list if there is a belief about lists.
+        """Check that the scenario has lists if beliefs are about their coverage.
 
         Raises
         ------
@@ -112,17 +118,18 @@ class ListBeliefsSection(BeliefsSection):
 
 
 def check_buyer(name: str, where: str, resources: Collection[str], buyers: Mapping[str, Collection[str]]) -> None:
-    """Check that an adversary may have some resources.
+    """Check that an adversary may have each of its resources.
 
     Parameters
     ----------
     name : str
-        Of the adversary.
+        Name of the adversary.
     where : str
-        Key that names the resources.
+        Key path that names the resources, for error messages.
     resources : collection of str
+        Names of the adversary's resources.
     buyers : mapping of str to collection of str
-        Adversaries who may have each resource; anyone, where not given.
+        Adversaries who may have each resource; anyone may have a resource without an entry.
 
     Raises
     ------
@@ -136,12 +143,12 @@ def check_buyer(name: str, where: str, resources: Collection[str], buyers: Mappi
 
 
 def drawn_lists_of(resources: Mapping[str, DrawnResourceSection]) -> tuple[str, ...]:
-    """Return the names of the resources that are lists drawn from the people."""
+    """Return the names of the resources that are lists of the scenario's people."""
     return tuple(name for name, section in resources.items() if section.is_list)
 
 
 def check_together(together: object, lists: Collection[str]) -> None:
-    """Check that correlations of memberships name lists that are drawn.
+    """Check that the correlations of list memberships name only lists of the scenario.
 
     Raises
     ------

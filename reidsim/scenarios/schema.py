@@ -1,4 +1,7 @@
-"""What scenario files of every kind may say: one section class per table of the file."""
+"""Schema shared by scenario files of every kind.
+
+There is one section class per table of the file.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from reidsim.scenarios.read_keys import ReadIf
 from reidsim.scenarios.stress_schema import StressSection
 from reidsim.validation import Section
 
-# Columns of records.parquet and of the table of one record's strategies, beside which the attributes stand.
+# Columns of records.parquet and of the table of a record's strategies, besides the attributes.
 RECORD_COLUMNS = (
     "record",
     "policy",
@@ -28,7 +31,7 @@ RECORD_COLUMNS = (
     "utility",
     "generalization_intensity",
 )
-# Keys of a scenario that only change money, and so none of what linkage yields.
+# Keys that change only payoff parameters and therefore do not affect linkage.
 MONEY_KEYS = (
     *(f"economics.{name}" for name in ("benefit", "loss", "gain", "cost")),
     *(f"beliefs.{name}" for name in ("loss", "gain", "cost")),
@@ -36,7 +39,10 @@ MONEY_KEYS = (
 
 
 def _of_some(amount: str, *ignoring: str) -> ReadIf:
-    """Return the condition that an adversary takes an amount of the economics into account; some planners ignore it."""
+    """Return the condition that some adversary uses an amount of the economics.
+
+    An adversary does not use the amount if it has its own, or if its planner is among `ignoring`.
+    """
 
     def holds(section: Any, scenario: Any) -> bool:
         return any(
@@ -54,7 +60,10 @@ _WEIGHED_GAIN, _WEIGHED_COST = (_of_some(amount, *planners_without(EXPECTED_PAYO
 
 
 class EconomicsSection(Section):
-    """What sharing, attacking and being attacked are worth; in the masking game to a subject, not a publisher."""
+    """Payoff parameters: benefit, loss, gain and cost.
+
+    In the masking game, the benefit and loss belong to a data subject instead of a publisher.
+    """
 
     benefit: Money = Field(description="publisher's benefit of an unchanged record (V, B)")
     loss: Money = Field(description="publisher's loss for a re-identified record (L)")
@@ -65,12 +74,15 @@ class EconomicsSection(Section):
 
     @property
     def adversary_gain(self) -> float:
-        """The gain, which is the publisher's loss unless stated."""
+        """The adversary's gain; equal to the publisher's loss if not given."""
         return self.loss if self.gain is None else self.gain
 
 
 class BeliefsSection(Section):
-    """What the publisher believes; the truth where not given."""
+    """The publisher's beliefs about payoff parameters.
+
+    Values not given are the true ones.
+    """
 
     loss: Money | None = Field(default=None, description="believed value; the true one if not given")
     gain: Annotated[Money | None, _WEIGHED_GAIN] = Field(
@@ -82,7 +94,10 @@ class BeliefsSection(Section):
     )
 
     def of(self, truth: EconomicsSection) -> EconomicsSection:
-        """Return the economics believed in; a gain that is not stated follows the true loss."""
+        """Return the believed economics.
+
+        A gain that is not given equals the adversary's true gain.
+        """
         return EconomicsSection(
             benefit=truth.benefit,
             loss=truth.loss if self.loss is None else self.loss,
@@ -92,7 +107,7 @@ class BeliefsSection(Section):
 
 
 class KeptSection(Section):
-    """A column that is shared unchanged although its values differ from person to person."""
+    """A column that is shared unchanged although its values differ between people."""
 
     known_to: Literal["nobody"] = Field(description="outsiders who can know a person's value of the column")
     reason: Text = Field(description="why no outsider can know it; printed in the report")
@@ -112,22 +127,28 @@ class ScenarioHead(Section):
     )
     stress: StressSection | None = Field(default=None, description="what `reidsim stress` computes")
 
-    # Conditions that need other sections than that of the key, by the pattern of its path; see `ReadIf`.
+    # Conditions that depend on other sections than the key's own, by pattern of the key path; see `ReadIf`.
     read_if: ClassVar[Mapping[str, ReadIf]] = {}
 
     @classmethod
     def spelled_out(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a scenario in which each of several adversaries says what it takes from ``[adversary]``."""
+        """Return scenario data with ``[adversary]`` copied into named adversaries.
+
+        Keys that an adversary has itself are kept.
+        """
         return spelled_out(data)
 
     @classmethod
     def as_written(cls, error: InputError, data: Mapping[str, Any]) -> InputError:
-        """Return an error that names ``[adversary]``, if it says what is wrong."""
+        """Return an error that names ``[adversary]`` if the value is inherited."""
         return as_written(error, data)
 
     @property
     def every_adversary(self) -> Mapping[str, Any]:
-        """The sections of all adversaries, by key path; none where nobody attacks."""
+        """The sections of all adversaries, by key path.
+
+        The mapping is empty for a kind without adversaries.
+        """
         several = {f"adversaries.{name}": section for name, section in getattr(self, "adversaries", {}).items()}
         return several or ({"adversary": self.adversary} if hasattr(self, "adversary") else {})
 
@@ -138,7 +159,7 @@ class ScenarioHead(Section):
 
 
 def economics_of(scenario: ScenarioHead) -> tuple[EconomicsSection, EconomicsSection]:
-    """Return the economics of a scenario that has some: what is true, and what is believed."""
-    economics: EconomicsSection = getattr(scenario, "economics")  # noqa: B009 - of kinds with amounts
+    """Return the true and the believed economics of a scenario."""
+    economics: EconomicsSection = getattr(scenario, "economics")  # noqa: B009 - only some kinds have it
     beliefs: BeliefsSection | None = getattr(scenario, "beliefs", None)
     return economics, economics if beliefs is None else beliefs.of(economics)

@@ -1,4 +1,4 @@
-"""Several adversaries of a scenario, of whom the records meet one: each as if it were the only one."""
+"""Scenarios with one named adversary, and uncertainty about the adversary."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ S = TypeVar("S", bound=ScenarioHead)
 
 
 def scenario_alone(scenario: S, name: str) -> S:
-    """Return the scenario in which one of several adversaries is the only one.
+    """Return the scenario with one named adversary as its only adversary.
 
-    The gain and cost that it has of its own are those of the economics, and the publisher knows them.
+    The adversary's own gain and cost, if any, replace the amounts of the economics, and the publisher knows them.
     """
-    adversaries: Mapping[str, WeightedSection] = getattr(scenario, "adversaries")  # noqa: B009 - of kinds that have it
+    adversaries: Mapping[str, WeightedSection] = getattr(scenario, "adversaries")  # noqa: B009 - only some kinds have it
     sections = {key: getattr(scenario, key) for key in ("adversary", "economics", "beliefs")}
     section, schema = adversaries[name], type(sections["adversary"])
     values = {key: getattr(section, key) for key in schema.model_fields}
     changes: dict[str, Any] = {
-        # Its values were checked with their names, which may stand for what is given in memory.
+        # Validated before. Validating again would refuse names of objects passed in Python.
         "adversary": schema.model_construct(section.model_fields_set & set(values), **values),
         "adversaries": {},
         "economics": sections["economics"].model_copy(update=section.amounts),
@@ -39,13 +39,19 @@ def scenario_alone(scenario: S, name: str) -> S:
 
 
 def loaded_alone(loaded: LoadedScenario[S], name: str) -> LoadedScenario[S]:
-    """Return the scenario in which one of several adversaries is the only one, as read; see `scenario_alone`."""
+    """Return the loaded scenario with one named adversary as its only adversary.
+
+    See `scenario_alone`.
+    """
     return replace(loaded, scenario=scenario_alone(loaded.scenario, name))
 
 
 @contextmanager
 def named(name: str | None) -> Iterator[None]:
-    """Let errors about an adversary name the section of it, if it is one of several."""
+    """Make errors about an adversary name its section ``adversaries.NAME``.
+
+    Errors are unchanged if `name` is None.
+    """
     try:
         yield
     except InputError as error:
@@ -61,12 +67,15 @@ WHO_COMES = "adversary"
 
 
 def names_adversaries(values: Iterable[object]) -> bool:
-    """Tell whether values of ``adversary`` are names; else they are sections of a scenario."""
+    """Return whether all values of ``adversary`` are names, not sections."""
     return all(isinstance(value, str) for value in values)
 
 
 def who_may_come(uncertainty: UncertaintySection | None) -> tuple[str, ...]:
-    """Return the names of the adversaries of whom it is uncertain who comes; none if that is not."""
+    """Return the names of the possible adversaries of an uncertain ``adversary``.
+
+    The result is empty if the adversary is certain.
+    """
     parameter = None if uncertainty is None else uncertainty.parameters.get(WHO_COMES)
     if not isinstance(parameter, Discrete) or not names_adversaries(parameter.values):
         return ()
@@ -74,7 +83,10 @@ def who_may_come(uncertainty: UncertaintySection | None) -> tuple[str, ...]:
 
 
 def whoever_comes(loaded: LoadedScenario[S]) -> LoadedScenario[S]:
-    """Return a scenario without the uncertainty about who comes, and what goes together with it."""
+    """Return a scenario without the uncertainty about the adversary.
+
+    Correlations with the adversary are removed too.
+    """
     if not who_may_come(loaded.scenario.uncertainty):
         return loaded
     content = deepcopy(loaded.content)

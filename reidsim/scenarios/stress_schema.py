@@ -1,4 +1,7 @@
-"""What the stress section of a scenario file may say: which effects of uncertain parameters are computed."""
+"""Schema of the section ``stress``.
+
+Sensitivity, robustness, discovery, belief curves and policy maps.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _DEFAULT_OUTPUTS = tuple(columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF, UTILITY
 
 
 class SensitivitySection(Section):
-    """Which uncertain parameter moves an output."""
+    """Sensitivity analysis: the effect of each uncertain parameter on the outputs."""
 
     method: Literal["sobol", "morris"] = Field(
         default="sobol", description="indices that share out the variance, or screening"
@@ -49,7 +52,7 @@ class SensitivitySection(Section):
 
 
 class RobustnessSection(Section):
-    """Which policy, and which strategy of each record, is robust."""
+    """Robustness analysis of policies, and of the strategies of each record."""
 
     samples: Annotated[int, Field(ge=1, le=2**20)] | None = Field(
         default=None, description="parameter points; as many as `[uncertainty]` says if not given"
@@ -68,7 +71,10 @@ class RobustnessSection(Section):
 
 
 class DiscoverySection(Section):
-    """Which box of the parameters makes an outcome bad, over the points of the robustness analysis."""
+    """Scenario discovery: boxes of parameter values with mostly bad outcomes.
+
+    The boxes are computed from the points of the robustness analysis.
+    """
 
     output: str = Field(
         default=PUBLISHER_PAYOFF.column, description="measure of the game, or `risk_quantile`, that is bad somewhere"
@@ -89,7 +95,7 @@ class DiscoverySection(Section):
 
 
 class BeliefCurveSection(Section):
-    """Payoffs of publishers who are mistaken about one parameter."""
+    """Payoffs of publishers with a wrong belief about one parameter."""
 
     key: str = Field(
         min_length=1,
@@ -118,7 +124,7 @@ class AxisSection(Section):
 
 
 class PolicyMapSection(Section):
-    """Which policy is best where, over two parameters."""
+    """A map of the best policy over two parameters."""
 
     x: AxisSection = Field(description="the axis to the right")
     y: AxisSection = Field(description="the axis upwards")
@@ -131,12 +137,12 @@ class PolicyMapSection(Section):
         return self
 
     def as_sweep(self) -> SweepSection:
-        """Return the points of the map as a sweep, y changing fastest."""
+        """Return the points of the map as a sweep in which y changes fastest."""
         return SweepSection(values={axis.key: axis.values for axis in (self.x, self.y)})
 
 
 class StressSection(Section):
-    """What `reidsim stress` computes; sensitivity and robustness if no part is given."""
+    """Analyses of `reidsim stress`; sensitivity and robustness if none is given."""
 
     outputs: tuple[str, ...] = Field(
         default=_DEFAULT_OUTPUTS,
@@ -172,6 +178,6 @@ class StressSection(Section):
 
     @property
     def has_parts(self) -> bool:
-        """Whether the section says what to work out."""
+        """Whether the section requests any analysis explicitly."""
         parts = (self.sensitivity, self.robustness, self.discovery, self.map)
         return any(part is not None for part in parts) or bool(self.beliefs) or self.guarantee

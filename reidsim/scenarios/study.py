@@ -1,4 +1,4 @@
-"""A scenario with its data read, as the engine sees it, and what playing it leaves."""
+"""Studies (scenarios with their data), their games and results."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     from reidsim.scenarios.load import LoadedScenario
     from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
 
-# Called with what is being done, how much of it is done, and how much there is.
+# Called with the name of the current step, the number of units done, and the number of all units.
 Progress = Callable[[str, int, int], None]
 S = TypeVar("S", bound="ScenarioHead")
 
 
 @dataclass(frozen=True)
 class World:
-    """One draw of a study, ready to be played.
+    """The true and the believed game of one draw of a study.
 
     Parameters
     ----------
     truth : RecordGame or MaskingGame
-        In which payoffs accrue.
+        Game in which outcomes are evaluated.
     belief : RecordGame or MaskingGame
-        In which whoever shares the records decides.
+        Game in which the decision maker plans.
     weights : ndarray of int64, shape (n_rows,)
-        Records that each row of the games stands for.
+        Number of records that each row of the games represents.
     """
 
     truth: Game
@@ -49,7 +49,7 @@ class World:
 
 @dataclass(frozen=True, eq=False)
 class Study(ABC, Generic[S]):
-    """A scenario with everything that it names at hand.
+    """A scenario together with the data that it names.
 
     Parameters
     ----------
@@ -60,18 +60,18 @@ class Study(ABC, Generic[S]):
 
     @property
     def scenario(self) -> S:
-        """The scenario as run."""
+        """The validated scenario, with overrides applied."""
         return self.loaded.scenario
 
     @property
     def draws(self) -> int:
-        """How often one run draws the study."""
+        """Number of draws of the study in one run."""
         return 1
 
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """SHA-256 of the data; changes with any that matter."""
+        """SHA-256 of the data that affect results."""
 
     @abstractmethod
     def world(self, draw: int = 0) -> World:
@@ -80,11 +80,14 @@ class Study(ABC, Generic[S]):
         Raises
         ------
         InputError
-            If the scenario does not fit its data, or nobody decides in it.
+            If the scenario does not fit its data, or has no decision maker.
         """
 
     def with_loaded(self, loaded: LoadedScenario[S]) -> Self:
-        """Return the study of a scenario that differs in what no data depend on."""
+        """Return the study of another scenario with the same data.
+
+        The scenarios may differ only in keys on which no data depend.
+        """
         return replace(self, loaded=loaded)
 
     def with_adversary(self, section: AdversarySection) -> Self:
@@ -93,26 +96,27 @@ class Study(ABC, Generic[S]):
         Raises
         ------
         InputError
-            If the kind does not know such an adversary.
+            If the kind does not support the adversary.
         """
         return self.with_sections(adversary=section)
 
     def with_sections(self, **sections: object) -> Self:
-        """Return the study of a scenario with other sections, on the same data."""
+        """Return the study with some sections of the scenario replaced, on the same data."""
         return replace(self, loaded=self.loaded.with_sections(**sections))
 
 
 @dataclass(frozen=True, eq=False)
 class PolicyOutcome:
-    """What a policy chose and what came of it.
+    """The choice of a policy and its outcome.
 
     Parameters
     ----------
     equilibrium : Equilibrium
-        Of the rows of the world's games, on the truth.
+        Outcome of each row in the true game.
     choice : Choice, optional
+        Strategy of each row.
     seconds : float, optional
-        That choosing took, where policies were played one by one.
+        Computing time of the policy; None if policies were not played one by one.
     """
 
     equilibrium: Equilibrium
@@ -121,7 +125,10 @@ class PolicyOutcome:
 
 
 def digest_of(told: str, parts: Iterable[np.ndarray[Any, Any] | Population | None]) -> str:
-    """Return the SHA-256 of a text and the bytes of arrays and populations, as far as there are any."""
+    """Return the SHA-256 of a text and the bytes of arrays and populations.
+
+    Parts that are None are skipped.
+    """
     digest = hashlib.sha256(told.encode())
     for part in parts:
         for array in (part.cells, part.counts) if isinstance(part, Population) else (part,):
@@ -131,7 +138,7 @@ def digest_of(told: str, parts: Iterable[np.ndarray[Any, Any] | Population | Non
 
 
 def equilibria_of(outcomes: Mapping[str, PolicyOutcome]) -> dict[str, Equilibrium]:
-    """Return the equilibria of outcomes, by policy."""
+    """Return the equilibrium of each policy."""
     return {policy: outcome.equilibrium for policy, outcome in outcomes.items()}
 
 
@@ -148,24 +155,26 @@ def record_table(
     Parameters
     ----------
     equilibria : mapping of str to Equilibrium
-        By policy.
+        Equilibrium of each policy.
     rows : ndarray of intp, shape (n_records,)
-        The row of the games on which each record stands.
+        Row of each record in the games.
     describe : callable
-        Returns what a strategy is called.
+        Returns the description of a strategy, given its number.
     beside : callable, optional
-        Returns more columns of a policy, which stand behind the number of the record.
+        Returns additional columns, shape (n_records,), given a policy's equilibrium by row of the games. They are
+        inserted after the record number.
     released : callable, optional
-        Returns the columns of a policy that stand behind its outcomes, given those of each record.
+        Returns additional columns, shape (n_records,), given a policy's equilibrium by record. They are appended after
+        the outcomes.
 
     Returns
     -------
     DataFrame
         Columns record, policy, strategy, publisher_payoff, adversary_payoff, attacked, success_probability, utility,
-        generalization_intensity, and those asked for; records numbered from 0.
+        generalization_intensity, and the additional columns; records are numbered from 0.
     """
     used = np.unique(np.concatenate([np.unique(each.strategies) for each in equilibria.values()]))
-    # Below 0 stands what is withheld.
+    # A negative number means that the record is withheld.
     strategies = pd.Index(["withheld" if each < 0 else describe(each) for each in used.tolist()], dtype="str")
     policies = pd.Index(list(equilibria), dtype="str")
 
@@ -192,7 +201,10 @@ def record_table(
 
 
 def solver_facts(equilibrium: Equilibrium, row_of_record: np.ndarray[Any, np.dtype[np.intp]]) -> dict[str, Any]:
-    """Say how strategies were found, as means over records."""
+    """Return facts about the solver, for manifests.
+
+    Its name, optimality, strategies evaluated per record, withheld records and largest gap.
+    """
     facts: dict[str, Any] = {
         "solver": equilibrium.solver,
         "proved_optimal": equilibrium.exact,
@@ -204,16 +216,18 @@ def solver_facts(equilibrium: Equilibrium, row_of_record: np.ndarray[Any, np.dty
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AnalysisTables:
-    """Tables behind the figures of a scenario; kinds add their own. A table not asked for is empty.
+    """Tables behind the figures of a scenario; kinds add further tables.
+
+    A table that is not requested is empty.
 
     Parameters
     ----------
     runtimes : DataFrame
         Seconds of each policy, by replication.
     reidentified : DataFrame
-        Distribution by policy of the number of people re-identified, over replications.
+        Distribution of the number of people re-identified, by policy, over replications.
     left_out : tuple of str
-        What the scenario asks for and cannot be computed, with the reason.
+        Requested tables or figures that could not be computed, each with the reason.
     """
 
     runtimes: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -221,26 +235,28 @@ class AnalysisTables:
     left_out: tuple[str, ...] = ()
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables that hold anything, by name."""
+        """Return the non-empty tables, by name."""
         return {name: value for name, value in vars(self).items() if isinstance(value, pd.DataFrame) and len(value)}
 
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    """What came of a study: the parts of a result that its kind, or rounds of agents, tell.
+    """The result of playing a study.
 
     Parameters
     ----------
     runs, records : DataFrame
-        As results folders keep them.
+        Tables as written to results folders.
     analysis : AnalysisTables
+        Tables behind the figures.
     facts : dict
-        For the manifest.
+        Entries for the manifest.
     warnings : tuple of str
+        Warnings for readers of the results.
     by : tuple of str
-        Columns of runs that tell apart what is averaged.
+        Columns of `runs` by which rows are grouped for averages.
     measured : tuple of str
-        Columns of runs that are averaged; all that are measures, if not given.
+        Columns of `runs` that are averaged; if empty, all measures.
     """
 
     runs: pd.DataFrame
@@ -253,32 +269,35 @@ class Played:
 
 
 class Plan(Protocol):
-    """The form in which each record is shared."""
+    """The strategy of each record under given payoff parameters."""
 
     @property
     def strategies(self) -> Strategies:
-        """Shape (n_rows,); -1 where a record is withheld."""
+        """Strategy of each row, shape (n_rows,); -1 if the record is withheld."""
         ...
 
     @property
     def one_shot_success(self) -> Floats | None:
-        """Success probability of a one-shot attack on each row, shape (n_rows,); None against other adversaries."""
+        """Success probability of a one-shot attack on each row, shape (n_rows,).
+
+        None for other adversaries.
+        """
         ...
 
     def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
-        """Return what the strategies lead to under the truth."""
+        """Return the equilibrium of the strategies under the true economics."""
         ...
 
 
 class DroppedColumns(Protocol):
-    """Plays the policies of a study without some of its quasi-identifiers.
+    """Evaluation of a study's policies without some of its quasi-identifiers.
 
     Attributes
     ----------
     names : tuple of str
-        The quasi-identifiers.
+        All quasi-identifiers.
     policies : tuple of str
-        Those that can be played so.
+        Policies that can be played without some quasi-identifiers.
     """
 
     names: tuple[str, ...]
@@ -286,23 +305,29 @@ class DroppedColumns(Protocol):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know about the outcomes."""
+        """Warnings for readers of the outcomes."""
         ...
 
     def play(self, kept: Collection[str]) -> Mapping[str, Equilibrium]:
-        """Return what policies lead to if only some columns may be told, by policy."""
+        """Return the equilibrium of each policy if only some columns are released.
+
+        `kept` are the quasi-identifiers that are released.
+        """
         ...
 
 
 class AmountPoints(Protocol):
-    """Plans the policies of a study under any amounts of money, with linkage computed once."""
+    """Planner of a study's policies under any payoff parameters.
+
+    Linkage is computed once.
+    """
 
     study: Any
 
     def plan(self, policy: str, believed: EconomicsSection) -> Plan:
-        """Return how a policy shares each record if some economics are believed in."""
+        """Return the plan of a policy under the believed economics."""
         ...
 
     def play(self, strategies: Strategies) -> Plan:
-        """Return the plan of given strategies, shape (n_rows,)."""
+        """Return the plan with the given strategies, shape (n_rows,)."""
         ...

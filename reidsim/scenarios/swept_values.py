@@ -1,4 +1,4 @@
-"""Points of a sweep as readers see them: those along one key, and values as text."""
+"""Select the points of a sweep along one group of keys, and format values as text."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ from reidsim.overrides import value_at
 def rows_along(
     table: pd.DataFrame, in_turn: Sequence[Sequence[str]], group: Sequence[str], content: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return the rows in which the keys that change in turn with a group have the scenario's own values.
+    """Return the rows of a sweep along one group of keys that change one at a time.
+
+    In these rows, the keys of all other groups in `in_turn` have the scenario's own values.
 
     Parameters
     ----------
     table : DataFrame
-        One column per key.
+        One row per point, one column per key.
     in_turn : sequence of sequence of str
-        Groups of keys of which one changes at a time.
+        Groups of keys that change one at a time.
     group : sequence of str
-        One of them.
+        The group in `in_turn` along which rows are selected.
     content : mapping
         The scenario as plain data.
     """
     for key in (key for other in in_turn if list(other) != list(group) for key in other):
         own = value_at(content, key)
-        # Tables hold as JSON what is neither number nor text, and numbers among text.
+        # The table stores values other than text as JSON, unless the whole column is numeric.
         if not pd.api.types.is_numeric_dtype(table[key].dtype) and not isinstance(own, str):
             own = json.dumps(own, default=str)
         table = table[table[key] == own]
@@ -37,9 +39,12 @@ def rows_along(
 
 
 def value_labels(column: pd.Series[Any]) -> tuple[pd.Series[Any], str]:
-    """Return the values of a key as text, and what that text is if not the value itself.
+    """Return the values of a key as text, and a suffix for the key's name.
 
-    Lists are told by how much is in them, where that tells them apart; tables are "given".
+    The suffix is empty if the text is the value itself.
+
+    If all values are lists of different lengths, the text is the length and the suffix is " (how many)". Values that
+    are sections of the scenario become "given", numbered if there are several.
     """
     texts = column.astype(str)
     tables = [text for text in texts.unique() if text.startswith("{")]

@@ -1,4 +1,7 @@
-"""Defaults of voter lists drawn from a scenario's people: who is registered, and which attributes the lists have."""
+"""Defaults of voter lists of a scenario's people, by state.
+
+Registered people, attributes and prices.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from reidsim.scenarios.people_values import AGE, STATE, People
 
 Floats = NDArray[np.float64]
 
-# The fact of a state's profile that decides if its list has an attribute; None for attributes of every list.
+# Field of a state's profile that determines whether its list has an attribute; None for attributes of every list.
 _FACT_OF = {
     **dict.fromkeys(("age", "birth_year", "year of birth"), "birth"),
     **{name: name for name in ("sex", "race", "ethnicity", "party")},
@@ -35,7 +38,7 @@ class VoterLists:
     ----------
     people : People
     states : tuple of str
-        Names or abbreviations; all states in which people live, if empty.
+        Names or abbreviations of states; if empty, all states in which the people live.
     """
 
     people: People
@@ -43,7 +46,7 @@ class VoterLists:
 
     @cached_property
     def profiles(self) -> dict[str, VoterProfile]:
-        """Profiles of the states, by the people's name of the state."""
+        """Profile of each state, by the label of the state in the people's data."""
         with locating(where="states"):
             if STATE not in self.people.values:
                 if len(self.states) != 1:
@@ -57,7 +60,10 @@ class VoterLists:
 
     @cached_property
     def state_of_person(self) -> NDArray[np.intp]:
-        """Position of each person's state among the profiles, shape (n_people,); -1 if it is none of them."""
+        """Position of each person's state in `profiles`, shape (n_people,).
+
+        The position is -1 for other states.
+        """
         if STATE not in self.people.values:
             return np.zeros(self.people.n_people, dtype=np.intp)
         codes, labels = self.people.coded(STATE, "states")
@@ -67,21 +73,24 @@ class VoterLists:
         return np.array([position.get(label, -1) for label in labels], dtype=np.intp)[codes]
 
     def attributes(self) -> tuple[str, ...]:
-        """Return the attributes of the people that any of the lists has."""
+        """Return the people's attributes that at least one of the lists has."""
         known = [name for name in self.people.values if name in _FACT_OF]
         return tuple(name for name in known if any(_has(profile, name) for profile in self.profiles.values()))
 
     def price(self) -> float:
-        """Return the price of all lists together."""
+        """Return the total price of the lists in currency units."""
         return fsum(profile.price for profile in self.profiles.values())
 
     def missing(self, attributes: Iterable[str]) -> dict[str, float | Floats]:
-        """Return 1 for each person of a state whose list lacks an attribute, else 0, by attribute.
+        """Return the probability that a person's entry lacks an attribute: 0 or 1.
+
+        The probabilities, shape (n_people,), are given by attribute: 1 if the list of the person's state lacks the
+        attribute, otherwise 0. Attributes that all lists have are not included.
 
         Raises
         ------
         InputError
-            If no voter list has an attribute.
+            If voter lists never contain an attribute.
         """
         missing: dict[str, float | Floats] = {}
         for name in attributes:
@@ -94,7 +103,10 @@ class VoterLists:
         return missing
 
     def registered(self) -> Floats:
-        """Return the registered share of each adult's state; 0 for minors and other states."""
+        """Return each person's probability of being registered, shape (n_people,).
+
+        It is the share of adults in the person's state who are registered; 0 for minors and people of other states.
+        """
         if AGE not in self.people.values:
             expected = "it given, or people with an attribute 'age'"
             raise InputError("adults are unknown", where="coverage", expected=expected)
